@@ -43,7 +43,6 @@ def through(server: BatchServer, work: Callable[[BatchApi], Awaitable[T]], **mor
         try:
             return await work(api)
         finally:
-            await api.close()
             await model.close()
 
     return asyncio.run(do())

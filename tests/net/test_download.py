@@ -13,8 +13,7 @@ import pytest
 from tests.net.loopback_hub import TOKEN, LoopbackHub, Repo, loopback_hub
 
 from trueground.errors import InputError, TruegroundError, UnreachableError, UsageError, WriteError
-from trueground.net.download import Downloaded, download
-from trueground.net.hub import HubFiles, hub_files, token_header
+from trueground.net.download import Downloaded, HubFiles, download, hub_files, token_header
 
 CONTENT = os.urandom(700_000)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

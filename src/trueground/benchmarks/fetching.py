@@ -24,10 +24,9 @@ from trueground.benchmarks.datasets import (
     read_origin,
 )
 from trueground.errors import InputError, UsageError, WriteError
-from trueground.net.download import download
+from trueground.net.download import HubFile, download, hub_files, token_header
 from trueground.net.files import write_state
 from trueground.net.home import HOME_VARIABLE
-from trueground.net.hub import HubFile, hub_files, token_header
 from trueground.options import Progress
 
 # Called with a file's name, the bytes that are there, and how many there will be (None: unknown).

@@ -195,7 +195,6 @@ class BatchAsking:
             raise write_error(self._folder, error) from error
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
-            await self._api.close()
 
     async def _ask_in_rounds(
         self, waiting: Iterator[Call], calls: Callable[[], Iterator[Call]]

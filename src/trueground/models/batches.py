@@ -6,10 +6,8 @@ one of replies and one of calls that failed, with their lines in any order.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -19,10 +17,10 @@ import orjson
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.batch_lines import BatchResult, read_line, told_twice
 from trueground.models.endpoint import Endpoint
-from trueground.net.failures import HttpError, HttpReply, UnusableError, not_json, readable
-from trueground.net.http import HttpClient
+from trueground.net.failures import HttpError, HttpReply, UnusableError, readable
+from trueground.net.files import write_atomically
+from trueground.net.http import FileForm, HttpClient, read_json
 from trueground.net.redact import scrub
-from trueground.net.retry import persist
 from trueground.types import Status
 
 T = TypeVar("T")
@@ -113,13 +111,6 @@ class BatchApi:
     def __init__(self, model: BatchModel) -> None:
         self._model = model
         self._client = model.client
-        # A batch whose reply was lost exists and will be paid for: before a second attempt it is
-        # looked for, which the client's own retries cannot do.
-        self._once = HttpClient(
-            replace(model.client.policy, max_attempts=1),
-            headers=model.endpoint.headers,
-            secrets=model.endpoint.secrets,
-        )
 
     def line(self, custom_id: str, request: ChatRequest, limit_name: str) -> bytes:
         """One line of a file of calls; `limit_name` is what the endpoint calls `max_tokens`.
@@ -135,9 +126,8 @@ class BatchApi:
 
     async def upload(self, path: Path) -> str:
         """Send a file of calls; its id. OSError if it cannot be read."""
-        form = {"purpose": "batch"}
-        reply = await self._client.post_form(self._url("files"), form, ("file", path))
-        return _typed(reply, _EndpointFile).id
+        form = FileForm({"purpose": "batch"}, "file", path)
+        return (await self._client.post(self._url("files"), form, _reader(_EndpointFile))).id
 
     async def create(self, file_id: str, url: str, mark: Mapping[str, str]) -> EndpointBatch:
         """Make a batch of an uploaded file, once, however often the attempt fails.
@@ -154,7 +144,10 @@ class BatchApi:
         )
 
         async def make() -> EndpointBatch:
-            made = _typed(await self._once.post_json(self._url("batches"), body), EndpointBatch)
+            # A batch whose reply was lost exists and will be paid for: before a second attempt it
+            # is looked for, which the client's own retries cannot do.
+            read = _reader(EndpointBatch)
+            made = await self._client.post(self._url("batches"), body, read, once=True)
             return _own(made, made.id, file_id)
 
         async def find_or_make() -> EndpointBatch:
@@ -165,21 +158,14 @@ class BatchApi:
         except HttpError as error:
             if not error.retryable:
                 raise
-            policy = self._client.policy
-            return await persist(
-                find_or_make,
-                error,
-                max_attempts=policy.max_attempts,
-                deadline=time.monotonic() + policy.deadline,
-                backoff=policy.backoff,
-                sleep=asyncio.sleep,
-            )
+            deadline = time.monotonic() + self._client.policy.deadline
+            return await self._client.retry(find_or_make, error, deadline)
 
     async def find(self, file_id: str, mark: Mapping[str, str]) -> EndpointBatch | None:
         """The batch that was made of this file or bears this mark; None if there is none."""
         after = ""
         while True:
-            page = _converted(await self._client.get_json(self._url("batches", after)), _Page)
+            page = await self._client.get(self._url("batches", after), _reader(_Page))
             for batch in page.data:
                 if batch.input_file_id == file_id or batch.bears(mark):
                     return batch
@@ -189,8 +175,8 @@ class BatchApi:
 
     async def get(self, batch_id: str, file_id: str | None = None) -> EndpointBatch:
         """The batch as it is now; `file_id` is that of its calls, if known."""
-        found = await self._client.get_json(self._url(f"batches/{batch_id}"))
-        return _own(_converted(found, EndpointBatch), batch_id, file_id)
+        found = await self._client.get(self._url(f"batches/{batch_id}"), _reader(EndpointBatch))
+        return _own(found, batch_id, file_id)
 
     async def results(self, batch: EndpointBatch, path: Path) -> AsyncIterator[BatchResult]:
         """What came of the calls of a batch that has ended; `path` is a file to use meanwhile.
@@ -201,7 +187,8 @@ class BatchApi:
         for file_id in (batch.output_file_id, batch.error_file_id):
             if not file_id:
                 continue
-            await self._client.download(self._url(f"files/{file_id}/content"), path)
+            with write_atomically(path) as out:
+                await self._client.download(self._url(f"files/{file_id}/content"), out)
             with path.open("rb") as lines:
                 twice = told_twice(lines)
                 lines.seek(0)
@@ -211,10 +198,6 @@ class BatchApi:
                         yield result
             for name in sorted(twice):
                 yield BatchResult(name, Reply(status=Status.ERROR, error=_TWICE))
-
-    async def close(self) -> None:
-        """Give back the connections that the model does not own."""
-        await self._once.close()
 
     def _url(self, path: str, after: str | None = None) -> str:
         url = self._model.endpoint.url(path)
@@ -233,19 +216,17 @@ def _own(batch: EndpointBatch, batch_id: str, file_id: str | None) -> EndpointBa
     raise UnusableError(f"the endpoint tells of batch {batch.id} where {batch_id} was asked for")
 
 
-def _typed(reply: HttpReply, kind: type[T]) -> T:
-    try:
-        return _converted(orjson.loads(reply.body), kind)
-    except ValueError:
-        raise UnusableError(not_json(reply), status=reply.status) from None
+def _reader(kind: type[T]) -> Callable[[HttpReply], T]:
+    """What reads a reply as an object of the API. The reader raises HttpError."""
 
+    def read(reply: HttpReply) -> T:
+        try:
+            return msgspec.convert(read_json(reply), kind)
+        except msgspec.ValidationError as error:
+            reason = f"the endpoint's reply has another shape than the Batch API's: {error}"
+            raise UnusableError(reason, retryable=False) from None
 
-def _converted(value: Any, kind: type[T]) -> T:
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        reason = f"the endpoint's reply has another shape than the Batch API's: {error}"
-        raise UnusableError(reason, retryable=False) from None
+    return read
 
 
 def _words(error: Any) -> str:

@@ -1,45 +1,97 @@
-"""Downloads into files: streamed, checked, and taken up again where they broke off.
+"""Files from the Hugging Face Hub, or a mirror of its layout, and from any other address.
 
-What has arrived lies in a hidden `.part` file beside the target, named after the address too, so
-that only the same thing is ever continued. The target appears when it is whole and checked.
+A download is streamed, checked, and taken up again where it broke off: what has arrived lies in a
+hidden `.part` file beside the target, named after the address too, so that only the same thing is
+ever continued. The target appears when it is complete and checked. Own code because the Hub's
+client keeps nothing of a download that breaks off, and checks no file against a checksum.
+
+`HF_ENDPOINT` names a mirror; `HF_TOKEN` is a token for repositories that are not open, and goes to
+that endpoint only. Run against a loopback copy of the Hub, not yet against the Hub.
 """
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import hashlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from urllib.parse import quote
 
-import aiohttp
-
-from trueground._version import __version__
-from trueground.errors import (
-    InputError,
-    TruegroundError,
-    UnreachableError,
-    UsageError,
-    WriteError,
-)
+from trueground.errors import InputError, TruegroundError, UnreachableError, UsageError, WriteError
 from trueground.net.failures import HttpError
 from trueground.net.files import open_no_follow
-from trueground.net.pool import CONNECT_TIMEOUT
-from trueground.net.redact import scrub, shown
-from trueground.net.retry import persist
-from trueground.net.transfer import SILENCE_S, Progress, Transfer, WrongError
+from trueground.net.http import HttpClient, Policy, Progress, WrongFileError, read_json
+from trueground.net.redact import shown
+
+_ENDPOINT = "https://huggingface.co"
+_SILENCE_S = 60.0  # seconds without a byte until a connection counts as broken
 
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A file that is there; `sha256` in hex."""
+    """A file that is there; `size` in bytes, `sha256` in hex."""
 
     path: Path
     size: int
     sha256: str
+
+
+@dataclass(frozen=True)
+class HubFile:
+    """A file of a repository; `size` in bytes and `sha256` where the Hub says them."""
+
+    path: str
+    url: str
+    size: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class HubFiles:
+    """All files of a dataset repository at one commit (`revision`), in the Hub's order."""
+
+    repo: str
+    revision: str
+    files: tuple[HubFile, ...]
+
+
+async def hub_files(
+    repo: str, revision: str = "main", endpoint: str | None = None, *, max_attempts: int = 6
+) -> HubFiles:
+    """List a dataset repository at a branch, tag or commit.
+
+    InputError: no such repository or revision, or no such reply as the Hub gives.
+    UnreachableError: nobody there, or nobody let in.
+    """
+    base = (endpoint or os.environ.get("HF_ENDPOINT") or _ENDPOINT).rstrip("/")
+    url = f"{base}/api/datasets/{quote(repo)}/revision/{quote(revision, safe='')}?blobs=true"
+    headers = token_header()
+    client = HttpClient(Policy(timeout=_SILENCE_S, max_attempts=max_attempts), secrets=_of(headers))
+    try:
+        listing = await client.get(url, read_json, headers=headers)
+        root = f"{base}/datasets/{quote(repo)}/resolve/{quote(listing['sha'], safe='')}/"
+        files = []
+        for entry in listing["siblings"]:
+            path, large = entry["rfilename"], entry.get("lfs") or {}
+            files.append(HubFile(path, root + quote(path), entry.get("size"), large.get("sha256")))
+        return HubFiles(repo, listing["sha"], tuple(files))
+    except HttpError as error:
+        raise _refusal(url, error) from None
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(
+            f"{shown(url)}: found JSON without `sha` and `siblings[].rfilename`; expected a "
+            "listing as the Hugging Face Hub gives it. Check HF_ENDPOINT"
+        ) from None
+    finally:
+        await client.close()
+
+
+def token_header() -> dict[str, str]:
+    """The header that carries $HF_TOKEN; empty without it."""
+    token = os.environ.get("HF_TOKEN", "").strip()
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 async def download(
@@ -56,37 +108,64 @@ async def download(
     """Fetch what is at an address into a file; `sha256` and `size` (bytes) are checked if given.
 
     `headers` with `Authorization` do not follow a redirect to another host. InputError: not there,
-    or not what was expected. UnreachableError: no attempt helped. WriteError: the disk.
+    or not what was expected. UnreachableError: no attempt helped. WriteError: the disk. UsageError:
+    another process is fetching it.
     """
+    policy = Policy(timeout=_SILENCE_S, max_attempts=max_attempts, backoff=backoff)
+    client = HttpClient(policy, secrets=_of(headers or {}))
     part = path.with_name(f".{path.name}.{hashlib.sha256(url.encode()).hexdigest()[:12]}.part")
     try:
-        with _opened(part) as out:
-            transfer = Transfer(url, out, dict(headers or {}), size, progress)
-            await _finish(transfer, sha256, max_attempts, backoff)
+        part.parent.mkdir(parents=True, exist_ok=True)
+        with open_no_follow(part, "a+b") as out:
+            try:
+                fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(
+                    f"{part} is being written by another process; wait until it has finished"
+                ) from None
+            resumed = out.tell() > 0
+
+            async def fetch() -> str:
+                return await client.download(
+                    url, out, headers=headers, size=size, progress=progress, resume=True
+                )
+
+            found = await fetch()
+            if resumed and sha256 not in (None, found):
+                out.truncate(0)  # perhaps only the beginning, which lay on this disk, is wrong
+                found = await fetch()
+            if sha256 not in (None, found):
+                raise WrongFileError(f"found SHA-256 {found}; expected {sha256}")
+            done = out.seek(0, os.SEEK_END)
         part.replace(path)
     except HttpError as error:
         kept = part.stat().st_size
         if not kept:
             part.unlink()
-        secret = (headers or {}).get("Authorization", "").rpartition(" ")[2]
-        error.reason = scrub(error.reason, (secret,))
-        raise refusal(url, error, kept) from None
+        raise _refusal(url, error, kept) from None
     except OSError as error:
         raise WriteError(
             f"writing {part} failed: {error.strerror or error}. Make room or fix the permissions, "
             "then try again; what has arrived is kept"
         ) from error
-    except WrongError as error:
+    except WrongFileError as error:
         part.unlink(missing_ok=True)
         raise InputError(
             f"{shown(url)} is not what was expected: {error}. Nothing was kept; the origin has "
             "changed or something between here and there alters files"
         ) from None
-    return Downloaded(path, transfer.done, transfer.digest.hexdigest())
+    finally:
+        await client.close()
+    return Downloaded(path, done, found)
 
 
-def refusal(url: str, error: HttpError, kept: int = 0) -> TruegroundError:
-    """What to tell when something could not be fetched; `kept` bytes of it are there."""
+def _of(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """The secret in the headers."""
+    return (headers.get("Authorization", "").rpartition(" ")[2],)
+
+
+def _refusal(url: str, error: HttpError, kept: int = 0) -> TruegroundError:
+    """What to say when something could not be fetched; `kept` bytes of it are there."""
     where = shown(url)
     if error.status in (401, 403):
         return UnreachableError(
@@ -100,55 +179,3 @@ def refusal(url: str, error: HttpError, kept: int = 0) -> TruegroundError:
         f"{where} could not be fetched: {error}.{more} Check the connection (HTTPS_PROXY names a "
         "proxy) and try again, or take a copy from disk with --from PATH"
     )
-
-
-async def _finish(
-    transfer: Transfer, sha256: str | None, max_attempts: int, backoff: float
-) -> None:
-    """All attempts, and the check. Raises HttpError, WrongError."""
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=SILENCE_S)
-    agent = {"User-Agent": f"trueground/{__version__}"}
-    async with aiohttp.ClientSession(
-        timeout=timeout, headers=agent, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
-    ) as session:
-        await _persist(transfer, session, max_attempts, backoff)
-        if transfer.resumed and sha256 not in (None, transfer.digest.hexdigest()):
-            # The beginning was on this disk; perhaps only that is wrong.
-            transfer.restart()
-            await _persist(transfer, session, max_attempts, backoff)
-    found = transfer.digest.hexdigest()
-    if transfer.total is not None and transfer.done != transfer.total:
-        raise WrongError(f"found {transfer.done:,} bytes; expected {transfer.total:,}")
-    if sha256 not in (None, found):
-        raise WrongError(f"found SHA-256 {found}; expected {sha256}")
-
-
-async def _persist(
-    transfer: Transfer, session: aiohttp.ClientSession, max_attempts: int, backoff: float
-) -> None:
-    try:
-        await transfer.attempt(session)
-    except HttpError as failure:
-        if not failure.retryable:
-            raise
-        await persist(
-            lambda: transfer.attempt(session),
-            failure,
-            max_attempts=max_attempts,
-            deadline=float("inf"),
-            backoff=backoff,
-            sleep=asyncio.sleep,
-        )
-
-
-@contextmanager
-def _opened(part: Path) -> Iterator[BinaryIO]:
-    """The unfinished file, for one process at a time. Raises OSError, UsageError."""
-    busy = UsageError(f"{part} is being written by another process; wait until it has finished")
-    part.parent.mkdir(parents=True, exist_ok=True)
-    with open_no_follow(part, "a+b") as out:
-        try:
-            fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise busy from None
-        yield out

@@ -1,12 +1,13 @@
 """HTTP with one policy for all: retries, limits, deadlines, size limits, a reply to each call.
 
-A first attempt costs as little as aiohttp allows; only a failure brings in the machinery of
-retrying.
+A first attempt costs as little as aiohttp allows; only a failure brings in retrying.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,36 +15,45 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlencode
 
 import aiohttp
+import orjson
 from yarl import URL
 
-from trueground.net.bodies import MultipartForm, read_json, save, whole
 from trueground.net.failures import (
     NETWORK_ERRORS,
+    BrokenError,
     ConnectError,
     HttpError,
     HttpReply,
+    SlowError,
     StatusError,
+    TooLargeError,
     UnusableError,
     accept,
     network_error,
+    not_json,
 )
-from trueground.net.files import part_of
 from trueground.net.limits import Limiter
 from trueground.net.pool import CONNECT_TIMEOUT, ConnectionPool, open_pool, route
 from trueground.net.redact import hide, scrub
-from trueground.net.retry import LONGEST_WAIT, persist
 
 T = TypeVar("T")
 Headers = Mapping[str, str]
+Read = Callable[[HttpReply], T]
+# Called with the bytes that are there and how many there will be, None if unknown.
+Progress = Callable[[int, int | None], None]
+LONGEST_WAIT = 300.0  # seconds for which an endpoint is heeded that asks for a pause
+_LONGEST_BACKOFF = 60.0
+_MOST_PAID = 2  # replies to one call that may have cost money and were of no use
+_BLOCK = 1 << 20
 _JSON = {"Content-Type": "application/json"}
+_FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 _ID = "X-Request-Id"
 _OWN_ID = re.compile(rb'"id"\s*:\s*"([^"]{1,200})"')
 _ANSWERED = (aiohttp.ClientResponseError, aiohttp.ClientPayloadError)
-_FIELDS = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @dataclass(frozen=True)
@@ -63,32 +73,53 @@ class Policy:
     backoff: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class FileForm:
+    """A multipart form with one file, opened anew for each attempt; aiohttp closes it."""
+
+    fields: Mapping[str, str]
+    name: str
+    path: Path
+
+    def open(self) -> aiohttp.FormData:
+        """The form, ready to be sent once. OSError if the file cannot be read."""
+        form = aiohttp.FormData(dict(self.fields))
+        form.add_field(self.name, self.path.open("rb"), filename=self.path.name)
+        return form
+
+
 @dataclass(slots=True)
 class _Call:
     """What every attempt of a call repeats; `deadline` is a moment of time.monotonic.
 
-    `costs`: whoever answers it is paid. `made` is how many attempts came to somebody, `id` the name
-    of the last one.
+    `costs`: whoever answers it is paid. `calls` is how many attempts came to somebody, `id` the
+    name of the last one. `stream`: the body may take its time; `decompress` it.
     """
 
     method: str
     url: str
-    data: bytes | MultipartForm | None = None
+    data: bytes | FileForm | None = None
     headers: Headers | None = None
     tokens: float = 0
-    timeout: aiohttp.ClientTimeout | None = None
     deadline: float | None = None
     costs: bool = False
-    made: int = 0
+    stream: bool = False
+    decompress: bool = True
+    calls: int = 0
     id: str = ""
+
+
+class WrongFileError(Exception):
+    """What came is complete and not what was expected."""
 
 
 class HttpClient:
     """Calls to endpoints; every method raises HttpError when no attempt has helped.
 
     `headers` go with every call. `secrets` appear in no failure and no reply, however they are
-    written (see `redact`). Connections belong to the running event loop: close the client
-    before the loop ends; in another loop it opens new ones.
+    written (see `redact`). `read` makes the result of any reply, or raises HttpError. Connections
+    belong to the running event loop: close the client before the loop ends; in another loop it
+    opens new ones.
     """
 
     def __init__(
@@ -111,71 +142,70 @@ class HttpClient:
         self._numbers = count(1)
         self._routes: dict[str, tuple[URL, str | None]] = {}
 
-    async def ask(
-        self, url: str, body: bytes, read: Callable[[HttpReply], T], *, tokens: float = 0
-    ) -> T:
-        """Send JSON to a model; `read` makes the result of any reply, or raises HttpError.
+    async def ask(self, url: str, body: bytes, read: Read[T], *, tokens: float = 0) -> T:
+        """Send JSON to a model.
 
         `tokens` is the estimate for the limiter. What came and is of no use was paid for: it is
         asked for once more at most.
         """
-        return await self._run(_Call("POST", url, body, _JSON, tokens, costs=True), read)
+        return await self._read(_Call("POST", url, body, _JSON, tokens, costs=True), read)
 
-    async def post_json(self, url: str, body: bytes, headers: Headers | None = None) -> HttpReply:
-        """Send JSON; the reply if its status is 2xx."""
-        headers = {**(headers or {}), **_JSON}
-        return await self._run(_Call("POST", url, body, headers), accept)
-
-    async def post_form(
-        self, url: str, fields: Mapping[str, str], file: tuple[str, Path]
-    ) -> HttpReply:
-        """Send a multipart form with a file, given as (field name, path). OSError if unreadable."""
-        return await self._run(_Call("POST", url, MultipartForm(fields, *file)), accept)
-
-    async def post_fields(
+    async def post(
         self,
         url: str,
-        fields: Mapping[str, str],
-        read: Callable[[HttpReply], T],
+        data: bytes | FileForm | Mapping[str, str],
+        read: Read[T],
+        *,
         headers: Headers | None = None,
+        once: bool = False,
     ) -> T:
-        """Send fields as a web form does, `name=value&…`; `read` as in `ask`."""
-        headers = {**(headers or {}), **_FIELDS}
-        call = _Call("POST", url, urlencode(fields).encode(), headers)
-        return await self._run(call, read)
+        """Send JSON, a form with a file, or fields as a web form does, `name=value&…`.
 
-    async def get_json(self, url: str, headers: Headers | None = None) -> Any:
-        """The parsed JSON at an address."""
-        return await self._run(_Call("GET", url, headers=headers), read_json)
-
-    async def get_bytes(self, url: str, headers: Headers | None = None) -> bytes:
-        """What is at an address, if it is within the size limit."""
-        call = _Call("GET", url, headers=headers)
-        return (await self._run(call, accept)).body
-
-    async def download(self, url: str, path: Path, headers: Headers | None = None) -> str:
-        """Stream what is at an address, of any size, into a file; its SHA-256 in hex.
-
-        The file appears when it is whole. `timeout` is for silence here, not for the whole, and
-        there is no deadline. Raises OSError if the file cannot be written.
+        With `once` no second attempt is made. OSError if the file cannot be read.
         """
-        part = part_of(path)
+        headers = dict(headers or {})
+        if isinstance(data, Mapping):
+            data, headers = urlencode(data).encode(), headers | _FORM
+        elif isinstance(data, bytes):
+            headers |= _JSON
+        return await self._read(_Call("POST", url, data, headers), read, once=once)
 
-        async def take(response: aiohttp.ClientResponse) -> str:
-            if not 200 <= response.status < 300:
-                accept(await self._reply(response, 1))
-            return await save(response, part)
+    async def get(self, url: str, read: Read[T], *, headers: Headers | None = None) -> T:
+        """What is at an address, if it is within the size limit."""
+        return await self._read(_Call("GET", url, headers=headers), read)
 
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=CONNECT_TIMEOUT, sock_read=self._timeout
-        )
-        call = _Call("GET", url, headers=headers, timeout=timeout, deadline=float("inf"))
+    async def download(
+        self,
+        url: str,
+        out: BinaryIO,
+        *,
+        headers: Headers | None = None,
+        size: int | None = None,
+        progress: Progress | None = None,
+        resume: bool = False,
+    ) -> str:
+        """Stream what is at an address, of any size, into an empty file; its SHA-256 in hex.
+
+        With `resume` the file may hold the beginning, and only the rest is fetched, after a broken
+        connection too. `timeout` is for silence here, and there is no deadline. WrongFileError
+        where the size in bytes is another one; OSError if the file cannot be written. What came
+        before a failure stays in the file.
+        """
+        transfer = _Transfer(out, size, progress, resume)
+        call = _Call("GET", url, deadline=float("inf"), stream=True, decompress=not resume)
+
+        async def attempt() -> None:
+            if transfer.prepare():
+                call.headers = {"Accept-Encoding": "identity", **(headers or {}), **transfer.range}
+                await self._attempt(call, transfer.take)
+
         try:
-            digest = await self._persist(call, take)
-            part.replace(path)
+            await self._retrying(call, attempt)
         finally:
-            part.unlink(missing_ok=True)
-        return digest
+            out.flush()
+        if size is not None and transfer.done != size:
+            raise WrongFileError(f"found {transfer.done:,} bytes; expected {size:,}")
+        return transfer.digest.hexdigest()
 
     async def close(self) -> None:
         """Give the connections back."""
@@ -183,39 +213,68 @@ class HttpClient:
         if pool is not None:
             await pool.session.close()
 
-    async def _run(self, call: _Call, read: Callable[[HttpReply], T]) -> T:
+    async def retry(
+        self, attempt: Callable[[], Awaitable[T]], failure: HttpError, deadline: float
+    ) -> T:
+        """Try again after a first failure; the last failure, with its count, if nothing helps.
+
+        Waits as long as the endpoint asks, within reason, and at least a random time up to
+        `backoff` seconds that doubles with each attempt. `deadline` is a moment of time.monotonic.
+        """
+        policy, attempts, paid = self.policy, 1, int(failure.paid)
+        while failure.retryable and attempts < policy.max_attempts and paid < _MOST_PAID:
+            now, requested = time.monotonic(), failure.wait or 0.0
+            if now + requested < deadline:  # beyond it there is nothing to wait for
+                requested = min(requested, LONGEST_WAIT)
+            backoff = min(policy.backoff * 2 ** (attempts - 1), _LONGEST_BACKOFF)
+            wait = max(requested, random.uniform(0, backoff))
+            if now + wait >= deadline:
+                failure.reason += _no_time(failure.wait)
+                break
+            await self._sleep(wait)
+            attempts += 1
+            try:
+                left = None if deadline == float("inf") else deadline - time.monotonic()
+                async with asyncio.timeout(left):
+                    return await attempt()
+            except TimeoutError:
+                failure = SlowError(failure.reason + _no_time(None), retryable=False)
+            except HttpError as error:
+                failure = error
+                paid += error.paid
+        failure.attempts = attempts
+        raise failure
+
+    async def _read(self, call: _Call, read: Read[T], *, once: bool = False) -> T:
         async def take(response: aiohttp.ClientResponse) -> T:
-            reply = await self._reply(response, call.made)
+            body = await _body(response, self.policy.max_reply_bytes)
+            url = str(response.url)
+            reply = HttpReply(response.status, response.headers, body, url, call.calls)
+            if self._secrets:
+                reply = replace(reply, body=hide(reply.utf8(), self._secrets))
             if call.costs:
                 self._check_own(reply, call.id)
             return read(reply)
 
-        return await self._persist(call, take)
+        return await self._retrying(call, lambda: self._attempt(call, take), once=once)
 
-    async def _persist(
-        self, call: _Call, take: Callable[[aiohttp.ClientResponse], Awaitable[T]]
+    async def _retrying(
+        self, call: _Call, attempt: Callable[[], Awaitable[T]], *, once: bool = False
     ) -> T:
         try:
-            return await self._attempt(call, take)
+            return await attempt()
         except HttpError as error:
             failure = error
-        if failure.retryable:
+        if failure.retryable and not once:
             try:
-                return await persist(
-                    lambda: self._attempt(call, take),
-                    failure,
-                    max_attempts=self.policy.max_attempts,
-                    deadline=call.deadline or float("inf"),
-                    backoff=self.policy.backoff,
-                    sleep=self._sleep,
-                )
+                return await self.retry(attempt, failure, call.deadline or float("inf"))
             except HttpError as error:
                 failure = error
         # Headers that it quotes may hold what is no text.
         words = failure.reason.encode("utf-8", "replace").decode()
         failure.reason = scrub(words, self._secrets)
         failure.args = (failure.reason,)
-        failure.calls = call.made
+        failure.calls = call.calls
         raise failure from None  # what it came from may show headers and addresses
 
     async def _attempt(
@@ -228,62 +287,157 @@ class HttpClient:
         if call.url not in self._routes:
             self._routes[call.url] = route(call.url)
         url, proxy = self._routes[call.url]
+        headers, timeout = call.headers, pool.session.timeout
+        if call.costs:  # vLLM and gateways give the name back
+            call.id = f"{self._mark}{next(self._numbers)}"
+            headers = {**(headers or {}), _ID: call.id}
+        if call.stream:
+            timeout = aiohttp.ClientTimeout(
+                total=None, sock_connect=CONNECT_TIMEOUT, sock_read=self._timeout
+            )
         async with pool.slots:
             await self.limiter.acquire(call.tokens)
             if call.deadline is None:
                 call.deadline = time.monotonic() + self.policy.deadline
-            call.made += 1
+            call.calls += 1
             came = False
             try:
                 async with pool.session.request(
                     call.method,
                     url,
-                    data=call.data.open() if isinstance(call.data, MultipartForm) else call.data,
-                    headers=self._named(call) if call.costs else call.headers,
+                    data=call.data.open() if isinstance(call.data, FileForm) else call.data,
+                    headers=headers,
                     # A moved POST would arrive as a GET, without its body.
                     allow_redirects=call.method == "GET",
                     proxy=proxy,
-                    timeout=call.timeout or pool.session.timeout,
+                    timeout=timeout,
+                    auto_decompress=call.decompress,
                 ) as response:
                     came = response.ok
                     return await take(response)
             except StatusError as error:
-                self._heed(error)
+                if error.status == 429 and error.retryable:
+                    # All calls are held back; a pause that none could outlast would only delay
+                    # the news.
+                    pause = self.policy.backoff if error.wait is None else error.wait
+                    if pause < self.policy.deadline:
+                        self.limiter.pause(min(pause, LONGEST_WAIT))
                 raise
             except NETWORK_ERRORS as error:
                 failure = network_error(error, self._timeout, f"{url.origin()}")
-                call.made -= isinstance(failure, ConnectError)
+                call.calls -= isinstance(failure, ConnectError)
                 # Also where what came could not be read: somebody has answered.
                 failure.paid = call.costs and (came or isinstance(error, _ANSWERED))
                 raise failure from None
 
-    def _named(self, call: _Call) -> Headers:
-        """The headers of an attempt, with a name that vLLM and gateways give back."""
-        call.id = f"{self._mark}{next(self._numbers)}"
-        return {**(call.headers or {}), _ID: call.id}
-
     def _check_own(self, reply: HttpReply, own: str) -> None:
         """Raises UnusableError for a reply that bears the name of another call."""
-        told = b"%s %s" % (
+        said = b"%s %s" % (
             reply.headers.get(_ID, "").encode(),
             b" ".join(_OWN_ID.findall(reply.body)),
         )
-        named = re.findall(rb"%s\d+" % self._mark.encode(), told)
+        named = re.findall(rb"%s\d+" % self._mark.encode(), said)
         if named and own.encode() not in named:
             reason = f"HTTP {reply.status}: the reply is that to another call"
             raise UnusableError(reason, status=reply.status, paid=True)
 
-    def _heed(self, error: StatusError) -> None:
-        """Hold all calls back after a 429: as long as it says, else for `backoff` seconds."""
-        if error.status != 429 or not error.retryable:
-            return
-        seconds = self.policy.backoff if error.wait is None else error.wait
-        # A pause that no call could outlast would only delay the news.
-        if seconds < self.policy.deadline:
-            self.limiter.pause(min(seconds, LONGEST_WAIT))
 
-    async def _reply(self, response: aiohttp.ClientResponse, calls: int) -> HttpReply:
-        """The whole reply, without secrets. Raises TooLargeError."""
-        body = await whole(response, self.policy.max_reply_bytes)
-        reply = HttpReply(response.status, response.headers, body, str(response.url), calls)
-        return replace(reply, body=hide(reply.utf8(), self._secrets)) if self._secrets else reply
+class _Transfer:
+    """A download under way: what has arrived, its hash so far, and how many bytes are to come."""
+
+    def __init__(
+        self, out: BinaryIO, total: int | None, progress: Progress | None, resume: bool
+    ) -> None:
+        self._out, self._total, self._resume = out, total, resume
+        self._report = progress or (lambda _done, _total: None)
+        self._etag: str | None = None
+        self.done, self.digest = 0, hashlib.sha256()
+        if resume:
+            out.seek(0)
+            for block in iter(lambda: out.read(_BLOCK), b""):
+                self._count(block)
+
+    def prepare(self) -> bool:
+        """Whether something is to be fetched; what cannot be gone on with is forgotten."""
+        if not self._resume or (self._total is not None and self.done > self._total):
+            self._restart()
+        return self._total is None or self._total == 0 or self.done < self._total
+
+    @property
+    def range(self) -> dict[str, str]:
+        """The headers that ask for the rest only; if it has changed meanwhile, all of it comes."""
+        if not self.done:
+            return {}
+        wanted = {"Range": f"bytes={self.done}-"}
+        return wanted | {"If-Range": self._etag} if self._etag else wanted
+
+    async def take(self, response: aiohttp.ClientResponse) -> None:
+        """Write what comes. HttpError, WrongFileError."""
+        start, total = 0, response.content_length
+        if response.status != 200:
+            said = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
+            first = said[0].partition("-")[0]
+            start = int(first) if first.isdigit() else 0
+            total = int(said[2]) if said[2].isdigit() else None
+        if response.status == 416 and total == self.done:
+            return
+        if response.status == 416 or (response.status == 206 and start != self.done):
+            self._restart()
+            raise BrokenError("the rest of the file is not to be had; all of it is fetched again")
+        if response.status not in (200, 206):
+            body = await response.content.read(4_096)
+            accept(HttpReply(response.status, response.headers, body))
+        if response.status == 200 and self.done:
+            self._restart()
+        if response.headers.get("Content-Encoding") and not self._resume:
+            total = None  # the size of what is sent, not of what it unpacks to
+        if total is not None and self._total is not None and total != self._total:
+            raise WrongFileError(f"found {total:,} bytes; expected {self._total:,}")
+        etag = response.headers.get("ETag")
+        self._etag = etag if etag and not etag.startswith("W/") else None
+        expected = self._total if self._total is not None else total
+        async for block in response.content.iter_chunked(_BLOCK):
+            self._out.write(block)
+            self._count(block)
+            self._report(self.done, expected)
+        if expected is not None and self.done < expected:
+            raise BrokenError(f"{self.done:,} of {expected:,} bytes came")
+
+    def _restart(self) -> None:
+        self._out.seek(0)
+        self._out.truncate(0)
+        self.done, self.digest = 0, hashlib.sha256()
+
+    def _count(self, block: bytes) -> None:
+        self.digest.update(block)
+        self.done += len(block)
+
+
+def read_json(reply: HttpReply) -> Any:
+    """The parsed body of a reply with status 2xx. Raises StatusError, UnusableError."""
+    accept(reply)
+    try:
+        return orjson.loads(reply.utf8())
+    except ValueError:
+        raise UnusableError(not_json(reply), status=reply.status) from None
+
+
+async def _body(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The body, decompressed, if it has at most `limit` bytes. Raises TooLargeError."""
+    size = response.content_length or 0
+    parts = []
+    if size <= limit:
+        size = 0  # counted anew: what is announced is the packed size
+        while size <= limit and (part := await response.content.readany()):
+            size += len(part)
+            parts.append(part)
+    if size > limit:
+        response.close()
+        reason = f"HTTP {response.status}: the reply is larger than {limit:,} bytes"
+        raise TooLargeError(reason, status=response.status, retryable=False)
+    return b"".join(parts)
+
+
+def _no_time(wait: float | None) -> str:
+    requested = "" if not wait else f"; the endpoint asks to wait {wait:.0f} s"
+    return f"{requested}; the deadline of this call leaves no time for another attempt"

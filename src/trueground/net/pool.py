@@ -19,7 +19,6 @@ from trueground.net.failures import ConnectError, UnaskedError
 from trueground.net.redact import shown
 
 CONNECT_TIMEOUT = 30.0  # seconds until an address counts as one where nobody is
-_SCHEMES = ("http", "https")
 
 
 @dataclass(slots=True)
@@ -96,31 +95,18 @@ def route(address: str) -> tuple[URL, str | None]:
     aiohttp's own `trust_env` reads the environment in a thread at every call, and breaks calls with
     a key where ~/.netrc knows the host.
     """
-    try:
-        url = URL(address)
-        (url.raw_host or "").encode("idna")  # as the name is looked up: "a..b" has no such form
-    except ValueError:
-        url = URL()
-    if url.host is None or url.scheme not in _SCHEMES:
+    url = _parse(address)
+    if url is None:
         reason = f"{shown(address)} is not an address that can be called"
         raise ConnectError(reason, retryable=False)
-    return url, None if proxy_bypass(url.host) else _proxy(url.scheme)
-
-
-def _proxy(scheme: str) -> str | None:
-    """The proxy for addresses of a scheme; None if there is none. Raises ConnectError."""
-    proxies = getproxies()
-    kind = scheme if scheme in proxies else "all"
+    proxies = {} if proxy_bypass(url.host or "") else getproxies()
+    kind = url.scheme if url.scheme in proxies else "all"
     if kind not in proxies:
-        return None
+        return url, None
     # Like other programs, take "host:port" for an address.
     named = proxies[kind] if "://" in proxies[kind] else f"http://{proxies[kind]}"
-    try:
-        proxy = URL(named)
-    except ValueError:
-        proxy = URL()
-    if proxy.host is not None and proxy.scheme in _SCHEMES:
-        return named
+    if _parse(named) is not None:
+        return url, named
     variables = (f"{kind}_proxy", f"{kind.upper()}_PROXY")
     variable = next((name for name in variables if os.environ.get(name)), variables[1])
     raise ConnectError(
@@ -128,3 +114,13 @@ def _proxy(scheme: str) -> str | None:
         "one such as http://localhost:8080. Change or unset it, or name the host in NO_PROXY",
         retryable=False,
     )
+
+
+def _parse(address: str) -> URL | None:
+    """The address; None where it cannot be called."""
+    try:
+        url = URL(address)
+        (url.raw_host or "").encode("idna")  # as the name is looked up: "a..b" has no such form
+    except ValueError:
+        return None
+    return url if url.host is not None and url.scheme in ("http", "https") else None

@@ -82,8 +82,8 @@ class SparqlEndpoint:
         if cache is not None and (kept := _recall(cache, key)) is not None:
             return kept
         try:
-            body, results = await self._open_client().post_fields(
-                self.url, {"query": query}, read_results, {"Accept": ACCEPT}
+            body, results = await self._open_client().post(
+                self.url, {"query": query}, read_results, headers={"Accept": ACCEPT}
             )
         except HttpError as error:
             raise self._failure(error, query) from None
