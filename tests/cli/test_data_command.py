@@ -98,7 +98,7 @@ def test_without_a_subcommand_it_is_told_in_one_line() -> None:
 
 
 def test_declaring_the_command_loads_nothing_heavy() -> None:
-    heavy = {"sqlite3", "aiohttp", "tenacity", "msgspec", "orjson", "numpy", "rich"}
+    heavy = {"sqlite3", "aiohttp", "msgspec", "orjson", "numpy", "rich"}
     code = (
         f"import sys, trueground.cli.data, trueground.cli.cache; print({heavy} & {{*sys.modules}})"
     )

@@ -233,7 +233,7 @@ _AS_NOBODY = """
 import os, sys
 from pathlib import Path
 from trueground.errors import UsageError
-import trueground.net.cache as c, tenacity, sqlite3, zstandard
+import trueground.net.cache as c, sqlite3, zstandard
 if os.geteuid() == 0:
     os.setuid(65534)
 try:

@@ -46,7 +46,7 @@ def test_an_empty_variable_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_importing_it_loads_nothing_heavy() -> None:
-    heavy = {"sqlite3", "aiohttp", "tenacity"}
+    heavy = {"sqlite3", "aiohttp"}
     code = f"import sys, trueground.net.home; print({heavy} & {{*sys.modules}})"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "set()"

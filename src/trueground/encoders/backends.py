@@ -28,7 +28,7 @@ from trueground.encoders.loading import (
 from trueground.encoders.tiles import TokenTile, Whole, Workers, library_version
 from trueground.errors import InputError, UsageError
 from trueground.net import checkpoints
-from trueground.net.pretrained import check_complete, loading
+from trueground.net.checkpoints import check_complete, loading
 
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(float)": np.float32}
 _CUDA = "CUDAExecutionProvider"

@@ -7,8 +7,7 @@ from typing import Any
 
 from trueground.models.hf_source import needed
 from trueground.models.options import ModelOptions
-from trueground.net.checkpoints import CheckpointSource
-from trueground.net.pretrained import check_complete, loading
+from trueground.net.checkpoints import CheckpointSource, check_complete, loading
 
 
 @dataclass(frozen=True)

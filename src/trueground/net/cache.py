@@ -1,29 +1,51 @@
 """Values kept under a key across runs and processes: the response cache.
 
-Reading costs microseconds and happens in the caller's thread. Writing is handed to a thread of its
-own that commits many entries at once, so that an event loop never waits for a disk.
+An SQLite database with a write-ahead log, so that readers and one writer at a time, in any number
+of processes, do not disturb each other. Reading costs microseconds and happens in the caller's
+thread. Writing is handed to a thread of its own that commits many entries at once, so that an event
+loop never waits for a disk.
 """
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import zstandard
 
-from trueground.net.cachefile import open_cache, patiently, read_cache, trouble
-from trueground.net.home import home
+from trueground.errors import UsageError
+from trueground.net.home import HOME_VARIABLE, home
 
+T = TypeVar("T")
 _INTERVAL_S = 0.05
 _BATCH = 500
-_PACK_ABOVE = 512
+_PACK_ABOVE = 512  # bytes
+# Marks a database as ours ("tgrc"), so that nobody else's is ever written to or removed.
+_APPLICATION = 0x74677263
+_VERSION = 1
+# `value` comes last: counting and summing then skip the pages into which long values overflow.
+_TABLE = """
+CREATE TABLE IF NOT EXISTS reply (
+  key TEXT PRIMARY KEY,
+  created INTEGER NOT NULL,
+  model TEXT NOT NULL,
+  tokens INTEGER NOT NULL,
+  packed INTEGER NOT NULL,
+  value BLOB NOT NULL
+)
+"""
 _READ = "SELECT packed, value FROM reply WHERE key = ?"
 _WRITE = "INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?)"
+_BUSY_S = 10.0
+_PATIENCE_S = 60.0
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def default_path() -> Path:
@@ -44,6 +66,10 @@ def searches_path() -> Path:
 def graphs_path() -> Path:
     """Where the replies of SPARQL endpoints are kept: a cache of the same make."""
     return home() / "graphs.sqlite"
+
+
+class UnreadableCacheError(UsageError):
+    """The file is no cache that this version can read; clearing it is safe."""
 
 
 class _CacheEntry(NamedTuple):
@@ -135,39 +161,31 @@ class ResponseCache:
                 self._wanted.clear()
                 self._full.clear()
             try:
-                self._commit(self._writing)
+                patiently(self._commit)
             except Exception as error:  # whatever it is, the run must not depend on its cache
                 self._give_up(error)
             with self._lock:
                 self._writing = {}
 
-    def _commit(self, batch: dict[str, _CacheEntry]) -> None:
+    def _commit(self) -> None:
         now = int(time.time())
-        rows = [
-            (key, now, entry.model, entry.tokens, *self._packed(entry.value))
-            for key, entry in batch.items()
-        ]
-
-        def write() -> None:
-            with self._writer:
-                self._writer.execute("BEGIN IMMEDIATE")
-                self._writer.executemany(_WRITE, rows)
-
-        patiently(write)
-
-    def _packed(self, value: bytes) -> tuple[bool, bytes]:
-        if len(value) <= _PACK_ABOVE:
-            return False, value
-        return True, self._pack.compress(value)
+        rows = []
+        for key, (value, model, tokens) in self._writing.items():
+            packed = len(value) > _PACK_ABOVE
+            kept = self._pack.compress(value) if packed else value
+            rows.append((key, now, model, tokens, packed, kept))
+        with self._writer:
+            self._writer.execute("BEGIN IMMEDIATE")
+            self._writer.executemany(_WRITE, rows)
 
     def _give_up(self, error: Exception) -> None:
         if self.problem is None:
-            self.problem = f"{trouble(self.path, error)}. The work goes on; no more is cached"
+            self.problem = f"{describe(self.path, error)}. The work goes on; no more is cached"
 
 
 @contextmanager
 def known_keys(path: Path | None) -> Iterator[Callable[[str], bool]]:
-    """Whether a key has a value, asked without making or changing a cache; None has no keys.
+    """Whether a key has a value, without making or changing a cache; None has no keys.
 
     Raises UsageError if the file cannot be read.
     """
@@ -178,3 +196,126 @@ def known_keys(path: Path | None) -> Iterator[Callable[[str], bool]]:
     with closing(connection):
         question = "SELECT 1 FROM reply WHERE key = ?"
         yield lambda key: connection.execute(question, (key,)).fetchone() is not None
+
+
+def open_cache(path: Path) -> sqlite3.Connection:
+    """A connection to the cache at `path`, which is made if it does not exist. UsageError."""
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            with connection:  # one view of the file, which another process may be creating
+                connection.execute("BEGIN")
+                _check_ours(path, connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # The log is synced when it is folded in; a crash of the machine costs the last
+            # replies, never the file.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            # Taken for writing also when all is there: an unwritable file shows here, not midway.
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                _check_ours(path, connection)
+                connection.execute(_TABLE)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {_VERSION}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return patiently(connect)
+    except (OSError, sqlite3.Error) as error:
+        raise _unusable(path, error) from error
+
+
+def read_cache(path: Path) -> sqlite3.Connection | None:
+    """A connection that can only read; None if there is no cache yet. UsageError."""
+    if not path.exists():
+        return None
+    # Not mode=ro: that would leave the files behind that SQLite makes beside the database.
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    try:
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None)
+        try:
+            connection.execute("PRAGMA query_only = 1")
+            if patiently(lambda: _check_ours(path, connection)):
+                return connection
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+        return None
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from error
+
+
+def patiently(work: Callable[[], T]) -> T:
+    """Do it again while other processes hold the file, for a minute at most."""
+    # Switching to the write-ahead log does not heed SQLite's own time-out, hence this one.
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return work()
+        except sqlite3.Error as error:
+            if not is_busy(error) or time.monotonic() >= end:
+                raise
+        time.sleep(random.uniform(0.01, 0.2))
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another process holds the file."""
+    return _primary_code(error) in _BUSY
+
+
+def describe(path: Path, error: Exception) -> str:
+    """What is wrong with the file and what to do, in words."""
+    reason = getattr(error, "strerror", None) or error
+    if _primary_code(error) in _DAMAGED:
+        return (
+            f"the response cache {path} is damaged: {reason}. `trueground cache clear` removes it; "
+            "--no-cache goes without it"
+        )
+    return (
+        f"the response cache {path} cannot be used: {reason}. Set {HOME_VARIABLE} to a folder that "
+        "is writable and has room, make room with `trueground cache clear`, or pass --no-cache"
+    )
+
+
+def _primary_code(error: BaseException) -> int | None:
+    """SQLite's primary result code; None where the error has none."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def _unusable(path: Path, error: Exception) -> UsageError:
+    kind = UnreadableCacheError if _primary_code(error) in _DAMAGED else UsageError
+    return kind(describe(path, error))
+
+
+def _check_ours(path: Path, connection: sqlite3.Connection) -> bool:
+    """Whether our table is there already. UsageError: another program's, or another version's."""
+    application, version, tables = (
+        connection.execute(question).fetchone()[0]
+        for question in (
+            "PRAGMA application_id",
+            "PRAGMA user_version",
+            "SELECT count(*) FROM sqlite_master",
+        )
+    )
+    if (application, version, tables) == (0, 0, 0):
+        return False
+    if application != _APPLICATION:
+        raise UsageError(
+            f"{path} is a database of another program and stays untouched. Move it away, set "
+            f"{HOME_VARIABLE} to another folder, or pass --no-cache"
+        )
+    if version != _VERSION:
+        raise UnreadableCacheError(
+            f"the response cache {path} has version {version}; this trueground reads version "
+            f"{_VERSION}. `trueground cache clear` removes it; --no-cache goes without it"
+        )
+    return True

@@ -1,7 +1,8 @@
-"""Where a model's files lie: a local folder, or a name on the Hugging Face Hub at one commit.
+"""A model's files: a local folder, or a name on the Hugging Face Hub at one commit; loading them.
 
-Nothing is loaded here, and only settings, safetensors and ONNX files are ever fetched: other
-formats of weights can hold code that runs when they are opened.
+Only settings, safetensors and ONNX files are ever fetched: other formats of weights can hold code
+that runs when they are opened. Files of the Hub come through its own client into its own cache,
+which other programs on the machine share.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from trueground.errors import InputError, MissingExtraError, UsageError
+from trueground.errors import InputError, MissingExtraError, TruegroundError, UsageError
 from trueground.net.files import file_digest
 
-T = TypeVar("T")
 _SETTINGS = (".json", ".jinja", ".model", ".txt", ".py")
 
 
@@ -142,7 +143,8 @@ def check_whole(shown: str, file: Path) -> None:
 def resolve(wanted: Wanted) -> CheckpointSource:
     """The name on the Hub at the commit that it means now. Raises InputError, MissingExtraError."""
     name, revision = wanted.on_hub
-    config = _asked(wanted, lambda hub: hub.hf_hub_download(name, "config.json", revision=revision))
+    with _asking_hub(wanted) as hub:
+        config = hub.hf_hub_download(name, "config.json", revision=revision)
     commit = Path(config).parent.name
     return CheckpointSource(name, commit, f"hf/{name}@{commit[:16]}")
 
@@ -159,17 +161,17 @@ def hub_files(wanted: Wanted, source: CheckpointSource) -> list[str]:
 
 def fetch(wanted: Wanted, source: CheckpointSource, files: Sequence[str]) -> Path:
     """The folder with those files of the repository; those already here need no network."""
-
-    def all_of_them(hub: Any) -> Path:
-        for name in files:
-            hub.hf_hub_download(source.where, name, revision=source.revision)
-        top = hub.hf_hub_download(source.where, "config.json", revision=source.revision)
-        return Path(top).parent
-
-    return _asked(wanted, all_of_them)
+    name, revision = source.where, source.revision
+    with _asking_hub(wanted) as hub:
+        paths = [
+            hub.hf_hub_download(name, file, revision=revision) for file in (*files, "config.json")
+        ]
+    return Path(paths[-1]).parent
 
 
-def _asked(wanted: Wanted, ask: Callable[[Any], T]) -> T:
+@contextmanager
+def _asking_hub(wanted: Wanted) -> Iterator[Any]:
+    """The Hub's client, silent; what it raises comes out as InputError."""
     hub = needed("huggingface_hub", wanted.what, wanted.extra)
     # The run has a progress bar of its own; others, and notes of each try, would break it.
     bars = needed("huggingface_hub.utils", wanted.what, wanted.extra)
@@ -179,7 +181,7 @@ def _asked(wanted: Wanted, ask: Callable[[Any], T]) -> T:
     level = log.level
     log.setLevel(logging.ERROR)
     try:
-        return ask(hub)
+        yield hub
     except Exception as error:  # the Hub's client has exceptions of several families
         name = wanted.on_hub[0]
         raise InputError(
@@ -193,6 +195,49 @@ def _asked(wanted: Wanted, ask: Callable[[Any], T]) -> T:
         log.setLevel(level)
         if not hidden:
             bars.enable_progress_bars()
+
+
+@contextmanager
+def loading(
+    module: Callable[[str], Any], shown: str, trust: str = "pass --trust-remote-code"
+) -> Iterator[Any]:
+    """The `transformers` module, without progress bars; what goes wrong inside comes out in words.
+
+    `module` imports it; `trust` is how the user says that the model's own code may run.
+    InputError; UsageError where the model brings code that would have to be trusted.
+    """
+    transformers = module("transformers")
+    # The run has a progress bar of its own; and what matters of a loading is said as an error.
+    log = transformers.utils.logging
+    bars, level = log.is_progress_bar_enabled(), log.get_verbosity()
+    log.disable_progress_bar()
+    log.set_verbosity_error()
+    try:
+        yield transformers
+    except TruegroundError:
+        raise
+    except Exception as error:  # every architecture has its own ways to fail
+        if "trust_remote_code" in str(error):
+            raise UsageError(
+                f"{shown} brings Python code of its own, which would run on this machine; "
+                f"if you trust its publisher, {trust}"
+            ) from error
+        if "use_safetensors" in str(error):
+            raise no_safetensors(shown) from error
+        raise InputError(f"{shown} cannot be loaded: {reason(error)}") from error
+    finally:
+        log.set_verbosity(level)
+        if bars:
+            log.enable_progress_bar()
+
+
+def check_complete(shown: str, missing: Iterable[str]) -> None:
+    """InputError where parts of the model are in no file of weights."""
+    if parts := sorted(missing):
+        raise InputError(
+            f"{shown}: the weights lack {len(parts)} parts of the model, such as "
+            f"{parts[0]}; they would be random numbers. Fetch the files again."
+        )
 
 
 def reason(error: Exception) -> str:

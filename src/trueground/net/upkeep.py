@@ -11,14 +11,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from trueground.errors import WriteError, unknown_name
-from trueground.net.cachefile import (
+from trueground.net.cache import (
     UnreadableCacheError,
-    files_of,
+    describe,
     is_busy,
     open_cache,
     patiently,
     read_cache,
-    trouble,
 )
 
 _DELETE = "DELETE FROM reply WHERE (?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
@@ -58,13 +57,13 @@ def stats(path: Path) -> CacheStats:
         try:
             rows = connection.execute(_COUNT).fetchall()
         except sqlite3.Error as error:
-            raise UnreadableCacheError(trouble(path, error)) from error
+            raise UnreadableCacheError(describe(path, error)) from error
     return CacheStats(
         path,
         entries=sum(row[1] for row in rows),
-        bytes=sum(file.stat().st_size for file in files_of(path)),
-        oldest=_time(min((row[3] for row in rows), default=None)),
-        newest=_time(max((row[4] for row in rows), default=None)),
+        bytes=sum(file.stat().st_size for file in _files_of(path)),
+        oldest=datetime.fromtimestamp(min(row[3] for row in rows), UTC) if rows else None,
+        newest=datetime.fromtimestamp(max(row[4] for row in rows), UTC) if rows else None,
         models=tuple(ModelShare(*row[:3]) for row in rows),
     )
 
@@ -81,12 +80,31 @@ def clear(path: Path, model: str | None = None, older_than: timedelta | None = N
     except UnreadableCacheError:
         if model is not None or older_than is not None:
             raise
-        return _remove(path)
+        try:
+            for file in _files_of(path):
+                with suppress(FileNotFoundError):
+                    file.unlink()
+        except OSError as error:
+            raise WriteError(f"{path} cannot be removed: {error.strerror or error}") from error
+        return 0
+    before = None if older_than is None else int(time.time() - older_than.total_seconds())
     try:
-        return _delete(connection, model, older_than)
+        if model is not None:
+            known = [row[0] for row in connection.execute("SELECT DISTINCT model FROM reply")]
+            if known and model not in known:
+                raise unknown_name("model in the cache", model, known)
+        gone = patiently(lambda: connection.execute(_DELETE, (model, before)).rowcount)
+        try:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError as error:
+            # Another process is at work: the entries are gone, the space comes back another time.
+            if not is_busy(error):
+                raise
+        return gone
     except sqlite3.Error as error:
         raise WriteError(
-            f"{trouble(path, error)}; or delete the file while no run uses it"
+            f"{describe(path, error)}; or delete the file while no run uses it"
         ) from error
     finally:
         connection.close()
@@ -108,32 +126,7 @@ def clear_several(
     ]
 
 
-def _delete(connection: sqlite3.Connection, model: str | None, older_than: timedelta | None) -> int:
-    if model is not None:
-        known = [row[0] for row in connection.execute("SELECT DISTINCT model FROM reply")]
-        if known and model not in known:
-            raise unknown_name("model in the cache", model, known)
-    before = None if older_than is None else int(time.time() - older_than.total_seconds())
-    gone = patiently(lambda: connection.execute(_DELETE, (model, before)).rowcount)
-    try:
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite3.OperationalError as error:
-        # Another process is at work: the entries are gone, the space comes back another time.
-        if not is_busy(error):
-            raise
-    return gone
-
-
-def _remove(path: Path) -> int:
-    try:
-        for file in files_of(path):
-            with suppress(FileNotFoundError):
-                file.unlink()
-    except OSError as error:
-        raise WriteError(f"{path} cannot be removed: {error.strerror or error}") from error
-    return 0
-
-
-def _time(seconds: int | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+def _files_of(path: Path) -> list[Path]:
+    """The database and the two files that SQLite keeps beside it, as far as they exist."""
+    beside = (path.with_name(path.name + tail) for tail in ("", "-wal", "-shm"))
+    return [file for file in beside if file.is_file()]
