@@ -16,11 +16,11 @@ import pytest
 from tests.chaos import KEY, ChaosServer
 
 from trueground.errors import UnreachableError, UsageError
-from trueground.models.asker import OPTIONS, Asker, Spent, model_of
+from trueground.models.asker import Asker, Spent, model_of
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params, Reply, TokenLogprob
 from trueground.models.fake import FakeModel
 from trueground.models.openai import OpenAIModel
-from trueground.models.options import ModelOptions
+from trueground.models.options import OPTIONS, ModelOptions
 from trueground.plugins import parse_part
 from trueground.types import Status
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueground.models import calls
 from trueground.models.base import (
     ChatRequest,
     Message,
@@ -23,9 +24,7 @@ from trueground.models.base import (
     TokenLogprob,
     Usage,
 )
-from trueground.models.cached import (
-    decode_reply,
-    encode_reply,
+from trueground.models.calls import (
     prompt_sha256,
     recall,
     remember,
@@ -50,7 +49,7 @@ def test_a_key_is_the_same_in_every_process_and_version() -> None:
         == "7c5139ff349b5009ca51b90118aa039f0c9e60fa9bfb4010bc15a58439c7759f"
     )
     code = (
-        "from trueground.models.cached import request_key\n"
+        "from trueground.models.calls import request_key\n"
         "from trueground.models.base import *\n"
         "print(request_key('m', ChatRequest((Message('user', 'x'),), "
         "Params(extra={'q': {'z': 1, 'y': 2}, 'p': 1}))))"
@@ -149,12 +148,12 @@ replies = st.builds(
 
 @given(replies)
 def test_a_reply_comes_back_as_it_was(reply: Reply) -> None:
-    assert decode_reply(encode_reply(reply)) == reply
+    assert calls._decode(calls._encode(reply)) == reply
 
 
 def test_minus_infinity_comes_back() -> None:
     reply = Reply(text="x", logprobs=[TokenLogprob("x", 0.0, {"y": -math.inf})])
-    assert decode_reply(encode_reply(reply)) == reply
+    assert calls._decode(calls._encode(reply)) == reply
 
 
 def test_only_answers_are_kept(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
-from trueground.models.cached import prompt_sha256
+from trueground.models.calls import prompt_sha256
 from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
 from trueground.types import Status

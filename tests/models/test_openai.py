@@ -16,10 +16,18 @@ import pytest
 from tests.chaos import BEHAVIOURS, KEY, ChaosServer
 
 from trueground.errors import UsageError
-from trueground.models.base import ChatRequest, Message, Params, Reply, Usage, sane
+from trueground.models.base import (
+    ChatRequest,
+    Message,
+    Params,
+    Reply,
+    Usage,
+    estimate_call,
+    estimate_tokens,
+    sane,
+)
 from trueground.models.batch_lines import read_line
 from trueground.models.endpoint import find_endpoint
-from trueground.models.estimate import estimate_call, estimate_tokens
 from trueground.models.openai import OpenAIModel
 from trueground.models.openai_errors import failed, refused, trouble_of
 from trueground.models.openai_replies import read_reply

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from trueground.errors import RunInterrupted
 from trueground.models.base import ChatModel, ChatRequest, Reply, tidy
-from trueground.models.cached import recall, remember, request_key
-from trueground.models.calls import Calls
+from trueground.models.calls import Calls, InFlight, recall, remember, request_key
 from trueground.net.cache import ResponseCache
 from trueground.runs.responses import Response, ResponseLog
 
@@ -58,8 +57,7 @@ class Asking:
         self._ends = None if time_limit is None else time.monotonic() + time_limit
         self._time_is_over = False
         self._calls = Calls(model)
-        # Keys of calls under way: who asks the same waits for the reply and pays nothing.
-        self._in_flight: dict[str, asyncio.Event] = {}
+        self._in_flight = InFlight()
         # A model that is a file of replies has them by the ids of the items.
         self._reply_for: Callable[[str], Reply | None] = getattr(
             model, "reply_for", lambda _id: None
@@ -87,23 +85,22 @@ class Asking:
     async def _work(self, calls: Iterator[Call]) -> None:
         for call in calls:
             slot = self.slot(call)
-            while slot.key in self._in_flight:
-                await self._in_flight[slot.key].wait()
-            if (reply := self._reply_for(call.id)) is not None:
-                self._write(slot, reply, None, cached=False)
-            elif not self.take_cached(slot):
-                if self._ends is not None and time.monotonic() >= self._ends:
-                    self._time_is_over = True
-                    return
-                await self._ask(call.request, slot)
-                continue
-            await asyncio.sleep(0)  # many in a row must not keep all else from going on
+            reply = None
+            async with self._in_flight.turn(slot.key):
+                if (on_file := self._reply_for(call.id)) is not None:
+                    self._write(slot, on_file, None, cached=False)
+                elif not self.take_cached(slot):
+                    if self._ends is not None and time.monotonic() >= self._ends:
+                        self._time_is_over = True
+                        return
+                    reply = await self._ask(call.request, slot)
+            if reply is not None:
+                await self._calls.check_reached(reply, _ADVICE, more=True)
+            else:
+                await asyncio.sleep(0)  # many in a row must not keep all else from going on
 
-    async def _ask(self, request: ChatRequest, slot: Slot) -> None:
+    async def _ask(self, request: ChatRequest, slot: Slot) -> Reply:
         """Make the call and keep its reply: in the log, then in the cache."""
-        arrived = asyncio.Event()
-        if slot.key is not None:
-            self._in_flight[slot.key] = arrived
         left = None if self._ends is None else self._ends + _GRACE_S - time.monotonic()
         start = time.perf_counter()
         with self._calls.under_way():
@@ -115,11 +112,7 @@ class Asking:
                 if limit.expired():
                     raise _out_of_time() from None
                 raise
-            finally:
-                if slot.key is not None:
-                    del self._in_flight[slot.key]
-                arrived.set()
-        await self._calls.check_reached(reply, _ADVICE, more=True)
+        return reply
 
     def restore(self, call: Call) -> None:
         """Cache an answer of an earlier session, which may have died before it was cached."""

@@ -159,7 +159,7 @@ def make_parts(
 
 def _rater_of(judge: str) -> str:
     """The same model as a rater, without the options that only judges have."""
-    from trueground.models.asker import OPTIONS
+    from trueground.models.options import OPTIONS
 
     spec, shared = parse_part("judge", judge), (*OPTIONS, "temperature", "max_tokens")
     options = {name: value for name, value in spec.options.items() if name in shared}

@@ -7,32 +7,24 @@ is kept in the response cache, so that work that was broken off goes on where it
 from __future__ import annotations
 
 import asyncio
-import atexit
-import threading
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import wait
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel, ChatRequest, Params, Reply, tidy
-from trueground.models.cached import recall, remember, request_key
-from trueground.models.calls import Calls
-from trueground.models.options import ModelOptions, check_variable
+from trueground.models.calls import Calls, recall, remember, request_key
+from trueground.models.options import OPTIONS, endpoint_options
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, default_path
+from trueground.net.loop import LoopThread
 from trueground.plugins import PartSpec
 from trueground.types import Status
 
-T = TypeVar("T")
-# What may stand in the parentheses of `llm:MODEL(…)`; a part's own options come beside them.
-OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
 # One word is enough, but models that think before they answer do so within the limit too.
 MAX_TOKENS = 512
 _SHOWN = 2_000  # characters of a reply in which nothing could be read
-_LOOK_S = 0.05
-_ENDING_S = 5.0  # for calls to be broken off
 _HELD = 4_000  # replies
 
 
@@ -50,22 +42,10 @@ class Spent:
     failed: int = 0
 
     def __sub__(self, other: Spent) -> Spent:
-        return Spent(
-            self.calls - other.calls,
-            self.tokens_in - other.tokens_in,
-            self.tokens_out - other.tokens_out,
-            self.cache_hits - other.cache_hits,
-            self.failed - other.failed,
-        )
+        return Spent(*map(operator.sub, vars(self).values(), vars(other).values()))
 
     def __add__(self, other: Spent) -> Spent:
-        return Spent(
-            self.calls + other.calls,
-            self.tokens_in + other.tokens_in,
-            self.tokens_out + other.tokens_out,
-            self.cache_hits + other.cache_hits,
-            self.failed + other.failed,
-        )
+        return Spent(*map(operator.add, vars(self).values(), vars(other).values()))
 
 
 def model_of(given: PartSpec) -> ChatModel:
@@ -75,19 +55,7 @@ def model_of(given: PartSpec) -> ChatModel:
             f"the {given.kind} {given.name} needs a model; write {given.name}:MODEL, as in "
             f'"{given.name}:gpt-4o(base_url=https://host/v1,api_key_env=KEY)"'
         )
-    if "api_key_env" in given.options:
-        check_variable(f"the {given.kind} {given.name}: api_key_env", given.options["api_key_env"])
-    default = ModelOptions()
-    options = ModelOptions(
-        base_url=given.options.get("base_url"),
-        api_key_env=given.options.get("api_key_env"),
-        max_connections=given.whole("max_connections", default.max_connections),
-        rpm=given.number("rpm", None, 0.1),
-        tpm=given.number("tpm", None, 1),
-        timeout=given.number("timeout", default.timeout, 0.01) or default.timeout,
-        max_attempts=given.whole("max_attempts", default.max_attempts),
-    )
-    return make_model(given.model, options)
+    return make_model(given.model, endpoint_options(given, f"the {given.kind} {given.name}"))
 
 
 def shortened(reply: str, most: int = _SHOWN) -> str:
@@ -95,6 +63,15 @@ def shortened(reply: str, most: int = _SHOWN) -> str:
     if len(reply) <= most:
         return reply
     return f"{reply[:most]} … ({len(reply):,} characters in all)"
+
+
+def describe_failure(reply: Reply, shown: str) -> str:
+    """Why a reply with a status cannot be used; `shown` is what was too long for the model."""
+    if reply.status is Status.TRUNCATED:
+        return "the model's reply was cut off at the token limit"
+    if reply.status is Status.TOO_LONG:
+        return f"{shown} is too long for the model: {reply.error}"
+    return f"the call failed: {reply.error}"
 
 
 class Asker:
@@ -108,20 +85,28 @@ class Asker:
         """`cache` is False where nothing may be read from the response cache or kept there."""
         self.model = model
         self.spent = Spent()
+        self.trouble: str | None = None  # why the first call that failed gave no reply
         self._cached = cache and model.cacheable
-        self._cache: ResponseCache | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._caches: list[ResponseCache] = []  # the one that is open, if any
         self._calls = Calls(model)
         self._problem: str | None = None
-        self.trouble: str | None = None  # why the first call that failed gave no reply
         self._held: dict[str, Reply] = {}  # the last ones
         self._again = False
+        caches = self._caches
+
+        async def end() -> None:
+            try:
+                await model.close()
+            finally:
+                for one in caches:
+                    one.close()
+
+        self._loop = LoopThread("asker", end)
 
     @property
     def problem(self) -> str | None:
         """Why replies were no longer kept in the response cache; None where they were."""
-        return self._problem or (self._cache.problem if self._cache is not None else None)
+        return self._problem or next((cache.problem for cache in self._caches), None)
 
     def ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
         """One reply for each request, in their order; equal requests are asked once.
@@ -132,7 +117,9 @@ class Asker:
         unique = dict(zip(keys, requests, strict=True))
         if not unique:
             return []
-        replies = self._in_loop(self._all(unique))
+        if self._cached and not self._caches:
+            self._caches.append(ResponseCache(default_path()))
+        replies = self._loop.run(self._ask_all(unique))
         return [replies[key] for key in keys]
 
     @contextmanager
@@ -152,38 +139,19 @@ class Asker:
 
     def close(self) -> None:
         """Close the model and the cache; asking again opens them anew."""
-        atexit.unregister(self.close)
-        loop, thread, cache = self._loop, self._thread, self._cache
         try:
-            if loop is not None:
-                self._in_loop(self._end())
+            self._loop.close()
         finally:
             self._problem = self.problem
-            self._loop = self._thread = self._cache = None
-            if loop is not None and thread is not None:
-                loop.call_soon_threadsafe(loop.stop)
-                thread.join()
-                loop.close()
-            if cache is not None:
-                cache.close()
+            self._caches.clear()
 
-    async def _end(self) -> None:
-        """Close the model, and end what may be left of work that was broken off."""
-        try:
-            await self.model.close()
-        finally:
-            left = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in left:
-                task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
-
-    async def _all(self, unique: dict[str, ChatRequest]) -> dict[str, Reply]:
+    async def _ask_all(self, unique: dict[str, ChatRequest]) -> dict[str, Reply]:
         replies: dict[str, Reply] = {}
         waiting = iter(unique.items())
 
         async def work() -> None:
             for key, request in waiting:
-                replies[key] = await self._one(key, request)
+                replies[key] = await self._ask(key, request)
 
         self._calls.workers = min(self.model.concurrency, len(unique))
         try:
@@ -194,16 +162,16 @@ class Asker:
             raise group.exceptions[0] from None  # what ended the others
         return replies
 
-    async def _one(self, key: str, request: ChatRequest) -> Reply:
+    async def _ask(self, key: str, request: ChatRequest) -> Reply:
         if self._again and key in self._held:
             return self._held[key]
-        cache = self._open_cache()
-        kept = recall(cache, key) if cache is not None else None
-        if kept is not None:
-            self._hold(key, kept)
+        cache = self._caches[0] if self._caches else None
+        reply = recall(cache, key) if cache is not None else None
+        if reply is not None:
+            self._hold(key, reply)
             self.spent.cache_hits += 1
             await asyncio.sleep(0)  # many in a row must not keep an interrupt from being seen
-            return kept
+            return reply
         with self._calls.under_way():
             reply = tidy(await self._calls.reply(request))
         self._hold(key, reply)
@@ -224,48 +192,6 @@ class Asker:
         self._held[key] = reply
         if len(self._held) > _HELD:
             del self._held[next(iter(self._held))]
-
-    def _open_cache(self) -> ResponseCache | None:
-        if self._cache is None and self._cached:
-            self._cache = ResponseCache(default_path())
-        return self._cache
-
-    def _in_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run in the thread's loop and wait; whatever breaks the waiting off ends the work too."""
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(
-                target=self._loop.run_forever, name="asker", daemon=True
-            )
-            self._thread.start()
-            atexit.register(self.close)
-        ended = threading.Event()
-
-        async def whole() -> T:
-            try:
-                return await work
-            finally:
-                ended.set()
-
-        future = asyncio.run_coroutine_threadsafe(whole(), self._loop)
-        try:
-            # In short steps: on Windows Ctrl-C is not heard while waiting without an end.
-            while not wait([future], _LOOK_S).done:
-                pass
-        except BaseException:
-            future.cancel()
-            ended.wait(_ENDING_S)
-            raise
-        return future.result()
-
-
-def describe_failure(reply: Reply, shown: str) -> str:
-    """Why a reply with a status cannot be used; `shown` is what was too long for the model."""
-    if reply.status is Status.TRUNCATED:
-        return "the model's reply was cut off at the token limit"
-    if reply.status is Status.TOO_LONG:
-        return f"{shown} is too long for the model: {reply.error}"
-    return f"the call failed: {reply.error}"
 
 
 class Asks:

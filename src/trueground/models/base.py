@@ -6,7 +6,7 @@ that cannot be meant (UsageError), an endpoint that refuses or cannot be found (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Protocol
 
 import msgspec
@@ -18,6 +18,8 @@ from trueground.types import Status
 
 # The finish reason of a call that came to no model: nobody there, not let in, no such model.
 UNREACHABLE = "unreachable"
+CHARACTERS_PER_TOKEN = 4  # before anybody has counted them
+_TOKENS_OUT = 256  # what an answer may take where the call sets no limit
 _TOO_MANY = 2**53  # tokens; up to here every JSON reader reads a whole number as it is
 
 
@@ -51,6 +53,17 @@ class ChatRequest(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     params: Params = Params()
     draw: int = 0
+
+
+def estimate_tokens(messages: Iterable[Message]) -> int:
+    """Tokens of the messages: a quarter of their characters, rounded up."""
+    return -(-sum(len(message.content) for message in messages) // CHARACTERS_PER_TOKEN)
+
+
+def estimate_call(request: ChatRequest) -> int:
+    """Tokens of the messages and of the longest answer that the call allows."""
+    limit = request.params.max_tokens
+    return estimate_tokens(request.messages) + (_TOKENS_OUT if limit is None else limit)
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):

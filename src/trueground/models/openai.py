@@ -8,9 +8,8 @@ from typing import Any
 import orjson
 
 from trueground.errors import UsageError
-from trueground.models.base import ChatRequest, Params, Reply, without_secrets
+from trueground.models.base import ChatRequest, Params, Reply, estimate_call, without_secrets
 from trueground.models.endpoint import find_endpoint
-from trueground.models.estimate import estimate_call
 from trueground.models.openai_errors import failed, refuses, wants_other_limit
 from trueground.models.openai_replies import read_reply
 from trueground.models.options import ModelOptions

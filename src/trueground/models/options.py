@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from trueground.errors import UsageError
 from trueground.options import Option
+from trueground.plugins import PartSpec
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -17,6 +18,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRETS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
 # Numbers of vocabulary entries (stop_token_ids), and OpenAI's name for calls that share a cache.
 _NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
+
+# What may stand in the parentheses of `NAME:MODEL(…)`; a part's own options come beside them.
+OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
 
 MaxConnections = Annotated[int, Option("Calls under way at once.", min=1)]
 RequestsPerMinute = Annotated[float | None, Option("Requests a minute, at most.", min=0.1)]
@@ -38,26 +42,25 @@ def check_variable(option: str, name: str) -> None:
 
 def parse_extra(texts: Sequence[str]) -> dict[str, Any]:
     """NAME=JSON, as --param takes it. UsageError for what cannot be read, or is a secret."""
-    return dict(map(_parse_param, texts))
-
-
-def _parse_param(text: str) -> tuple[str, Any]:
     import orjson
 
-    name, equals, json = (part.strip() for part in text.partition("="))
-    if _is_secret(name):
-        raise _secret_param(name)
-    try:
-        if not equals or not name:
-            raise ValueError
-        value = orjson.loads(json)
-    except ValueError:
-        raise UsageError(
-            f"--param {name!r} cannot be read; write NAME=JSON, as in reasoning_effort='\"low\"'"
-        ) from None
-    if inner := _secret_within(value):
-        raise _secret_param(f"{name} … {inner}")
-    return name, value
+    extra = {}
+    for text in texts:
+        name, equals, json = (part.strip() for part in text.partition("="))
+        if _is_secret(name):
+            raise _secret_param(name)
+        try:
+            if not equals or not name:
+                raise ValueError
+            extra[name] = orjson.loads(json)
+        except ValueError:
+            raise UsageError(
+                f"--param {name!r} cannot be read; write NAME=JSON, as in "
+                "reasoning_effort='\"low\"'"
+            ) from None
+        if inner := _secret_within(extra[name]):
+            raise _secret_param(f"{name} … {inner}")
+    return extra
 
 
 def _secret_within(value: Any) -> str | None:
@@ -121,3 +124,23 @@ class ModelOptions:
     dtype: Annotated[str | None, Option("hf: float32, bfloat16 …")] = None
     trust_remote_code: Annotated[bool, Option("hf: run code that comes with a model.")] = False
     extra: dict[str, Any] = field(default_factory=dict)
+
+
+def endpoint_options(given: PartSpec, who: str, base: ModelOptions | None = None) -> ModelOptions:
+    """What a part `NAME:MODEL(…)` says of its endpoint, else what `base` says. UsageError.
+
+    `who` is the part in words.
+    """
+    base, own = base or ModelOptions(), given.options
+    if "api_key_env" in own:
+        check_variable(f"{who}: api_key_env", own["api_key_env"])
+    return replace(
+        base,
+        base_url=own.get("base_url", base.base_url),
+        api_key_env=own.get("api_key_env", base.api_key_env),
+        max_connections=given.whole("max_connections", base.max_connections),
+        rpm=given.number("rpm", base.rpm, 0.1),
+        tpm=given.number("tpm", base.tpm, 1),
+        timeout=given.number("timeout", base.timeout, 0.01) or base.timeout,
+        max_attempts=given.whole("max_attempts", base.max_attempts),
+    )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 import msgspec
 
 from trueground.errors import UsageError
-from trueground.models.asker import OPTIONS
-from trueground.models.options import ModelOptions, check_variable
+from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
 from trueground.models.perplexity_base import PromptScorer, UnscoredText, perplexity
 from trueground.net.cache import ResponseCache
-from trueground.plugins import PartSpec, parse_model_part
+from trueground.plugins import parse_model_part
 
 __all__ = [
     "PromptScorer",
@@ -61,7 +59,7 @@ def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScor
         raise UsageError(f"the scorer of perplexities has no name; expected {_EXPECTED}")
     name, given = parse_model_part("perplexity", written)
     given.check(OPTIONS)
-    options = _settled(options or ModelOptions(), given)
+    options = endpoint_options(given, "the scorer of perplexities", options)
     prefix, colon, rest = name.partition(":")
     if colon and prefix in _PREFIXES and "base_url" not in given.options:
         if prefix == "hf" and rest:
@@ -94,19 +92,3 @@ def recall_logprobs(cache: ResponseCache, key: str) -> list[float] | None:
 def remember_logprobs(cache: ResponseCache, key: str, model: str, found: list[float]) -> None:
     """Keep the numbers of a text."""
     cache.put(key, _encode(found), model=model, tokens=len(found) + 1)
-
-
-def _settled(options: ModelOptions, given: PartSpec) -> ModelOptions:
-    own = given.options
-    if "api_key_env" in own:
-        check_variable("the scorer of perplexities: api_key_env", own["api_key_env"])
-    return replace(
-        options,
-        base_url=own.get("base_url", options.base_url),
-        api_key_env=own.get("api_key_env", options.api_key_env),
-        max_connections=given.whole("max_connections", options.max_connections),
-        rpm=given.number("rpm", options.rpm, 0.1),
-        tpm=given.number("tpm", options.tpm, 1),
-        timeout=given.number("timeout", options.timeout, 0.01) or options.timeout,
-        max_attempts=given.whole("max_attempts", options.max_attempts),
-    )

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from trueground.errors import UnreachableError, UsageError
-from trueground.models.base import UNREACHABLE
+from trueground.models.base import CHARACTERS_PER_TOKEN, UNREACHABLE
 from trueground.models.endpoint import find_endpoint
-from trueground.models.estimate import CHARACTERS_PER_TOKEN
 from trueground.models.openai_errors import error_inside, failed, refused
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity_base import UnscoredText

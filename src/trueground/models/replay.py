@@ -82,7 +82,7 @@ class ReplayModel:
 
         There is one for each prompt, so that further draws find none.
         """
-        from trueground.models.cached import prompt_sha256
+        from trueground.models.calls import prompt_sha256
 
         at = None if request.draw else self._prompts.get(prompt_sha256(request.messages))
         missing = f"no response for this item in {self._path}"

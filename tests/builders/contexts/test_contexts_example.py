@@ -16,7 +16,7 @@ from trueground.builders.examples import copy_example
 from trueground.builders.settings import EndpointDefaults
 from trueground.cli.app import app
 from trueground.errors import MissingExtraError, UsageError
-from trueground.models.estimate import CHARACTERS_PER_TOKEN
+from trueground.models.base import CHARACTERS_PER_TOKEN
 
 MODELS = {"writer": "big", "judge": "small"}
 

@@ -21,9 +21,9 @@ from trueground.graph.embedded.names import index_names
 from trueground.graph.endpoint import reading
 from trueground.graph.endpoint.graph import WIKIDATA, EndpointGraph
 from trueground.graph.endpoint.queries import wikidata_forms
-from trueground.graph.endpoint.worker import Worker
 from trueground.graph.rdf import entity_iri
 from trueground.net.cache import graphs_path
+from trueground.net.loop import LoopThread
 from trueground.net.upkeep import stats
 
 IDS = ["Q900001", "Q900002", "Q10", "Q900003", "Q5", "Q404", "Q900022"]
@@ -372,7 +372,7 @@ def test_one_that_is_dropped_in_its_own_thread_ends_too() -> None:
     async def end() -> None:
         closed.set()
 
-    held = [Worker("own", end)]
+    held = [LoopThread("own", end)]
 
     async def later() -> None:
         asyncio.get_running_loop().call_later(0.05, held.clear)

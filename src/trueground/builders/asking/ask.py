@@ -24,8 +24,7 @@ from trueground.builders.fallen import Fallen
 from trueground.errors import UsageError
 from trueground.models.asker import Spent
 from trueground.models.base import ChatRequest, Message, Reply, tidy
-from trueground.models.cached import recall, remember, request_key
-from trueground.models.calls import Calls
+from trueground.models.calls import Calls, InFlight, recall, remember, request_key
 from trueground.net.cache import ResponseCache
 from trueground.types import Status
 
@@ -80,8 +79,7 @@ class Ask:
         self._room = {
             role: asyncio.Semaphore(asked.model.concurrency) for role, asked in models.items()
         }
-        # Keys of calls under way: who asks the same waits for the reply and pays nothing.
-        self._flying: dict[str, asyncio.Event] = {}
+        self._in_flight = InFlight()
         for role, calls in self._calls.items():
             calls.workers = models[role].model.concurrency
 
@@ -179,15 +177,12 @@ class Ask:
         """
         asked = self.models[role]
         key = request_key(asked.model.signature, request)
-        while key in self._flying:
-            await self._flying[key].wait()
-        kept = self._recalled(asked, key, use)
-        if kept is not None:
-            asked.spent.cache_hits += 1
-            await asyncio.sleep(0)  # many in a row must not keep all else from going on
-            return kept
-        arrived = self._flying[key] = asyncio.Event()
-        try:
+        async with self._in_flight.turn(key):
+            kept = self._recalled(asked, key, use)
+            if kept is not None:
+                asked.spent.cache_hits += 1
+                await asyncio.sleep(0)  # many in a row must not keep all else from going on
+                return kept
             async with self._room[role]:
                 if structured and not asked.structured:
                     return None
@@ -197,9 +192,6 @@ class Ask:
                 asked.schema_refused = asked.schema_refused or refuses_schema(reply)
                 asked.spent.failed -= 1  # there is another way
             self._keep(role, key, reply)
-        finally:
-            del self._flying[key]
-            arrived.set()
         await self._calls[role].check_reached(reply, _ADVICE)
         return reply
 

@@ -11,9 +11,8 @@ from trueground.builders.asking.ask import AskedModel
 from trueground.builders.base import Builder
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import UsageError, unknown_name
-from trueground.models.asker import OPTIONS
 from trueground.models.base import ChatModel, Params
-from trueground.models.options import ModelOptions, check_variable
+from trueground.models.options import OPTIONS, ModelOptions, check_variable
 from trueground.models.registry import make_model
 from trueground.plugins import PartSpec, parse_model_part
 

@@ -6,6 +6,7 @@ import asyncio
 
 from trueground.builders.asking.replies import PaidReply, ReplyLog
 from trueground.models.asker import Spent
+from trueground.models.calls import InFlight
 from trueground.models.perplexity import logprobs_key, recall_logprobs, remember_logprobs
 from trueground.models.perplexity_base import PromptScorer
 from trueground.net.cache import ResponseCache
@@ -25,30 +26,23 @@ class PaidScorer:
     ) -> None:
         self.scorer, self.spent = scorer, spent
         self._cache, self._paid = cache, paid
-        # Texts under way: who asks the same waits for the numbers and pays nothing.
-        self._flying: dict[str, asyncio.Event] = {}
+        self._in_flight = InFlight()
 
     async def logprobs(self, text: str) -> list[float]:
         """The numbers of a text (models.perplexity). Raises as the scorer does, and WriteError."""
         key = logprobs_key(self.scorer, text)
-        while key in self._flying:
-            await self._flying[key].wait()
-        kept = self._recalled(key)
-        if kept:
-            self.spent.cache_hits += 1
-            await asyncio.sleep(0)  # many in a row must not keep all else from going on
-            return kept
-        arrived = self._flying[key] = asyncio.Event()
-        try:
+        async with self._in_flight.turn(key):
+            kept = self._recalled(key)
+            if kept:
+                self.spent.cache_hits += 1
+                await asyncio.sleep(0)  # many in a row must not keep all else from going on
+                return kept
             self.spent.calls += 1
             self.spent.failed += 1  # until it has come to something
             found = await self.scorer.logprobs(text)
             self.spent.failed -= 1
             self.spent.tokens_in += len(found) + 1
             self._keep(key, found)
-        finally:
-            del self._flying[key]
-            arrived.set()
         return found
 
     def _recalled(self, key: str) -> list[float] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from trueground.builders.contexts.items import ContextQuestion, Sample
-from trueground.models.estimate import CHARACTERS_PER_TOKEN
+from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.models.prompts import Prompt
 
 _MARKS = 150  # tokens of the lines around all that is filled in, and of answers

@@ -29,7 +29,7 @@ from trueground.builders.grounding.questions.sets import sets_stage
 from trueground.builders.grounding.settings import settle
 from trueground.builders.people import PeopleLabels
 from trueground.claims import Decomposer, get_decomposer
-from trueground.models.estimate import CHARACTERS_PER_TOKEN
+from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.plugins import parse_part
 from trueground.records import FileInfo
 

@@ -24,7 +24,7 @@ from trueground.builders.kalma.wording import read_wording
 from trueground.builders.people import PeopleLabels
 from trueground.builders.rows import source_files
 from trueground.graph.base import KnowledgeGraph
-from trueground.models.estimate import CHARACTERS_PER_TOKEN
+from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
 

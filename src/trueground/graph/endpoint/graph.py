@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 from trueground.errors import GraphError, UsageError, unknown_name
 from trueground.graph.base import Entity, NamedEntity, Row, id_order
 from trueground.graph.endpoint.asking import ATTEMPTS, TIMEOUT, SparqlEndpoint
-from trueground.graph.endpoint.worker import Broken, Worker
 from trueground.graph.rdf import ENTITY, entity_iri, names_no_entity, qid_of
 from trueground.graph.sparql.binding import bound, check_reading
 from trueground.graph.sparql.terms import is_text, language
+from trueground.net.loop import LoopClosedError, LoopThread
 
 if TYPE_CHECKING:
     from trueground.graph.endpoint.reading import EndpointReader
@@ -68,7 +68,7 @@ class EndpointGraph:
         # How it is read, as it was said; "auto" asks the endpoint, and so depends on it alone.
         self._read = f"lang={self._lang.lower()} kind={self._kind or 'auto'} page={page}"
         self._reader: EndpointReader | None = None
-        self._worker = Worker("sparql-endpoint", self._endpoint.close)
+        self._worker = LoopThread("sparql-endpoint", self._endpoint.close)
 
     @property
     def name(self) -> str:
@@ -126,7 +126,7 @@ class EndpointGraph:
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         try:
             return self._worker.run(work)
-        except Broken:
+        except LoopClosedError:
             raise GraphError(
                 f"the SPARQL endpoint {self._endpoint.shown} was closed before it had answered; "
                 "close the graph when all calls have ended"

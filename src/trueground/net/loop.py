@@ -10,16 +10,15 @@ from concurrent.futures import CancelledError, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-End = Callable[[], Awaitable[None]]
-_LOOK_S = 0.05
+_LOOK_S = 0.05  # in short steps Ctrl-C is heard at once
 _ENDING_S = 5.0  # for work to be broken off
 
 
-class Broken(Exception):  # noqa: N818 - its user says in words what was broken off
-    """The worker was closed before the work had ended."""
+class LoopClosedError(Exception):
+    """The loop was closed before the work had ended; its user says in words what broke off."""
 
 
-class Worker:
+class LoopThread:
     """Runs coroutines to their end; several threads may hand in some at once.
 
     The thread starts with the first and ends with `close`, which breaks off what still runs and
@@ -27,30 +26,35 @@ class Worker:
     nothing holds it any more, so `end` may not, or when the process ends.
     """
 
-    def __init__(self, name: str, end: End) -> None:
-        self._name = name
-        self._end = end
+    def __init__(self, name: str, end: Callable[[], Awaitable[None]]) -> None:
+        self._name, self._end = name, end
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._closing: weakref.finalize[..., Worker] | None = None
+        self._closing: weakref.finalize[..., LoopThread] | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Its result or what it raises; whatever breaks the waiting off ends the work too.
 
-        Broken: another thread closed the worker.
+        LoopClosedError: another thread closed the loop.
         """
         ended = threading.Event()
 
-        async def whole() -> T:
+        async def noted() -> T:
             try:
                 return await work
             finally:
                 ended.set()
 
         with self._lock:  # or the loop could end before it has the work
-            future = asyncio.run_coroutine_threadsafe(whole(), self._started())
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                thread = threading.Thread(
+                    target=_serve, args=(self._loop,), name=self._name, daemon=True
+                )
+                thread.start()
+                self._closing = weakref.finalize(self, _close, self._loop, thread, self._end)
+            future = asyncio.run_coroutine_threadsafe(noted(), self._loop)
         try:
-            # In short steps: on Windows Ctrl-C is not heard while waiting without an end.
             while not wait([future], _LOOK_S).done:
                 pass
         except BaseException:
@@ -60,22 +64,14 @@ class Worker:
         try:
             return future.result()
         except CancelledError:
-            raise Broken from None
+            raise LoopClosedError from None
 
     def close(self) -> None:
-        """End what still runs, then the loop."""
+        """End what still runs, then the loop. Raises what `end` raises."""
         with self._lock:
             closing, self._closing, self._loop = self._closing, None, None
             if closing is not None:
                 closing()
-
-    def _started(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = loop = asyncio.new_event_loop()
-            thread = threading.Thread(target=_serve, args=(loop,), name=self._name, daemon=True)
-            thread.start()
-            self._closing = weakref.finalize(self, _close, loop, thread, self._end)
-        return self._loop
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
@@ -85,19 +81,20 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, end: End) -> None:
-    last = asyncio.run_coroutine_threadsafe(_last(end), loop)
-    last.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
+def _close(
+    loop: asyncio.AbstractEventLoop, thread: threading.Thread, end: Callable[[], Awaitable[None]]
+) -> None:
+    async def last() -> None:
+        """Break off all work, and only then take away what it uses."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await end()
+
+    future = asyncio.run_coroutine_threadsafe(last(), loop)
+    future.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
     # What nobody holds is found anywhere, in the loop's own thread too.
     if threading.current_thread() is not thread:
         thread.join()
-        last.result()
-
-
-async def _last(end: End) -> None:
-    """Break off all work, and only then take away what it uses."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
-    await end()
+        future.result()
