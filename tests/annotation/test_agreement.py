@@ -12,8 +12,8 @@ import pytest
 from tests.annotation.filling import GOLD, build_of, fill, fill_sheet
 
 from trueground.annotation import export_tasks, import_answers, measure_agreement
+from trueground.annotation.agreement import within_one
 from trueground.annotation.base import AnnotationTask
-from trueground.annotation.ratings import within_one
 from trueground.errors import InputError
 
 NAN = float("nan")

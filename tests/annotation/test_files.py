@@ -16,8 +16,8 @@ from tests.annotation.filling import GOLD, VALID, build_of, fill, fill_sheet
 from trueground.annotation import export_tasks, import_answers
 from trueground.annotation.answers import read_answers
 from trueground.annotation.base import AnnotationTask, item_of
+from trueground.annotation.files import guard, unguard
 from trueground.annotation.labels import read_labels
-from trueground.annotation.sheets import guard, unguard
 from trueground.errors import InputError, OutputError, UsageError
 
 YES = {"if": "yes", "only_if": "no"}
@@ -403,7 +403,7 @@ def test_ids_with_a_digest_go_there_and_back(tmp_path: Path) -> None:
 
 def test_labels_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="cannot be read"):
         read_labels(path, "validity")
     path.write_text('\ufeff{"kind":"validity","id":"a"}\r\n\r\n{"kind":"validity","id":"a"}\n')
     with pytest.raises(InputError, match=r"line 3: task 'a' already has a label in line 1"):

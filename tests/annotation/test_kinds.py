@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from trueground.annotation.base import AnnotationTask, TaskKind
-from trueground.annotation.given import Given, give
-from trueground.annotation.kinds import KINDS, get_kind
-from trueground.annotation.values import BadAnswer, read_seconds, read_value
+from trueground.annotation.answers import BadAnswer, parse_seconds, parse_value
+from trueground.annotation.base import AnnotationTask
+from trueground.annotation.files import ShownTask
+from trueground.annotation.kinds import KINDS, TaskKind, get_kind
 from trueground.errors import InputError, UsageError
 
 NAMES = [
@@ -19,14 +19,14 @@ NAMES = [
 LISTS = {"contexts", "facts", "knowledge", "gold_facts", "new_contexts", "new_gold_facts"}
 
 
-def given_of(kind: TaskKind) -> Given:
+def shown_of(kind: TaskKind) -> ShownTask:
     shown: dict[str, Any] = {name: ["a", "b"] if name in LISTS else "a" for name in kind.shows}
-    return give(AnnotationTask(kind.name, "x", shown), kind, "here")
+    return ShownTask.of(AnnotationTask(kind.name, "x", shown), kind, "here")
 
 
 def value(kind: str, field: str, raw: Any) -> Any:
     found = next(each for each in KINDS[kind].fields if each.name == field)
-    return read_value(found, given_of(KINDS[kind]), raw)
+    return parse_value(found, shown_of(KINDS[kind]).options(found), raw)
 
 
 def test_the_kinds_of_the_papers_are_there() -> None:
@@ -37,28 +37,28 @@ def test_the_kinds_of_the_papers_are_there() -> None:
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=NAMES)
 def test_every_field_is_explained_and_can_be_answered(kind: TaskKind) -> None:
-    given = given_of(kind)
+    task = shown_of(kind)
     assert kind.instructions.count("Example.") >= 1
     for place, field in enumerate(kind.fields):
         assert f"`{field.name}`" in kind.instructions
         assert field.doc
         if field.when is not None:
             assert field.when[0] in [each.name for each in kind.fields[:place]]
-        for option in given.options(field):
-            assert read_value(field, given, option) in (option, (option,))
+        for option in task.options(field):
+            assert parse_value(field, task.options(field), option) in (option, (option,))
 
 
 def test_numbers_of_a_list_are_options_of_the_task() -> None:
     (gold,) = KINDS["gold-facts"].fields
-    assert given_of(KINDS["gold-facts"]).options(gold) == ("1", "2")
+    assert shown_of(KINDS["gold-facts"]).options(gold) == ("1", "2")
 
 
 def test_a_task_without_what_it_shows_is_named() -> None:
     with pytest.raises(InputError, match=r"here: the task 'x' of kind contains lacks shown\.fact"):
-        give(AnnotationTask("contains", "x", {"text": "a"}), KINDS["contains"], "here")
+        ShownTask.of(AnnotationTask("contains", "x", {"text": "a"}), KINDS["contains"], "here")
     shown = {"question": "q", "answer": "a", "contexts": [], "facts": "one"}
     with pytest.raises(InputError, match=r'has str "one" as shown\.facts; expected a list'):
-        give(AnnotationTask("gold-facts", "x", shown), KINDS["gold-facts"], "here")
+        ShownTask.of(AnnotationTask("gold-facts", "x", shown), KINDS["gold-facts"], "here")
 
 
 @pytest.mark.parametrize("raw", ["yes", " YES ", "y", "1", 1, True, "true", "TRUE", 1.0])
@@ -131,7 +131,7 @@ def test_texts() -> None:
 
 
 def test_seconds() -> None:
-    assert [read_seconds(raw) for raw in (None, "", "12,5", " 3 ", 0)] == [None, None, 12.5, 3, 0]
+    assert [parse_seconds(raw) for raw in (None, "", "12,5", " 3 ", 0)] == [None, None, 12.5, 3, 0]
     for raw in (-1, "-1", "nan", float("inf"), 86_401, "soon", True, [], 10**400):
         with pytest.raises(BadAnswer, match="seconds"):
-            read_seconds(raw)
+            parse_seconds(raw)

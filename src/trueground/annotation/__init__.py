@@ -2,7 +2,6 @@
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -80,16 +79,13 @@ def export_tasks(
 
     Raises UsageError, InputError, OutputError, WriteError.
     """
-    from trueground.annotation.export import check_meant, plan_files, write_tasks
+    from trueground.annotation.export import ExportPlan, draw_sample
     from trueground.annotation.kinds import get_kind
-    from trueground.annotation.sampling import sampled
     from trueground.annotation.sources import find_tasks
 
     chosen = get_kind(kind)
-    check_meant(annotators, sample)
-    files = plan_files(out, annotators, csv, sources, overwrite)
+    plan = ExportPlan(out, annotators, csv, sources, overwrite)
     found = find_tasks(chosen, sources, pairing, mapping, on_bad_row, where)
-    tasks = sampled(found.tasks, sample, seed)
     settings = {
         "seed": seed,
         "sample": sample,
@@ -97,7 +93,7 @@ def export_tasks(
         "order": order,
         "annotators": annotators,
     }
-    return write_tasks(chosen, files, found, tasks, settings)
+    return plan.write(found, draw_sample(found.tasks, sample, seed), settings)
 
 
 def import_answers(
@@ -126,8 +122,7 @@ def import_answers(
     Raises InputError, UsageError, OutputError, WriteError; all files are written, or none.
     """
     from trueground.annotation.answers import read_answers
-    from trueground.annotation.importing import check_out, write_labels
-    from trueground.annotation.merging import merge
+    from trueground.annotation.importing import check_out, merge, write_labels
 
     check_out(paths, out, third, overwrite)
     answers = read_answers(paths, allow_edited=allow_edited)
@@ -144,7 +139,7 @@ def measure_agreement(
     allow_edited: AllowEdited = False,
 ) -> "Agreement":
     """Agreement of the annotators of filled files. Unfinished tasks take no part. InputError."""
-    from trueground.annotation.agreement import Agreement, estimate, measure_kind
+    from trueground.annotation.agreement import Agreement, measure_kind
     from trueground.annotation.answers import read_answers
     from trueground.annotation.kinds import KINDS
     from trueground.errors import InputError
@@ -152,9 +147,8 @@ def measure_agreement(
     answers = read_answers(paths, allow_edited=allow_edited)
     if not answers.tasks:
         raise InputError(f"{', '.join(map(str, paths))}: no task is filled in yet")
-    measure = partial(estimate, resamples=resamples, seed=seed, level=LEVEL)
     kinds = {
-        name: measure_kind(kind, answers, measure, hardest)
+        name: measure_kind(kind, answers, hardest, resamples=resamples, seed=seed, level=LEVEL)
         for name, kind in KINDS.items()
         if any(of == name for of, _ in answers.tasks)
     }

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from trueground.annotation.answers import Answer, Answers
-from trueground.annotation.base import Field, TaskKind
-from trueground.annotation.hardest import Hard, hardest
-from trueground.annotation.importing import Person, people
-from trueground.annotation.ratings import Ratings, average, interval, mean, rate, within_one
+from trueground.annotation.answers import Annotator, Answer, Answers, compute_median
+from trueground.annotation.kinds import YES_NO, Field, TaskKind
 from trueground.stats.agreement import (
+    Measure,
     Statistic,
+    bootstrap_agreement,
     cohen,
     fleiss_kappa,
     krippendorff_alpha,
     raw_agreement,
 )
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class AgreementEstimate(msgspec.Struct):
@@ -51,14 +56,27 @@ class FieldAgreement(msgspec.Struct):
     same_set: AgreementEstimate | None
 
 
+class HardTask(msgspec.Struct):
+    """One task: how far annotators disagree, from 0 to 1, and who said what where they do.
+
+    `seconds` is the median of the annotators; `comments` are what they wrote.
+    """
+
+    id: str
+    disagreement: float
+    seconds: float | None
+    answers: dict[str, dict[str, Any]]
+    comments: dict[str, str]
+
+
 class KindAgreement(msgspec.Struct):
     """How well annotators agree in one kind of task."""
 
     tasks: int
     answered_by_two: int
-    annotators: dict[str, Person]
+    annotators: dict[str, Annotator]
     fields: dict[str, FieldAgreement]
-    hardest: list[Hard]
+    hardest: list[HardTask]
 
 
 class Agreement(msgspec.Struct):
@@ -71,63 +89,161 @@ class Agreement(msgspec.Struct):
     edited: list[str]
 
 
+class Ratings(NamedTuple):
+    """The labels of one field, shape (items, annotators), NaN where there is none.
+
+    `tasks` (items,) is the task of each item, where a task has several items; those of one task are
+    drawn together. `sets` are the same answers with a whole set as one label, where items are the
+    parts of sets.
+    """
+
+    labels: Floats
+    tasks: Ints | None = None
+    sets: Floats | None = None
+
+
 def measure_kind(
-    kind: TaskKind,
-    answers: Answers,
-    measure: Callable[[Ratings, Statistic], AgreementEstimate],
-    hard: int,
+    kind: TaskKind, answers: Answers, hard: int, *, resamples: int, seed: int, level: float
 ) -> KindAgreement:
     """Agreement in one kind of task, with the `hard` hardest tasks."""
     tasks = {id_: each for (of, id_), each in sorted(answers.tasks.items()) if of == kind.name}
+
+    def estimate(ratings: Ratings, statistic: Statistic) -> AgreementEstimate:
+        labels, of = ratings.labels, ratings.tasks
+        if (value := statistic(labels)) is None:
+            return AgreementEstimate(None, None)
+        ci = bootstrap_agreement(labels, statistic, resamples, seed, level, groups=of)
+        return AgreementEstimate(value, ci)
+
     return KindAgreement(
         tasks=len(tasks),
         answered_by_two=sum(len(each) > 1 for each in tasks.values()),
-        annotators=people(answers, kind.name),
-        fields=_fields(kind, list(tasks.values()), answers.annotators, measure),
-        hardest=hardest(kind, tasks, hard),
+        annotators=answers.count_work(kind.name),
+        fields={
+            field.name: _measure_field(
+                field, _rate(field, list(tasks.values()), answers.annotators), estimate
+            )
+            for field in kind.fields
+            if field.counted
+        },
+        hardest=_find_hardest(kind, tasks, hard),
     )
 
 
-def _fields(
-    kind: TaskKind,
-    tasks: Sequence[Sequence[Answer]],
-    annotators: Sequence[str],
-    estimate: Callable[[Ratings, Statistic], AgreementEstimate],
-) -> dict[str, FieldAgreement]:
-    return {
-        field.name: _field(field, rate(field, tasks, annotators), estimate)
-        for field in kind.fields
-        if field.measure is not None
-    }
+def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None:
+    """The share of pairs of labels that differ by at most 1: the mean over items with a pair."""
+    near, pairs = np.zeros(len(labels)), np.zeros(len(labels))
+    for a, b in combinations(labels.T, 2):
+        apart = np.abs(a - b)  # NaN where one is missing
+        near += apart <= 1
+        pairs += ~np.isnan(apart)
+    rated = pairs > 0
+    w = np.ones(int(rated.sum())) if weights is None else weights[rated]
+    total = float(w.sum())
+    return float(w @ (near[rated] / pairs[rated])) / total if total else None
 
 
-def _field(
+def _mean(labels: Floats, *, weights: Floats | None = None) -> float | None:
+    """The mean over items of the mean over annotators."""
+    return float(np.average(np.nanmean(labels, axis=1), weights=weights)) if len(labels) else None
+
+
+def _measure_field(
     field: Field, ratings: Ratings, estimate: Callable[[Ratings, Statistic], AgreementEstimate]
 ) -> FieldAgreement:
-    labels, whole = ratings.labels, ratings.whole
-    means = average(field, ratings)
-    of_tasks = labels if whole is None else whole
-    measure = field.measure if field.measure in ("ordinal", "interval") else "nominal"
-    alpha = partial(krippendorff_alpha, measure=measure)
+    labels, sets = ratings.labels, ratings.sets
+    measure: Measure = "ordinal" if field.ordered else "nominal"
+    if field.form == "scale":
+        measure = "interval"
+    mean = None
+    if field.form != "choice" or field.options == YES_NO:  # other options are no numbers
+        rated = ~np.isnan(labels).all(axis=1)
+        numbers = 1.0 - labels[rated] if field.form == "choice" else labels[rated]
+        means = np.nanmean(numbers, axis=1)
+        tasks = None if ratings.tasks is None else ratings.tasks[rated]
+        # Twice: one answer is enough for a mean, and intervals pass over items with one label.
+        mean = estimate(Ratings(np.stack((means, means), axis=1), tasks), _mean)
+    by_task = labels if sets is None else sets
     return FieldAgreement(
         measure=measure,
-        unit="task" if whole is None else "part",
-        tasks=int(np.count_nonzero((~np.isnan(of_tasks)).sum(axis=1) >= 2)),
-        mean=None if means is None else estimate(means, mean),
+        unit="task" if sets is None else "part",
+        tasks=int(np.count_nonzero((~np.isnan(by_task)).sum(axis=1) >= 2)),
+        mean=mean,
         agreement=estimate(ratings, raw_agreement),
         cohen_kappa=estimate(ratings, cohen) if labels.shape[1] == 2 else None,
         fleiss_kappa=estimate(ratings, fleiss_kappa),
-        krippendorff_alpha=estimate(ratings, alpha),
+        krippendorff_alpha=estimate(ratings, partial(krippendorff_alpha, measure=measure)),
         within_one=estimate(ratings, within_one) if field.form == "scale" else None,
-        same_set=None if whole is None else estimate(Ratings(whole), raw_agreement),
+        same_set=None if sets is None else estimate(Ratings(sets), raw_agreement),
     )
 
 
-def estimate(
-    ratings: Ratings, statistic: Statistic, *, resamples: int, seed: int, level: float
-) -> AgreementEstimate:
-    """A statistic of the ratings with its interval over tasks."""
-    value = statistic(ratings.labels)
-    if value is None:
-        return AgreementEstimate(None, None)
-    return AgreementEstimate(value, interval(ratings, statistic, resamples, seed, level))
+def _rate(field: Field, tasks: Sequence[Sequence[Answer]], annotators: Sequence[str]) -> Ratings:
+    """The labels of a field; annotators that never filled it in have no column.
+
+    A choice is the number of its option, a scale its value. Of `choices` every option of a task is
+    an item, chosen (1) or not (0).
+    """
+    filled = {a.annotator for each in tasks for a in each if field.name in a.values}
+    column = {who: at for at, who in enumerate(who for who in annotators if who in filled)}
+    rows, of = list[Floats](), list[int]()
+    numbers: dict[Any, int] = {}  # of whole sets
+    sets = np.full((len(tasks), len(column)), np.nan)
+    for number, answers in enumerate(tasks):
+        options = answers[0].task.options(field)
+        block = np.full((len(options) if field.form == "choices" else 1, len(column)), np.nan)
+        for answer in answers:
+            if field.name not in answer.values:
+                continue
+            value, at = answer.values[field.name], column[answer.annotator]
+            if field.form == "choices":
+                block[:, at] = [option in value for option in options]
+                sets[number, at] = numbers.setdefault(value, len(numbers))
+            else:
+                block[0, at] = value if field.form == "scale" else options.index(value)
+        rows.append(block)
+        of += [number] * len(block)
+    labels = np.concatenate(rows)
+    if field.form == "choices":
+        return Ratings(labels, np.array(of, np.int64), sets)
+    return Ratings(labels)
+
+
+def _find_hardest(
+    kind: TaskKind, tasks: Mapping[str, Sequence[Answer]], most: int
+) -> list[HardTask]:
+    """The `most` hardest tasks on which annotators do not agree: most disagreement, then longest.
+
+    Disagreement is the mean over the fields that are counted of the share of pairs of annotators
+    who differ; of two sets, the share of their values that only one of them has.
+    """
+    found = []
+    for id_, answers in tasks.items():
+        shares = {}
+        for name in (field.name for field in kind.fields if field.counted):
+            values = [answer.values[name] for answer in answers if name in answer.values]
+            apart = [_distance(a, b) for a, b in combinations(values, 2)]
+            if apart:
+                shares[name] = sum(apart) / len(apart)
+        if not any(shares.values()):
+            continue
+        hard = HardTask(
+            id=id_,
+            disagreement=sum(shares.values()) / len(shares),
+            seconds=compute_median(answer.seconds for answer in answers),
+            answers={
+                a.annotator: {n: a.values[n] for n in shares if shares[n] and n in a.values}
+                for a in answers
+            },
+            comments={a.annotator: a.comment for a in answers if a.comment},
+        )
+        found.append(hard)
+    found.sort(key=lambda hard: (-hard.disagreement, -(hard.seconds or 0.0), hard.id))
+    return found[:most]
+
+
+def _distance(a: Any, b: Any) -> float:
+    if a == b or not isinstance(a, tuple):
+        return float(a != b)
+    one, other = set(a), set(b)
+    return len(one ^ other) / len(one | other)

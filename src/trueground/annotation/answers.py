@@ -1,28 +1,42 @@
-"""The answers of all files that annotators filled in, checked one by one."""
+"""The answers of all files that annotators filled in: what was typed → values, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trueground.annotation.base import Field
-from trueground.annotation.filled import Filled, read_filled
-from trueground.annotation.given import Given, name_check
-from trueground.annotation.values import BadAnswer, expected, read_seconds, read_value
+import msgspec
+
+from trueground.annotation.files import FilledTask, ShownTask, read_filled
+from trueground.annotation.kinds import HIGH, LOW, NONE, YES_NO, Field
 from trueground.errors import InputError, TruegroundError
 from trueground.records.problems import describe, shorten
 
 _SHOWN = 10
-Name = tuple[str, str]  # kind and id of a task
+_LONGEST = 86_400.0  # seconds; who needs more has left the file open
+_YES_OR_NO = {
+    **dict.fromkeys(("yes", "y", "true", "1"), "yes"),
+    **dict.fromkeys(("no", "n", "false", "0"), "no"),
+}
+TaskName = tuple[str, str]  # kind and id of a task
+
+
+class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
+    """What was filled in cannot be meant: what was found, and what was expected."""
+
+    def __init__(self, found: Any, expected: str) -> None:
+        super().__init__(f"found {describe(found)}; expected {expected}")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What one annotator said of one task. `values` has the fields that were asked and answered."""
 
-    given: Given
+    task: ShownTask
     annotator: str
     values: Mapping[str, Any]
     seconds: float | None
@@ -30,19 +44,42 @@ class Answer:
     place: str
 
 
+class Annotator(msgspec.Struct):
+    """One annotator: tasks done and not done, and the seconds of a task (median of those told)."""
+
+    done: int
+    unfinished: int
+    seconds: float | None
+
+
 @dataclass(slots=True)
 class Answers:
     """All answers by task, those of a task in the order of the files.
 
-    `unfinished` counts, by annotator and kind, the tasks of which nothing is filled in. `edited`
-    are the places where the text that was shown is no longer what was exported.
+    `shown` are all tasks, `unfinished` counts by annotator and kind those of which nothing is
+    filled in. `edited` are the places where the text that was shown is no longer what was exported.
     """
 
-    tasks: dict[Name, list[Answer]] = field(default_factory=dict)
-    given: dict[Name, Given] = field(default_factory=dict)
+    tasks: dict[TaskName, list[Answer]] = field(default_factory=dict)
+    shown: dict[TaskName, ShownTask] = field(default_factory=dict)
     annotators: list[str] = field(default_factory=list)
     unfinished: dict[tuple[str, str], int] = field(default_factory=dict)
     edited: list[str] = field(default_factory=list)
+
+    def count_work(self, kind: str | None = None) -> dict[str, Annotator]:
+        """Every annotator of a kind of task, or of all, with what was done and how long it took."""
+        done: dict[str, list[float | None]] = {who: [] for who in self.annotators}
+        left = dict.fromkeys(self.annotators, 0)
+        for (of, _), answers in self.tasks.items():
+            for answer in answers if kind in (None, of) else ():
+                done[answer.annotator].append(answer.seconds)
+        for (who, of), count in self.unfinished.items():
+            left[who] += count if kind in (None, of) else 0
+        return {
+            who: Annotator(len(seconds), left[who], compute_median(seconds))
+            for who, seconds in done.items()
+            if seconds or left[who]
+        }
 
 
 def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answers:
@@ -64,101 +101,89 @@ def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answer
         raise InputError(
             "\n".join([*told, f"{len(problems):,} {noun} wrong; nothing was written. Fix them."])
         )
-    if not found.given:
+    if not found.shown:
         raise InputError(f"{', '.join(map(str, paths))}: no tasks; export some first")
     return found
 
 
-def _take(filled: Filled, found: Answers, tell: Callable[[str], None], allow_edited: bool) -> None:
-    """Put one line or row where it belongs; `tell` what is wrong with it."""
-    given, place = filled.given, f"{filled.place} (task {filled.given.id!r})"
-    try:
-        if _check_shown(filled, place):
-            found.edited.append(place)
-            if not allow_edited:
-                raise InputError(
-                    f"{place}: what was shown is not what was exported; labels would be of another "
-                    "text. Take the text from the exported file, or pass --allow-edited"
-                )
-        annotator = _annotator(filled.annotator, place)
-        answer = _answer(filled, annotator, place)
-    except TruegroundError as error:
-        tell(str(error))
-        return
-    name = given.kind.name, given.id
-    known = found.given.setdefault(name, given)
-    if known.check != given.check and not allow_edited:
-        tell(f"{place}: shows another text than another file does under this id")
-    elif known.shown is None and given.shown is not None:
-        found.given[name] = given
-    if annotator not in found.annotators:
-        found.annotators.append(annotator)
-    if answer is None:
-        of = annotator, given.kind.name
-        found.unfinished[of] = found.unfinished.get(of, 0) + 1
-    else:
-        _add(answer, found.tasks.setdefault(name, []), tell)
+def parse_value(field: Field, options: Sequence[str], raw: Any) -> Any:
+    """The value of a field, as JSON has it or as people type it; None: not filled in. BadAnswer.
 
-
-def _check_shown(filled: Filled, place: str) -> bool:
-    """Whether the text was changed. InputError: the id or kind was, or nothing tells."""
-    given = filled.given
-    if not filled.check:
-        raise InputError(f"{place}: has no check; keep what the export wrote, and fill in the rest")
-    if filled.check.partition("-")[0] != name_check(given.kind.name, given.id):
-        raise InputError(
-            f"{place}: no task of this id and kind was exported with the check "
-            f"{shorten(filled.check)!r}; take the id from the exported file"
-        )
-    return filled.check != given.check
-
-
-def _annotator(raw: Any, place: str) -> str:
-    if isinstance(raw, str | int) and not isinstance(raw, bool) and (name := str(raw).strip()):
-        return name
-    raise InputError(f"{place}: annotator is {describe(raw)}; expected a name or a number")
-
-
-def _answer(filled: Filled, annotator: str, place: str) -> Answer | None:
-    """The answer; None where nothing is filled in. InputError with all that is wrong."""
-    given, problems, values = filled.given, list[str](), dict[str, Any]()
-    for each in given.kind.fields:
-        try:
-            value = read_value(each, given, filled.raw.get(each.name))
-        except BadAnswer as error:
-            problems.append(f"{place}, {each.name}: {error}")
-        else:
-            if value is not None:
-                values[each.name] = value
-    if not values and not problems:
+    A choice is one of the options, choices are a tuple of them, each once, in their order, a scale
+    is a whole number, texts are a tuple of texts.
+    """
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
         return None
-    seconds = None
+    wrong = BadAnswer(raw, describe_expected(field, options))
+    if field.form == "text":
+        if not isinstance(raw, str):
+            raise wrong
+        return raw.strip()
+    if field.form == "texts":
+        texts = re.split(r"[\r\n;]+", raw) if isinstance(raw, str) else raw
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            raise wrong
+        return unite_texts(text.strip() for text in texts)
+    if field.form == "choices":
+        if isinstance(raw, str):
+            words = [_word(part) for part in re.split(r"[\s,;|/]+", raw.strip(" \t\r\n,;|/[]"))]
+            words = [] if words in ([NONE], [""]) else words
+        else:
+            words = [_word(part) for part in (raw if isinstance(raw, list | tuple) else [raw])]
+        if not all(word in options for word in words):
+            raise wrong
+        if len(set(words)) < len(words):  # one of them is a slip for another
+            raise BadAnswer(raw, f"each only once: {describe_expected(field, options)}")
+        return tuple(option for option in options if option in words)
+    word = _word(raw)
+    if field.form == "scale":
+        if not re.fullmatch(r"[0-9]{1,9}", word or "") or not LOW <= int(word or "") <= HIGH:
+            raise wrong
+        return int(word or "")
+    if tuple(options) == YES_NO:
+        word = _YES_OR_NO.get(word or "", word)
+    if word not in options:
+        raise wrong
+    return word
+
+
+def describe_expected(field: Field, options: Sequence[str]) -> str:
+    """What may be filled in, in words."""
+    if field.form == "choice":
+        return " or ".join(options)
+    if field.form == "scale":
+        return f"a whole number from {LOW} to {HIGH}"
+    if field.form != "choices":
+        return "a text" if field.form == "text" else "texts, one a line"
+    if not options:
+        return f"{NONE}, as there is nothing to choose from"
+    if all(option.isdecimal() for option in options):
+        return f"numbers from {options[0]} to {options[-1]} with spaces between them, or {NONE}"
+    return f"some of {', '.join(options)}, or {NONE}"
+
+
+def parse_seconds(raw: Any) -> float | None:
+    """The seconds that a task took; None where nobody counted them. BadAnswer."""
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
+        return None
     try:
-        seconds = read_seconds(filled.seconds)
-    except BadAnswer as error:
-        problems.append(f"{place}, seconds: {error}")
-    problems += [] if problems else _missing(given, values, place)
-    if problems:
-        raise InputError("\n".join(problems))
-    asked = {f.name: values[f.name] for f in given.kind.fields if f.name in values}
-    comment = filled.comment.strip() if isinstance(filled.comment, str) else ""
-    return Answer(given, annotator, asked, seconds, comment, place)
+        if isinstance(raw, bool):
+            raise ValueError
+        seconds = float(raw.strip().replace(",", ".") if isinstance(raw, str) else raw)
+    except (TypeError, ValueError, OverflowError):
+        raise BadAnswer(raw, "a number of seconds, such as 42") from None
+    if not 0 <= seconds <= _LONGEST:  # NaN, too
+        raise BadAnswer(raw, f"seconds between 0 and {_LONGEST:,.0f} (a day)")
+    return seconds
 
 
-def _missing(given: Given, values: dict[str, Any], place: str) -> list[str]:
-    """What is not filled in although it is asked, or filled in although it is not."""
-    wrong = []
-    for each in given.kind.fields:
-        if not is_asked(each, values):
-            condition, value = each.when or ("", "")
-            if each.name in values:
-                wrong.append(
-                    f"{place}, {each.name}: filled in, but it is asked only where {condition} is "
-                    f"{value}; leave it empty"
-                )
-        elif each.needed and each.name not in values:
-            wrong.append(f"{place}, {each.name}: not filled in; expected {expected(each, given)}")
-    return wrong
+def unite_texts(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts, of those that differ in case or white space only the first; no empty one."""
+    found: dict[str, str] = {}
+    for text in texts:
+        if key := " ".join(text.casefold().split()):
+            found.setdefault(key, text)
+    return tuple(found.values())
 
 
 def is_asked(field: Field, values: Mapping[str, Any]) -> bool:
@@ -166,14 +191,107 @@ def is_asked(field: Field, values: Mapping[str, Any]) -> bool:
     return field.when is None or values.get(field.when[0]) == field.when[1]
 
 
-def _add(answer: Answer, others: list[Answer], tell: Callable[[str], None]) -> None:
-    """Add an answer; the same one twice counts once, and two different ones are a mistake."""
-    for other in others:
-        if other.annotator == answer.annotator:
-            if other.values != answer.values:
-                tell(
-                    f"{answer.place}: annotator {answer.annotator!r} answers otherwise than in "
-                    f"{other.place}; leave one of the two, or give the other person another name"
+def compute_median(seconds: Iterable[float | None]) -> float | None:
+    """The median of those that are known."""
+    known = [each for each in seconds if each is not None]
+    return statistics.median(known) if known else None
+
+
+def _word(raw: Any) -> str | None:
+    """The value as a word in small letters; whole numbers without the .0 of spreadsheets."""
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    if isinstance(raw, int | float):
+        return str(int(raw)) if abs(raw) < 1e9 and raw == int(raw) else None
+    if not isinstance(raw, str):
+        return None
+    word = " ".join(raw.casefold().split()).strip("'\"")
+    return word[:-2] if re.fullmatch(r"[0-9]+[.,]0", word) else word
+
+
+def _take(
+    filled: FilledTask, found: Answers, tell: Callable[[str], None], allow_edited: bool
+) -> None:
+    """Put one line or row where it belongs; `tell` what is wrong with it."""
+    task, place = filled.task, f"{filled.place} (task {filled.task.id!r})"
+    try:
+        if _is_edited(filled, place):
+            found.edited.append(place)
+            if not allow_edited:
+                raise InputError(
+                    f"{place}: what was shown is not what was exported; labels would be of another "
+                    "text. Take the text from the exported file, or pass --allow-edited"
                 )
-            return
-    others.append(answer)
+        answer = _parse_answer(filled, place)
+    except TruegroundError as error:
+        tell(str(error))
+        return
+    name, who = (task.kind.name, task.id), answer.annotator
+    known = found.shown.setdefault(name, task)
+    if known.check != task.check and not allow_edited:
+        tell(f"{place}: shows another text than another file does under this id")
+    elif known.shown is None and task.shown is not None:
+        found.shown[name] = task
+    if who not in found.annotators:
+        found.annotators.append(who)
+    if not answer.values:
+        found.unfinished[who, name[0]] = found.unfinished.get((who, name[0]), 0) + 1
+        return
+    others = found.tasks.setdefault(name, [])
+    same = next((other for other in others if other.annotator == who), None)
+    if same is None:
+        others.append(answer)
+    elif same.values != answer.values:  # the same answer twice counts once
+        tell(
+            f"{place}: annotator {who!r} answers otherwise than in {same.place}; leave one of the "
+            "two, or give the other person another name"
+        )
+
+
+def _is_edited(filled: FilledTask, place: str) -> bool:
+    """Whether the text was changed. InputError: the id or kind was, or nothing tells."""
+    check = filled.task.check
+    if not filled.check:
+        raise InputError(f"{place}: has no check; keep what the export wrote, and fill in the rest")
+    if filled.check.partition("-")[0] != check.partition("-")[0]:
+        raise InputError(
+            f"{place}: no task of this id and kind was exported with the check "
+            f"{shorten(filled.check)!r}; take the id from the exported file"
+        )
+    return filled.check != check
+
+
+def _parse_answer(filled: FilledTask, place: str) -> Answer:
+    """The answer, without values where nothing is filled in. InputError with all that is wrong."""
+    task, who = filled.task, filled.annotator
+    name = str(who).strip() if isinstance(who, str | int) and not isinstance(who, bool) else ""
+    if not name:
+        raise InputError(f"{place}: annotator is {describe(who)}; expected a name or a number")
+    wrong, values, seconds = list[str](), dict[str, Any](), None
+    for each in task.kind.fields:
+        try:
+            value = parse_value(each, task.options(each), filled.answer.get(each.name))
+        except BadAnswer as error:
+            wrong.append(f"{place}, {each.name}: {error}")
+        else:
+            if value is not None:
+                values[each.name] = value
+    if values or wrong:
+        try:
+            seconds = parse_seconds(filled.seconds)
+        except BadAnswer as error:
+            wrong.append(f"{place}, seconds: {error}")
+    for each in task.kind.fields if values and not wrong else ():
+        if each.name in values and not is_asked(each, values):
+            other, value = each.when or ("", "")
+            wrong.append(
+                f"{place}, {each.name}: filled in, but it is asked only where {other} is {value}; "
+                "leave it empty"
+            )
+        elif each.name not in values and each.needed and is_asked(each, values):
+            expected = describe_expected(each, task.options(each))
+            wrong.append(f"{place}, {each.name}: not filled in; expected {expected}")
+    if wrong:
+        raise InputError("\n".join(wrong))
+    comment = filled.comment.strip() if isinstance(filled.comment, str) else ""
+    return Answer(task, name, values, seconds, comment, place)

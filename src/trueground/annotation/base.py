@@ -1,18 +1,14 @@
-"""What is asked of annotators: kinds of tasks, their fields, and the labels that come of them."""
+"""What is labelled and what comes of it: tasks, how their items were drawn, merged labels."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 _MARK, _DIGEST = "~", 8
 _canonical = msgspec.json.Encoder(order="sorted").encode
-# one of the options; some of them; a whole number; a text; several texts
-Form = Literal["choice", "choices", "scale", "text", "texts"]
-Measure = Literal["nominal", "ordinal", "interval", "set"]
 
 
 class LabelDraw(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,50 +54,6 @@ def item_of(task: str) -> str:
     return task.rpartition(_MARK)[0] or task
 
 
-@dataclass(frozen=True)
-class Field:
-    """One thing to fill in.
-
-    `options` are the values that may be given, the lowest last where they have an order. With
-    `numbers_of`, the name of a list that is shown, they are the numbers of its parts, from 1.
-    `low` and `high` bound a scale. `measure` says how disagreement is counted; fields without it
-    (texts) are no matter of agreement. `when` (another field, its value) is the answer without
-    which this field is not asked.
-    """
-
-    name: str
-    doc: str
-    form: Form
-    options: tuple[str, ...] = ()
-    numbers_of: str = ""
-    low: int = 1
-    high: int = 5
-    measure: Measure | None = "nominal"
-    needed: bool = True
-    when: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True)
-class TaskKind:
-    """A kind of task: what annotators are told, what they see, what they fill in.
-
-    `shows` are the names in `Task.shown` with a word for people; those in `optional` may be absent.
-    `made_of` says where the tasks come from: "build" (a folder of `trueground build`), "records"
-    (answered questions) or "both". A field stands behind the one that its `when` names. `keeps` are
-    the fields whose answer must be yes for the thing to stand.
-    """
-
-    name: str
-    doc: str
-    instructions: str
-    shows: dict[str, str]
-    fields: tuple[Field, ...]
-    made_of: Literal["build", "records", "both"]
-    source: str = ""
-    optional: tuple[str, ...] = ()
-    keeps: tuple[str, ...] = ()
-
-
 class Label(msgspec.Struct, omit_defaults=True):
     """What the annotators of one task said together.
 
@@ -118,3 +70,36 @@ class Label(msgspec.Struct, omit_defaults=True):
     how: dict[str, str] = {}
     annotators: int = 0
     drawn: LabelDraw | None = None
+
+
+class LabelStratum(msgspec.Struct):
+    """Answers with scores from `low` to `high`: how many, how many of them to label."""
+
+    low: float
+    high: float
+    answers: int
+    labels: int
+
+
+class PlannedLabels(msgspec.Struct):
+    """What `annotate plan` drew from a run. `alone` is how many labels it takes without the judge.
+
+    `basis` says how it is known what the judge is worth: "pilot", "labelled sets", or "nothing"
+    where it is taken to know nothing. `expected` is the half-width that these labels should give.
+    """
+
+    file: str
+    run: str
+    metric: str
+    label: str
+    half_width: float
+    level: float
+    expected: float
+    labels: int
+    alone: int
+    answers: int
+    unscored: int
+    basis: str
+    pilot: int
+    seed: int
+    strata: list[LabelStratum]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,36 +14,19 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.annotation.base import TaskKind
-from trueground.annotation.given import Given
-from trueground.annotation.instructions import instructions_of
-from trueground.annotation.lines import UNREADABLE, write_line
-from trueground.annotation.sampling import shuffled
-from trueground.annotation.sheets import LONGEST_CELL, sheet, too_long
+from trueground.annotation.base import LabelDraw, item_of
+from trueground.annotation.files import (
+    LONGEST_CELL,
+    UNREADABLE,
+    ShownTask,
+    count_too_long,
+    format_tasks,
+)
 from trueground.annotation.sources import FoundTasks
-from trueground.errors import OutputError, UsageError
+from trueground.errors import InputError, OutputError, UsageError
 from trueground.runs.directory import check_out_file, replacing
 
 MOST_ANNOTATORS = 100
-
-
-class _Earlier(msgspec.Struct):
-    files: dict[str, list[str]]
-
-
-@dataclass(frozen=True)
-class TaskFiles:
-    """What an export writes: `people` are the files by annotator; `stale` goes."""
-
-    people: dict[str, list[Path]]
-    instructions: Path
-    facts: Path
-    stale: list[Path] = field(default_factory=list)
-
-    @property
-    def all(self) -> list[Path]:
-        each = [path for paths in self.people.values() for path in paths]
-        return [*each, self.instructions, self.facts]
 
 
 class Exported(msgspec.Struct):
@@ -58,59 +42,116 @@ class Exported(msgspec.Struct):
     warnings: list[str]
 
 
-def plan_files(
-    out: Path, annotators: int, csv: bool, sources: Sequence[str], overwrite: bool
-) -> TaskFiles:
-    """The files of an export, which may be written. Raises UsageError, OutputError."""
-    folder, stem, endings = out.parent, _stem(out), ("jsonl", "csv") if csv else ("jsonl",)
-    people = {
-        str(number): [folder / f"{stem}-{number}.{ending}" for ending in endings]
-        for number in range(1, annotators + 1)
-    }
-    files = TaskFiles(people, folder / f"{stem}-instructions.md", folder / f"{stem}-export.json")
-    check_free(files.all, overwrite)
-    files.stale.extend(_stale(files, out))
-    read = {Path(source).absolute() for source in sources}
-    for path in [*files.all, *files.stale]:
-        if path.absolute() in read:
-            raise OutputError(f"{path} is one of the sources; choose another --out")
-    return files
+class ExportPlan:
+    """The files of an export, which may be written: `people` by annotator; `stale` ones go.
+
+    Raises UsageError, OutputError.
+    """
+
+    def __init__(
+        self, out: Path, annotators: int, csv: bool, sources: Sequence[str], overwrite: bool
+    ) -> None:
+        if not 1 <= annotators <= MOST_ANNOTATORS:
+            raise UsageError(f"{annotators} annotators; expected 1 to {MOST_ANNOTATORS}")
+        if out.suffix.lower() != ".jsonl":
+            raise UsageError(
+                f"--out {out} must end in .jsonl; files are named after it, such as "
+                f"{out.stem or 'tasks'}-1.jsonl, and with --csv also {out.stem or 'tasks'}-1.csv"
+            )
+        endings = ("jsonl", "csv") if csv else ("jsonl",)
+        self.people = {
+            str(number): [out.with_name(f"{out.stem}-{number}.{ending}") for ending in endings]
+            for number in range(1, annotators + 1)
+        }
+        self.csv = csv
+        self.instructions = out.with_name(f"{out.stem}-instructions.md")
+        self.summary = out.with_name(f"{out.stem}-export.json")
+        files = [path for paths in self.people.values() for path in paths]
+        files += [self.instructions, self.summary]
+        check_free(files, overwrite)
+        self.stale: list[Path] = []
+        try:  # what the earlier export wrote for annotators, as it says
+            earlier = msgspec.json.decode(self.summary.read_bytes(), type=_EarlierExport)
+        except (OSError, *UNREADABLE):
+            pass
+        else:
+            ours = re.compile(rf"{re.escape(out.stem)}-[0-9]+\.(?:jsonl|csv)")
+            names = {Path(path).name for paths in earlier.files.values() for path in paths}
+            there = [out.with_name(name) for name in sorted(names) if ours.fullmatch(name)]
+            self.stale = [path for path in there if path not in files and path.is_file()]
+        read = {Path(source).absolute() for source in sources}
+        for path in [*files, *self.stale]:
+            if path.absolute() in read:
+                raise OutputError(f"{path} is one of the sources; choose another --out")
+
+    def write(
+        self, found: FoundTasks, tasks: Sequence[ShownTask], settings: Mapping[str, Any]
+    ) -> Exported:
+        """Write the tasks for each annotator; all files, or none. Raises WriteError.
+
+        `settings` are what the export's summary tells beside what was exported.
+        """
+        warnings = []
+        if self.csv and (count := count_too_long(tasks)):
+            warnings.append(
+                f"{count:,} task{'' if count == 1 else 's'} with a text of more than "
+                f"{LONGEST_CELL:,} characters, which spreadsheets cut: use the JSON lines for these"
+            )
+        if self.stale:
+            stale = ", ".join(map(str, self.stale))
+            warnings.append(f"removed, as the earlier export's: {stale}")
+        kind = tasks[0].kind
+        done = Exported(
+            kind=kind.name,
+            tasks=len(tasks),
+            found=len(found.tasks),
+            files={who: [str(path) for path in paths] for who, paths in self.people.items()},
+            instructions=str(self.instructions),
+            sources=dict(found.sources),
+            skipped=dict(found.skipped),
+            warnings=warnings,
+        )
+        contents = {self.instructions: kind.page().encode()}
+        for who, paths in self.people.items():
+            own = list(tasks)
+            if settings["order"] == "shuffled":  # another order for each
+                own.sort(key=lambda task: _rank(task, settings["seed"], f"annotator {who}"))
+            contents |= {path: format_tasks(path, own, who) for path in paths}
+        summary = {"trueground": __version__, **msgspec.to_builtins(done), **settings}
+        contents[self.summary] = orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n"
+        write_all(contents)
+        for path in self.stale:
+            path.unlink(missing_ok=True)
+        return done
 
 
-def write_tasks(
-    kind: TaskKind,
-    files: TaskFiles,
-    found: FoundTasks,
-    tasks: Sequence[Given],
-    settings: Mapping[str, Any],
-) -> Exported:
-    """Write the tasks for each annotator; all files, or none. Raises WriteError."""
-    done = Exported(
-        kind=kind.name,
-        tasks=len(tasks),
-        found=len(found.tasks),
-        files={who: [str(path) for path in paths] for who, paths in files.people.items()},
-        instructions=str(files.instructions),
-        sources=dict(found.sources),
-        skipped=dict(found.skipped),
-        warnings=_warnings(tasks, files),
-    )
-    contents = {files.instructions: instructions_of(kind).encode()}
-    for who, paths in files.people.items():
-        mine = tasks if settings["order"] == "same" else shuffled(tasks, settings["seed"], who)
-        contents |= {path: content_of(path, [(task, who) for task in mine]) for path in paths}
-    contents[files.facts] = _facts(done, settings)
-    write_all(contents)
-    for path in files.stale:
-        path.unlink(missing_ok=True)
-    return done
+class _EarlierExport(msgspec.Struct):
+    files: dict[str, list[str]]
 
 
-def content_of(path: Path, rows: Sequence[tuple[Given, str]]) -> bytes:
-    """A file for annotators: CSV where its name ends so, else JSON lines. Tasks of one kind."""
-    if path.suffix.lower() == ".csv":
-        return sheet(rows, rows[0][0].kind)
-    return b"".join(write_line(given, annotator) + b"\n" for given, annotator in rows)
+def draw_sample(tasks: Sequence[ShownTask], sample: int | None, seed: int) -> list[ShownTask]:
+    """The chosen tasks in their order; None: all. InputError, UsageError: there are not so many.
+
+    They are chosen by seed and item, whatever the order of the source: answers of several models to
+    the same questions give samples of the same questions. Each tells with which probability it was
+    drawn: with that of an earlier draw, if there was one.
+    """
+    if sample is None:
+        return list(tasks)
+    if sample < 1:
+        raise UsageError(f"a sample of {sample} tasks; expected at least 1")
+    if sample > len(tasks):
+        raise InputError(
+            f"a sample of {sample:,} was asked for, but there are {len(tasks):,} tasks"
+        )
+    ranked = sorted(tasks, key=lambda task: _rank(task, seed, "sample"))
+    chosen = {task.id for task in ranked[:sample]}
+    drawn = []
+    for task in (task for task in tasks if task.id in chosen):
+        before = task.drawn or LabelDraw(1.0)
+        share = sample / len(tasks) * before.probability
+        drawn.append(replace(task, drawn=LabelDraw(share, before.stratum)))
+    return drawn
 
 
 def check_free(paths: Iterable[Path], overwrite: bool) -> None:
@@ -130,49 +171,6 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
             stack.enter_context(replacing(path)).write(content)
 
 
-def check_meant(annotators: int, sample: int | None) -> None:
-    """Raises UsageError."""
-    if not 1 <= annotators <= MOST_ANNOTATORS:
-        raise UsageError(f"{annotators} annotators; expected 1 to {MOST_ANNOTATORS}")
-    if sample is not None and sample < 1:
-        raise UsageError(f"a sample of {sample} tasks; expected at least 1")
-
-
-def _stale(files: TaskFiles, out: Path) -> list[Path]:
-    """Files that the earlier export wrote for annotators, as it says, and this one does not."""
-    try:
-        earlier = msgspec.json.decode(files.facts.read_bytes(), type=_Earlier)
-    except (OSError, *UNREADABLE):
-        return []
-    ours = re.compile(rf"{re.escape(out.stem)}-[0-9]+\.(?:jsonl|csv)")
-    names = {Path(one).name for paths in earlier.files.values() for one in paths}
-    there = [out.parent / name for name in sorted(names) if ours.fullmatch(name)]
-    return [path for path in there if path not in files.all and path.is_file()]
-
-
-def _stem(out: Path) -> str:
-    if out.suffix.lower() != ".jsonl":
-        raise UsageError(
-            f"--out {out} must end in .jsonl; files are named after it, such as "
-            f"{out.stem or 'tasks'}-1.jsonl, and with --csv also {out.stem or 'tasks'}-1.csv"
-        )
-    return out.stem
-
-
-def _warnings(tasks: Sequence[Given], files: TaskFiles) -> list[str]:
-    found = []
-    csv = any(path.suffix == ".csv" for path in files.all)
-    if csv and (count := too_long(tasks)):
-        found.append(
-            f"{count:,} task{'' if count == 1 else 's'} with a text of more than {LONGEST_CELL:,} "
-            "characters, which spreadsheets cut: use the JSON lines for these"
-        )
-    if files.stale:
-        stale = ", ".join(map(str, files.stale))
-        found.append(f"removed, as the earlier export's: {stale}")
-    return found
-
-
-def _facts(done: Exported, settings: Mapping[str, Any]) -> bytes:
-    facts = {"trueground": __version__, **msgspec.to_builtins(done), **settings}
-    return orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n"
+def _rank(task: ShownTask, seed: int, purpose: str) -> tuple[bytes, str]:
+    words = f"{seed}/{purpose}/{task.kind.name}/{item_of(task.id)}"
+    return hashlib.sha256(words.encode()).digest(), task.id

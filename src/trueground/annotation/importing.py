@@ -1,30 +1,39 @@
-"""`trueground annotate import`: filled files → labels, and tasks for a third annotator."""
+"""`trueground annotate import`: several people's answers → labels, and tasks for a third."""
 
 from __future__ import annotations
 
-import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from trueground.annotation.answers import Answers, Name
+from trueground.annotation.answers import (
+    Annotator,
+    Answer,
+    Answers,
+    TaskName,
+    is_asked,
+    unite_texts,
+)
 from trueground.annotation.base import Label
-from trueground.annotation.export import check_free, content_of, write_all
-from trueground.annotation.given import Given
-from trueground.annotation.merging import Merged, Tie
+from trueground.annotation.export import check_free, write_all
+from trueground.annotation.files import ShownTask, format_tasks
+from trueground.annotation.kinds import YES_NO, Field
 from trueground.errors import OutputError, UsageError
 
+Tie = Literal["open", "drop", "first", "lowest"]
 THIRD = "third"
 
 
-class Person(msgspec.Struct):
-    """One annotator: tasks done and not done, and the seconds of a task (median of those told)."""
+class MergedLabel(NamedTuple):
+    """A label. `disputed` are the fields without a majority, whatever the tie rule made of them."""
 
-    done: int
-    unfinished: int
-    seconds: float | None
+    label: Label
+    disputed: tuple[str, ...]
 
 
 class Imported(msgspec.Struct):
@@ -49,63 +58,132 @@ class Imported(msgspec.Struct):
     labels: str
     third: int
     third_file: str | None
-    annotators: dict[str, Person]
+    annotators: dict[str, Annotator]
     edited: list[str]
 
 
-def write_labels(
-    answers: Answers, merged: Mapping[Name, Merged], tie: Tie, out: Path, third: Path | None
-) -> Imported:
-    """Write the labels, and the disputed tasks to `third`. Raises UsageError, WriteError."""
-    labels = [each.label for each in merged.values() if not (tie == "drop" and each.disputed)]
-    again = [
-        answers.given[name]
-        for name, each in merged.items()
-        if each.disputed and each.label.annotators < 3
-    ]
-    contents = {out: b"".join(msgspec.json.encode(label) + b"\n" for label in labels)}
-    if third is not None and again:
-        contents[third] = _third(third, again, answers)
-    write_all(contents)
-    return _summary(answers, merged, tie, out, third if third and again else None, len(again))
+def merge(answers: Sequence[Answer], tie: Tie = "open") -> MergedLabel:
+    """The label of one task. `answers`, at least one, each of another annotator, in a fixed order.
+
+    A value holds that more than half of those give who answered the field; of several values
+    (`choices`) each is voted on by itself. Where no value does, the tie rule decides: `open` leaves
+    the field out, `first` takes the first annotator's value, `lowest` the least of the values with
+    most votes (no before yes; of a list of options the later is the lower one; of several values
+    those without a majority go), and where there is no order leaves it open. `drop` is `open`, for
+    the caller to leave the task out. Texts are united, of a single text the first is taken, of
+    grades on a scale the mean; none of these is ever disputed.
+    """
+    task = answers[0].task
+    label = Label(task.kind.name, task.id, {}, {}, len(answers), task.drawn)
+    disputed = []
+    for field in task.kind.fields:
+        # Where it is open whether a field is asked, its value is as well.
+        votes = [a.values[field.name] for a in answers if field.name in a.values]
+        if not votes or not is_asked(field, label.values):
+            continue
+        value, label.how[field.name] = _decide(field, task, votes, tie)
+        if value is not None:
+            label.values[field.name] = list(value) if isinstance(value, tuple) else value
+        if not _has_majority(field, votes):
+            disputed.append(field.name)
+    return MergedLabel(label, tuple(disputed))
 
 
-def people(answers: Answers, kind: str | None = None) -> dict[str, Person]:
-    """Every annotator of a kind of task, or of all, with what was done and how long it took."""
-    done: dict[str, list[float | None]] = {who: [] for who in answers.annotators}
-    left = dict.fromkeys(answers.annotators, 0)
-    for (of, _), task in answers.tasks.items():
-        for answer in task if kind in (None, of) else ():
-            done[answer.annotator].append(answer.seconds)
-    for (who, of), count_ in answers.unfinished.items():
-        left[who] += count_ if kind in (None, of) else 0
-    return {
-        who: Person(len(all_), left[who], median(all_))
-        for who, all_ in done.items()
-        if all_ or left[who]
-    }
+def _decide(field: Field, task: ShownTask, votes: Sequence[Any], tie: Tie) -> tuple[Any, str]:
+    """The value, None where it is open, and how it was found."""
+    first = votes[0]
+    how = "single" if len(votes) == 1 else "agreed" if all(v == first for v in votes) else ""
+    if field.form == "texts":
+        return unite_texts(text for vote in votes for text in vote), how or "united"
+    if how or field.form == "text":
+        return first, how or "first"
+    if field.form == "scale":
+        return fmean(votes), "mean"
+    if field.form == "choices":
+        counts = Counter(part for vote in votes for part in vote)
+        tied = tie == "first" and not _has_majority(field, votes)
+        value = tuple(
+            option
+            for option in task.options(field)
+            if 2 * counts[option] > len(votes)
+            or (tied and 2 * counts[option] == len(votes) and option in first)
+        )
+    else:
+        counts = Counter(votes)
+        most = max(counts.values())
+        leading = [vote for vote in counts if counts[vote] == most]
+        if 2 * most > len(votes):
+            value = leading[0]
+        elif tie != "lowest":
+            value = first
+        elif field.ordered or field.options == YES_NO:
+            value = max(leading, key=field.options.index)
+        else:
+            return None, "open"
+    if _has_majority(field, votes):
+        return value, "majority"
+    return (value, "tie") if tie in ("first", "lowest") else (None, "open")
 
 
-def median(seconds: Sequence[float | None]) -> float | None:
-    """The median of those that are known."""
-    known = [each for each in seconds if each is not None]
-    return statistics.median(known) if known else None
+def _has_majority(field: Field, votes: Sequence[Any]) -> bool:
+    if field.form == "choices":
+        counts = Counter(part for vote in votes for part in vote)
+        return all(2 * number != len(votes) for number in counts.values())
+    return field.form != "choice" or 2 * max(Counter(votes).values()) > len(votes)
 
 
 def check_out(paths: Sequence[Path], out: Path, third: Path | None, overwrite: bool) -> None:
     """No answers are written over, nor files that are there. Raises OutputError, UsageError."""
     outs = [out] if third is None else [out, third]
     for path in outs:
-        if any(path.absolute() == given.absolute() for given in paths):
+        if any(path.absolute() == read.absolute() for read in paths):
             raise OutputError(f"{path} is one of the files to read; choose another name")
     if third is not None and third.absolute() == out.absolute():
         raise UsageError(f"--out and --third both name {out}; give each its own file")
     check_free(outs, overwrite)
 
 
-def _third(path: Path, tasks: Sequence[Given], answers: Answers) -> bytes:
-    names = chain([THIRD], (f"{THIRD}-{number}" for number in count(2)))
-    who = next(name for name in names if name not in answers.annotators)
+def write_labels(
+    answers: Answers,
+    merged: Mapping[TaskName, MergedLabel],
+    tie: Tie,
+    out: Path,
+    third: Path | None,
+) -> Imported:
+    """Write the labels, and the disputed tasks to `third`. Raises UsageError, WriteError."""
+    disputed = [each.label for each in merged.values() if each.disputed]
+    fine = [each.label for each in merged.values() if not each.disputed]
+    dropped = len(disputed) if tie == "drop" else 0
+    labels = [each.label for each in merged.values() if not (dropped and each.disputed)]
+    contents = {out: b"".join(msgspec.json.encode(label) + b"\n" for label in labels)}
+    again = [answers.shown[one.kind, one.id] for one in disputed if one.annotators < 3]
+    if third is not None and again:
+        contents[third] = _format_third(third, again, answers.annotators)
+    write_all(contents)
+    single = sum(label.annotators == 1 for label in fine)
+    majority = sum(not {"majority", "mean"}.isdisjoint(label.how.values()) for label in fine)
+    open_ = 0 if dropped else sum("open" in label.how.values() for label in disputed)
+    return Imported(
+        tasks=len(merged),
+        unanswered=len(answers.shown) - len(merged),
+        agreed=len(fine) - single - majority,
+        majority=majority,
+        single=single,
+        disputed=len(disputed),
+        tied=len(disputed) - open_ - dropped,
+        open=open_,
+        dropped=dropped,
+        tie=tie,
+        labels=str(out),
+        third=len(again) if third in contents else 0,
+        third_file=str(third) if third in contents else None,
+        annotators=answers.count_work(),
+        edited=answers.edited[:20],
+    )
+
+
+def _format_third(path: Path, tasks: Sequence[ShownTask], taken: Sequence[str]) -> bytes:
+    """The file of tasks for one more annotator, whose name nobody has. UsageError."""
     if path.suffix.lower() != ".csv":
         if any(task.shown is None for task in tasks):
             raise UsageError(
@@ -117,42 +195,5 @@ def _third(path: Path, tasks: Sequence[Given], answers: Answers) -> bytes:
             f"a spreadsheet holds one kind of task, and these are {', '.join(sorted(kinds))}; name "
             f"--third {path.with_suffix('.jsonl')}, or import each kind by itself"
         )
-    return content_of(path, [(task, who) for task in tasks])
-
-
-def _summary(
-    answers: Answers,
-    merged: Mapping[Name, Merged],
-    tie: Tie,
-    out: Path,
-    third: Path | None,
-    again: int,
-) -> Imported:
-    all_ = list(merged.values())
-    disputed = [each.label for each in all_ if each.disputed]
-    fine = [each.label for each in all_ if not each.disputed]
-    single = sum(label.annotators == 1 for label in fine)
-    majority = sum(not {"majority", "mean"}.isdisjoint(label.how.values()) for label in fine)
-    dropped = len(disputed) if tie == "drop" else 0
-    open_ = 0 if dropped else sum(_is_open(label) for label in disputed)
-    return Imported(
-        tasks=len(all_),
-        unanswered=len(answers.given) - len(all_),
-        agreed=len(fine) - single - majority,
-        majority=majority,
-        single=single,
-        disputed=len(disputed),
-        tied=len(disputed) - open_ - dropped,
-        open=open_,
-        dropped=dropped,
-        tie=tie,
-        labels=str(out),
-        third=again if third is not None else 0,
-        third_file=None if third is None else str(third),
-        annotators=people(answers),
-        edited=answers.edited[:20],
-    )
-
-
-def _is_open(label: Label) -> bool:
-    return "open" in label.how.values()
+    names = chain([THIRD], (f"{THIRD}-{number}" for number in count(2)))
+    return format_tasks(path, tasks, next(name for name in names if name not in taken))

@@ -1,39 +1,332 @@
-"""Merged labels: what `trueground annotate import` writes and the builders read."""
+"""Labels: merged ones in files; and a record's, in its field `human` or in files beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from trueground.annotation.base import Label
-from trueground.annotation.lines import UNREADABLE, numbered
-from trueground.errors import InputError
+from trueground.annotation.answers import read_answers
+from trueground.annotation.base import Label, LabelDraw, item_of
+from trueground.annotation.files import UNREADABLE, decode_lines
+from trueground.annotation.kinds import KINDS
+from trueground.annotation.parts import MissingPart
+from trueground.errors import InputError, UsageError
+from trueground.records.files import open_unpacked
+from trueground.records.problems import describe
+from trueground.types import Record
+
+DEFAULT_LABEL = "faithful"
+NO_LABEL = "no_label"
+TIED = "tied"
+BY = ":"  # between a label and who gave it
+Votes = Mapping[str, float]
+
+# By the label that they give. The first of which there are any is the one that is meant.
+_KINDS = {
+    KINDS[name].label: KINDS[name]
+    for name in ("support", "correctness", "contains", "contains-list", "alignment", "relevance")
+}
+_EXAMPLE = '{"id": "q1", "human": {"faithful": 1}}'
 
 
 def read_labels(path: str | Path, kind: str) -> dict[str, Label]:
     """The labels of `kind` in a file of merged labels (JSON lines), by task id.
 
-    Lines of another kind are passed over. InputError, with file and line, where the file cannot
-    be read, a line is no label, or two lines are of the same task.
+    InputError, with file and line, where the file cannot be read, a line is no label, or two lines
+    are of the same task.
     """
-    found: dict[str, Label] = {}
-    lines: dict[str, int] = {}
-    decoder = msgspec.json.Decoder(Label)
-    for number, line in numbered(Path(path)):
-        try:
-            label = decoder.decode(line)
-        except UNREADABLE as error:
-            raise InputError(
-                f"{path}, line {number}: not a label ({error}); expected a line that "
-                "`trueground annotate import` wrote, with kind, id and values"
-            ) from None
-        if label.kind != kind:
-            continue
-        if label.id in found:
+    return {id_: label for (of, id_), label in _read_merged(Path(path)).items() if of == kind}
+
+
+def _read_merged(path: Path) -> dict[tuple[str, str], Label]:
+    """All labels of such a file, by kind and id."""
+    found: dict[tuple[str, str], Label] = {}
+    lines: dict[tuple[str, str], int] = {}
+    remedy = "expected a line that `trueground annotate import` wrote, with kind, id and values"
+    for number, label in decode_lines(path, Label, "not a label", remedy):
+        name = label.kind, label.id
+        if name in found:
             raise InputError(
                 f"{path}, line {number}: task {label.id!r} already has a label in line "
-                f"{lines[label.id]}; each task has one, as `trueground annotate import` writes them"
+                f"{lines[name]}; each task has one, as `trueground annotate import` writes them"
             )
-        found[label.id], lines[label.id] = label, number
+        found[name], lines[name] = label, number
     return found
+
+
+@dataclass(frozen=True)
+class RecordLabel:
+    """A record's label.
+
+    `value` is what the statistics get: 1 or 0, or the label as it is where labels are ordinal.
+    `shown` is what stands in the record, or what annotators make of it together: their mean, or the
+    share of them that is positive. `votes` are theirs, one by one.
+    """
+
+    value: float
+    shown: float
+    votes: Votes = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LabelRule:
+    """How the label of a record is found.
+
+    Several annotators stand as LABEL:ANNOTATOR. Where LABEL itself is absent, more than half of
+    them decide; with `ordinal` the label is their mean. With `graded` (preferences) it is their
+    mean too, and never tied.
+    """
+
+    label: str
+    positive_above: float = 0.5
+    ordinal: bool = False
+    graded: bool = False
+
+    def read(self, record: Record) -> RecordLabel | str:
+        """The label, or why there is none: `no_label`, or `tied` where annotators are."""
+        votes = self.votes(record)
+        own = (record.human or {}).get(self.label)
+        if own is None and not votes:
+            return NO_LABEL
+        if self.ordinal or self.graded:
+            value = fmean(votes.values()) if own is None else own
+            return RecordLabel(value, value, votes)
+        if own is not None:
+            return RecordLabel(float(own > self.positive_above), own, votes)
+        share = fmean(vote > self.positive_above for vote in votes.values())
+        return TIED if share == 0.5 else RecordLabel(float(share > 0.5), share, votes)
+
+    def votes(self, record: Record) -> Votes:
+        """The vote of each annotator, also where they are tied."""
+        start = self.label + BY
+        labels = (record.human or {}).items()
+        return {name[len(start) :]: value for name, value in labels if name.startswith(start)}
+
+    def is_positive(self, value: float) -> bool:
+        """Whether a label, as the statistics get it, is a positive one."""
+        return value > (self.positive_above if self.ordinal else 0.5)
+
+
+def parse_keep(texts: Iterable[str]) -> dict[str, float]:
+    """`relevant=1` → {"relevant": 1}. UsageError: no label, or no number."""
+    keep: dict[str, float] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        try:
+            keep[name] = {"yes": 1.0, "no": 0.0}[value] if value in ("yes", "no") else float(value)
+        except ValueError:
+            equals = ""
+        if not (name and equals):
+            raise UsageError(
+                f"--keep {text!r} cannot be read; write LABEL=VALUE, as in relevant=1 (yes is 1)"
+            )
+    return keep
+
+
+def why_dropped(record: Record, keep: Mapping[str, float]) -> str | None:
+    """Which of the wanted labels a record does not have, or has otherwise; None: it stays.
+
+    Of several annotators more than half must agree, as for the label that is measured.
+    """
+    for name, wanted in keep.items():
+        own = (record.human or {}).get(name)
+        votes = [own] if own is not None else list(LabelRule(name).votes(record).values())
+        if 2 * sum(vote == wanted for vote in votes) <= len(votes):
+            return f"not_{name}={wanted:g}"
+    return None
+
+
+class LabelLine(msgspec.Struct):
+    """A line with the labels of a record: by its id, and by its run where several have that id.
+
+    `drawn` is "random", or a probability with a stratum (LabelDraw); `probability` is short for it.
+    """
+
+    id: str | int
+    human: dict[str, float | bool | None] | None = None
+    run: str | int | None = None
+    drawn: Any = None
+    probability: float | None = None
+
+
+class LabelFiles:
+    """Labels by task. A task's id tells what was shown: no label meets another text.
+
+    Files are what `annotate import` wrote (one label a task), what annotators filled in (each with
+    a name, so that they can be held against each other), or lines with `id` and `human`. `draws`
+    says by record how those came to be labelled that tell it; `found` are the ids of the records
+    that got a label. `label` is the one that is meant, `of_parts` whether it is of parts of
+    records.
+    """
+
+    def __init__(self, paths: Sequence[Path], wanted: str | None, *, claims: bool = False) -> None:
+        """`wanted` is the label meant, such as "faithful" (kind support) or "aligned" (alignment).
+
+        With `claims` parts of records are claims with their texts, as judges are asked.
+
+        InputError: a file that cannot be read or has no such labels. UsageError.
+        """
+        if wanted is not None and wanted not in _KINDS:
+            raise UsageError(
+                f"--labels gives the labels {', '.join(_KINDS)}, not {wanted!r}; leave --label out"
+            )
+        self.draws: dict[str, Any] = {}
+        self.found: set[str] = set()
+        self._claims = claims
+        self._by_id: dict[tuple[str, str], Votes] = {}  # id and run, "" where none is named
+        self._by_task: dict[str, dict[str, Votes]] = {label: {} for label in _KINDS}
+        forms = {path: _find_form(path) for path in paths}
+        for form, read in (
+            ("lines", self._read_lines),
+            ("labels", self._read_merged),
+            ("filled", self._read_filled),
+        ):
+            if of_form := [path for path in paths if forms[path] == form]:
+                read(of_form)
+        named = {name.partition(BY)[0] for human in self._by_id.values() for name in human}
+        there = [label for label in _KINDS if self._by_task[label]]
+        there += [label for label in _KINDS if label in named]
+        if not there or wanted not in (None, *there):
+            kinds = [kind.name for label, kind in _KINDS.items() if wanted in (None, label)]
+            found = f"found the labels {', '.join(sorted(named))}; " if named else ""
+            raise InputError(
+                f"{', '.join(map(str, paths))}: no labels of the kind {', '.join(kinds)}; {found}"
+                "expected a file that `trueground annotate import` wrote, one that an annotator "
+                f"filled in, or lines such as {_EXAMPLE}"
+            )
+        self.label = wanted or there[0]
+        self.of_parts = not _KINDS[self.label].whole
+        tasks = self._by_task[self.label] if self.of_parts else ()
+        self._labelled = {item_of(task).rpartition("#")[0] for task in tasks}
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of all whole records that the files have labels of, as they stand there."""
+        tasks = (task for label in ("faithful", "correct") for task in self._by_task[label])
+        return {item_of(task) for task in tasks} | {id_ for id_, _ in self._by_id}
+
+    @property
+    def anonymous(self) -> str | None:
+        """The first id whose label tells neither what was shown nor of which run the answer is."""
+        return next((id_ for id_, run in self._by_id if not run), None)
+
+    def labelled(self, record: Record, source: int, runs: Sequence[str] = ()) -> Iterator[Record]:
+        """A record of the source of that number (from 1) with its labels in `human`.
+
+        Lines that name a run count where it is one of `runs`, the names of the source. Where labels
+        are of parts of records, each part that anybody labelled, as a record. Of a whole record
+        with a task for each passage the highest label counts.
+        """
+        human: dict[str, float] = {}
+        for label, kind in _KINDS.items():
+            for votes, _ in self._find_parts(label, record, source) if kind.whole else ():
+                for name, value in votes.items():
+                    human[name] = max(value, human.get(name, value))
+        for run in ("", *runs):
+            human |= self._by_id.get((record.id, run), {})
+        if human:
+            self.found.add(record.id)
+        # Labels in the record give way to those of the same name in files.
+        own = (record.human or {}).items()
+        others = {name: v for name, v in own if name.partition(BY)[0] != self.label}
+        record = replace(record, human={**others, **human})
+        if not self.of_parts:
+            yield record
+        elif not self._labelled.isdisjoint((record.id, f"{source}:{record.id}")):
+            for votes, part in self._find_parts(self.label, record, source):
+                yield replace(part, human={**(record.human or {}), **votes})
+
+    def _find_parts(
+        self, label: str, record: Record, source: int
+    ) -> Iterator[tuple[Votes, Record]]:
+        """What labelled tasks of a record ask about, as a record each, with the votes."""
+        by_task = self._by_task[label]
+        seen: set[str] = set()
+        for pairing in ("gold", "response") if by_task else ():
+            try:
+                for task, part in _KINDS[label].tasks_of(record, pairing):
+                    votes = by_task.get(task.id) or by_task.get(f"{source}:{task.id}")
+                    if votes and task.id not in seen:
+                        seen.add(task.id)
+                        yield votes, part.record(record, task.item, claims=self._claims)
+            except MissingPart:
+                continue
+
+    def _read_lines(self, paths: Sequence[Path]) -> None:
+        """Lines with `id` and `human`. InputError: no such line, or a record that comes twice."""
+        for path in paths:
+            expected = "no label", f"expected a line such as {_EXAMPLE}"
+            for number, line in decode_lines(path, LabelLine, *expected, strict=False):
+                human = {k: float(v) for k, v in (line.human or {}).items() if v is not None}
+                if not human:
+                    continue
+                key = str(line.id), "" if line.run is None else str(line.run)
+                if key in self._by_id:
+                    raise InputError(
+                        f"{path}, line {number}: {key[0]!r} has a label already; several people's "
+                        'labels stand in one line, as "faithful:ANN": 1, "faithful:BEN": 0'
+                    )
+                self._by_id[key] = human
+                share = line.probability
+                drawn = line.drawn if share is None else {"probability": share}
+                if drawn is not None:
+                    self.draws[key[0]] = LabelDraw.of(drawn) or drawn
+
+    def _read_merged(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            for (kind, task), merged in _read_merged(path).items():
+                if kind in KINDS and (label := KINDS[kind].label):
+                    field = KINDS[kind].fields[0]
+                    value = merged.values.get(field.name)
+                    if value is not None and value not in field.options:
+                        raise InputError(
+                            f"{path}: the label of {task!r} says {field.name}: "
+                            f"{describe(value)}; expected {' or '.join(field.options)}"
+                        )
+                    vote = _number(kind, merged.values)
+                    self._add(label, task, {} if vote is None else {label: vote}, merged.drawn)
+
+    def _read_filled(self, paths: Sequence[Path]) -> None:
+        for (kind, task), answers in read_answers(paths).tasks.items():
+            if label := KINDS[kind].label:
+                votes = {f"{label}{BY}{a.annotator}": _number(kind, a.values) for a in answers}
+                known = {name: vote for name, vote in votes.items() if vote is not None}
+                self._add(label, task, known, answers[0].task.drawn)
+
+    def _add(self, label: str, task: str, votes: Votes, drawn: LabelDraw | None) -> None:
+        if votes:
+            self._by_task[label][task] = votes
+            if drawn is not None:
+                self.draws[item_of(task)] = drawn
+
+
+def _number(kind: str, values: Mapping[str, Any]) -> float | None:
+    """The first field of a kind as a number: 1 for its first option, 0 for its last."""
+    field = KINDS[kind].fields[0]
+    if values.get(field.name) is None:
+        return None
+    last = len(field.options) - 1
+    return (last - field.options.index(values[field.name])) / last
+
+
+def _find_form(path: Path) -> str:
+    """What a file holds: `filled` by an annotator, `labels` of annotate import, or `lines`."""
+    if path.suffix.lower() == ".csv":
+        return "filled"
+    with open_unpacked(path) as lines:
+        line = next((line for line in lines if line.strip()), b"")
+    try:
+        first = msgspec.json.decode(line)
+    except UNREADABLE:
+        return "lines" if b'"human"' in line else "labels"
+    if not isinstance(first, dict) or not {"kind", "id"} & first.keys():
+        return "labels"
+    if "kind" in first:
+        return "filled" if "answer" in first else "labels"
+    return "lines"

@@ -9,26 +9,25 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from trueground.annotation.base import AnnotationTask, TaskKind
-from trueground.annotation.from_records import Pairing, Skipped, tasks_of
-from trueground.annotation.given import Given, give, render
-from trueground.annotation.kinds import KINDS
-from trueground.annotation.lines import BOM, UNREADABLE, read_tasks
+from trueground.annotation.base import AnnotationTask
+from trueground.annotation.files import UNREADABLE, ShownTask, decode_lines, render_value
+from trueground.annotation.kinds import KINDS, TaskKind
+from trueground.annotation.parts import MissingPart, Pairing
 from trueground.errors import InputError, UsageError
 from trueground.records.columns import field_text
-from trueground.types import Record
 
 ANNOTATE = "annotate"  # the folder of tasks in that of a build
 _RECORDS = "records.jsonl.zst"
 _LONGEST_LINE = 16 << 20  # bytes; a record of a run may be longer
 OnBadRow = Literal["stop", "skip"]
-Where = Mapping[str, re.Pattern[str]]
+# A task with its place; or what a record lacks.
+Found = tuple[str, AnnotationTask] | str
 
 
 class FoundTasks(NamedTuple):
     """The tasks, the sources by the number that ids have, and why records gave none."""
 
-    tasks: list[Given]
+    tasks: list[ShownTask]
     sources: Mapping[str, str]
     skipped: Mapping[str, int]
 
@@ -60,71 +59,78 @@ def find_tasks(
     """
     if len(set(sources)) < len(sources):
         raise UsageError("a source is given twice; name each once")
-    wanted = {field: _pattern(value) for field, value in (where or {}).items()}
+    where = where or {}
+    # What a field must be; * stands for anything.
+    wanted = {
+        field: re.compile(".*".join(map(re.escape, value.split("*"))), re.DOTALL)
+        for field, value in where.items()
+    }
     numbers = {str(number): source for number, source in enumerate(sources, 1)}
-    tasks: dict[str, Given] = {}
+    tasks: dict[str, ShownTask] = {}
     skipped: dict[str, int] = {}
     for number, source in numbers.items():
-        built = _built(kind, source)
-        mark = f"{number}:" if len(sources) > 1 and built is None else ""
+        built = _find_built(kind, source)
+        if built is not None:
+            mark, found = "", _read_built(kind, built, wanted)
+        else:
+            mark = f"{number}:" if len(sources) > 1 else ""
+            records = _find_records(kind, source)
+            found = _read_records(kind, records, pairing, mapping or {}, on_bad_row, wanted)
         own: set[str] = set()
-        for place, found in (
-            _of_file(kind, built, wanted)
-            if built is not None
-            else _of_records(
-                kind, _records(kind, source), pairing, mapping or {}, on_bad_row, wanted
-            )
-        ):
-            if isinstance(found, Skipped):
-                skipped[found.reason] = skipped.get(found.reason, 0) + 1
+        for one in found:
+            if isinstance(one, str):
+                skipped[one] = skipped.get(one, 0) + 1
                 continue
-            given = give(
-                AnnotationTask(found.kind, mark + found.id, found.shown, found.drawn), kind, place
-            )
-            if given.id in own:
-                raise InputError(f"{place}: the task id {given.id!r} stands there twice")
-            if tasks.setdefault(given.id, given).check != given.check:
+            place, task = one
+            shown = ShownTask.of(msgspec.structs.replace(task, id=mark + task.id), kind, place)
+            if shown.id in own:
+                raise InputError(f"{place}: the task id {shown.id!r} stands there twice")
+            if tasks.setdefault(shown.id, shown).check != shown.check:
                 raise InputError(
-                    f"{place}: the task id {given.id!r} stands in another source with another "
+                    f"{place}: the task id {shown.id!r} stands in another source with another "
                     "text; export each by itself"
                 )
-            own.add(given.id)
+            own.add(shown.id)
     if not tasks:
-        here = "".join(f" where {field}={value}" for field, value in (where or {}).items())
-        named = f"{', '.join(sources)}{here}"
-        raise InputError(f"no tasks of kind {kind.name} in {named}{_why(skipped)}")
+        here = "".join(f" where {field}={value}" for field, value in where.items())
+        why = ", ".join(f"{count:,} without {lack}" for lack, count in skipped.items())
+        raise InputError(
+            f"no tasks of kind {kind.name} in {', '.join(sources)}{here}{': ' if why else ''}{why}"
+        )
     return FoundTasks(list(tasks.values()), numbers, skipped)
 
 
-def _built(kind: TaskKind, source: str) -> Path | None:
+def _find_built(kind: TaskKind, source: str) -> Path | None:
     """The file of tasks that a build wrote, where the source is one or has one."""
     path = Path(source)
     if path.is_dir():
         file = path / ANNOTATE / f"{kind.name}.jsonl"
         return file if file.is_file() else None
-    return path if kind.made_of == "build" or _holds_tasks(path) else None
-
-
-def _holds_tasks(path: Path) -> bool:
-    """Whether the first line of a file is a task, which no record is."""
-    try:
+    if not kind.of_records:
+        return path
+    try:  # no record is a task
         if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            beginning = file.readline(_LONGEST_LINE)
-        msgspec.json.decode(beginning.removeprefix(BOM), type=AnnotationTask)
+            return None
+        with path.open("rb") as opened:
+            beginning = opened.readline(_LONGEST_LINE)
+        msgspec.json.decode(beginning.removeprefix(b"\xef\xbb\xbf"), type=AnnotationTask)
     except (OSError, *UNREADABLE):
-        return False
-    return True
+        return None
+    return path
 
 
-def _records(kind: TaskKind, source: str) -> str:
+def _find_records(kind: TaskKind, source: str) -> str:
     """The records of a source that no build wrote. InputError."""
     path = Path(source)
     if not path.is_dir():
         return source
-    if (path / ANNOTATE).is_dir() or kind.made_of == "build":
-        raise _no_build(kind, path)
+    folder = path / ANNOTATE
+    if folder.is_dir() or not kind.of_records:
+        there = sorted(file.stem for file in folder.glob("*.jsonl") if file.stem in KINDS)
+        raise InputError(
+            f"{path} has no tasks of kind {kind.name} ({ANNOTATE}/{kind.name}.jsonl); it has "
+            f"{', '.join(there) or 'none'}. `trueground build` writes them"
+        )
     if not (path / _RECORDS).is_file():
         raise InputError(
             f"{path} is a folder with neither {ANNOTATE}/{kind.name}.jsonl nor {_RECORDS}; "
@@ -133,60 +139,42 @@ def _records(kind: TaskKind, source: str) -> str:
     return str(path / _RECORDS)
 
 
-def _of_file(
-    kind: TaskKind, path: Path, where: Where
-) -> Iterator[tuple[str, AnnotationTask | Skipped]]:
-    for number, task in read_tasks(path):
+def _read_built(
+    kind: TaskKind, path: Path, where: Mapping[str, re.Pattern[str]]
+) -> Iterator[Found]:
+    expected = (
+        "not a task",
+        "expected a line that `trueground build` wrote, with kind, id and shown",
+    )
+    for number, task in decode_lines(path, AnnotationTask, *expected):
+        place = f"{path}, line {number}"
         if task.kind != kind.name:
-            raise InputError(
-                f"{path}, line {number}: a task of kind {task.kind!r}; expected {kind.name!r}"
-            )
+            raise InputError(f"{place}: a task of kind {task.kind!r}; expected {kind.name!r}")
         fields = {**task.shown, "id": task.item}
-        if all(pattern.fullmatch(render(fields.get(name))) for name, pattern in where.items()):
-            yield f"{path}, line {number}", task
+        if all(p.fullmatch(render_value(fields.get(name))) for name, p in where.items()):
+            yield place, task
 
 
-def _of_records(
+def _read_records(
     kind: TaskKind,
     source: str,
     pairing: Pairing,
     mapping: Mapping[str, str],
     on_bad_row: OnBadRow,
-    where: Where,
-) -> Iterator[tuple[str, AnnotationTask | Skipped]]:
+    where: Mapping[str, re.Pattern[str]],
+) -> Iterator[Found]:
     from trueground.records import open_records
 
     with open_records(source, mapping=mapping, on_bad_row=on_bad_row) as records:
         for _ in range(records.check().bad_total):
-            yield records.name, Skipped("a form that can be read")
-        for batch in records.batches():
-            for record in batch:
-                if not all(p.fullmatch(_text(record, name)) for name, p in where.items()):
-                    continue
-                for found in tasks_of(kind.name, record, pairing):
-                    yield f"{records.name}, record {record.id!r}", found
-
-
-def _text(record: Record, field: str) -> str:
-    """A field of a record to select by: its id, one that numbers are broken down by, or empty."""
-    return record.id if field == "id" else field_text(record, field) or ""
-
-
-def _pattern(value: str) -> re.Pattern[str]:
-    """What a field must be; * stands for anything."""
-    return re.compile(".*".join(map(re.escape, value.split("*"))), re.DOTALL)
-
-
-def _no_build(kind: TaskKind, path: Path) -> InputError:
-    there = sorted(file.stem for file in (path / ANNOTATE).glob("*.jsonl") if file.stem in KINDS)
-    have = f"it has {', '.join(there)}" if there else "it has none"
-    return InputError(
-        f"{path} has no tasks of kind {kind.name} ({ANNOTATE}/{kind.name}.jsonl); {have}. "
-        "`trueground build` writes them"
-    )
-
-
-def _why(skipped: Mapping[str, int]) -> str:
-    if not skipped:
-        return ""
-    return ": " + ", ".join(f"{count:,} without {reason}" for reason, count in skipped.items())
+            yield "a form that can be read"
+        for record in (record for batch in records.batches() for record in batch):
+            if all(
+                p.fullmatch(record.id if name == "id" else field_text(record, name) or "")
+                for name, p in where.items()
+            ):
+                try:
+                    for task, _ in kind.tasks_of(record, pairing):
+                        yield f"{records.name}, record {record.id!r}", task
+                except MissingPart as missing:
+                    yield str(missing)

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from trueground.annotation.base import LabelDraw
-from trueground.annotation.record_labels import TIED, LabelFiles, LabelRule, RecordLabel
+from trueground.annotation.labels import TIED, LabelFiles, LabelRule, RecordLabel
 from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
         Agreement,
         AgreementEstimate,
         FieldAgreement,
+        HardTask,
         KindAgreement,
     )
+    from trueground.annotation.answers import Annotator
+    from trueground.annotation.base import PlannedLabels
     from trueground.annotation.export import Exported
-    from trueground.annotation.hardest import Hard
-    from trueground.annotation.importing import Imported, Person
-    from trueground.annotation.sampling import PlannedLabels
+    from trueground.annotation.importing import Imported
 
 _TIES = {
     "open": "left open",
@@ -140,7 +141,7 @@ def _field(name: str, field: FieldAgreement) -> Iterator[tuple[str, ...]]:
             yield f"  {title}", number(estimate.value), ends, "", of
 
 
-def _people(people: Mapping[str, Person]) -> str:
+def _people(people: Mapping[str, Annotator]) -> str:
     head = ("annotator", "done", "not done", "seconds a task (median)")
     rows = [
         (shorten(who), f"{p.done:,}", f"{p.unfinished:,}", _seconds(p.seconds))
@@ -149,7 +150,7 @@ def _people(people: Mapping[str, Person]) -> str:
     return table([head, *rows])
 
 
-def _hard(hard: Hard) -> Iterator[str]:
+def _hard(hard: HardTask) -> Iterator[str]:
     yield f"  {shorten(hard.id)}  {hard.disagreement:.2f}, {_seconds(hard.seconds)}"
     for who, answers in hard.answers.items():
         answered = ", ".join(f"{name} {_value(value)}" for name, value in answers.items())

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.annotation.record_labels import TIED, LabelRule, RecordLabel
+from trueground.annotation.labels import TIED, LabelRule, RecordLabel
 from trueground.benchmarks.published import published
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import compare, make_comparer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
 
 if TYPE_CHECKING:
-    from trueground.annotation.sampling import PlannedLabels
+    from trueground.annotation.base import PlannedLabels
     from trueground.stats.bootstrap import Floats, Ints
     from trueground.studies.finished import FinishedRun
 
@@ -51,8 +51,8 @@ def plan_labels(
     """
     import numpy as np
 
+    from trueground.annotation.base import LabelStratum, PlannedLabels
     from trueground.annotation.export import check_free
-    from trueground.annotation.sampling import LabelStratum, PlannedLabels
     from trueground.errors import UsageError
     from trueground.evaluate.corrected import LABEL_OF
     from trueground.metrics.registry import metric_of_key

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.annotation.record_labels import (
+from trueground.annotation.labels import (
     BY,
     DEFAULT_LABEL,
     NO_LABEL,

@@ -85,7 +85,7 @@ def calibrate(
     equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
     RunInterrupted on Ctrl-C.
     """
-    from trueground.annotation.record_labels import LabelFiles
+    from trueground.annotation.labels import LabelFiles
     from trueground.claims import get_decomposer
     from trueground.studies.calibrate.judging import (
         has_scores,
@@ -161,7 +161,7 @@ def fit_judge(
     label or model that cannot be used, too few labels of a kind. UnreachableError: a judge.
     RunInterrupted on Ctrl-C.
     """
-    from trueground.annotation.record_labels import LabelFiles
+    from trueground.annotation.labels import LabelFiles
     from trueground.claims import get_decomposer
     from trueground.errors import UsageError
     from trueground.options import check_draws

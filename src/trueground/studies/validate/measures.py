@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
-from trueground.annotation.record_labels import LabelRule
+from trueground.annotation.labels import LabelRule
 from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches

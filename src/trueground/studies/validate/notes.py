@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueground.annotation.record_labels import LabelRule
+from trueground.annotation.labels import LabelRule
 from trueground.benchmarks.published import PublishedTable, published
 from trueground.benchmarks.registry import all_benchmarks
 from trueground.errors import InputError, UsageError, unknown_name

@@ -15,7 +15,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from trueground.annotation.record_labels import RecordLabel
+from trueground.annotation.labels import RecordLabel
 from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _parse_keep(texts: Sequence[str]) -> dict[str, float]:
-    from trueground.annotation.record_labels import parse_keep
+    from trueground.annotation.labels import parse_keep
 
     return parse_keep(texts)
 
@@ -116,7 +116,7 @@ def validate(
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime
 
-    from trueground.annotation.record_labels import DEFAULT_LABEL, LabelFiles
+    from trueground.annotation.labels import DEFAULT_LABEL, LabelFiles
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.plan import make_plan
     from trueground.studies.labelled import LabelledSets

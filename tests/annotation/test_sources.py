@@ -11,9 +11,9 @@ import zstandard
 from tests.annotation.filling import build_of
 
 from trueground.annotation.base import AnnotationTask, item_of
-from trueground.annotation.from_records import Pairing
-from trueground.annotation.given import Given
+from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import KINDS
+from trueground.annotation.parts import Pairing
 from trueground.annotation.sources import find_tasks, parse_where
 from trueground.errors import InputError, UsageError
 
@@ -42,7 +42,7 @@ def tasks(
     return {item_of(task.id): dict(task.cells) for task in found.tasks}
 
 
-def shown(task: Given) -> dict[str, Any]:
+def shown(task: ShownTask) -> dict[str, Any]:
     assert task.shown is not None
     return dict(task.shown)
 

@@ -8,16 +8,16 @@ import pytest
 
 from trueground.annotation.answers import Answer
 from trueground.annotation.base import AnnotationTask
-from trueground.annotation.given import give
+from trueground.annotation.files import ShownTask
+from trueground.annotation.importing import Tie, merge
 from trueground.annotation.kinds import KINDS
-from trueground.annotation.merging import Tie, merge
 
 
 def answers(kind: str, *values: dict[str, Any]) -> list[Answer]:
     lists = {"facts", "contexts", "knowledge", "gold_facts", "new_contexts", "new_gold_facts"}
     shown = {name: ["a", "b", "c"] if name in lists else "a" for name in KINDS[kind].shows}
-    given = give(AnnotationTask(kind, "x", shown), KINDS[kind], "here")
-    return [Answer(given, str(n), each, None, "", "here") for n, each in enumerate(values)]
+    task = ShownTask.of(AnnotationTask(kind, "x", shown), KINDS[kind], "here")
+    return [Answer(task, str(n), each, None, "", "here") for n, each in enumerate(values)]
 
 
 def test_two_agree() -> None:

@@ -1,0 +1,132 @@
+"""The kinds of tasks; the table is `kinds.toml`, where each is declared and explained."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from trueground.annotation.base import AnnotationTask, LabelDraw
+from trueground.annotation.parts import PARTS, Pairing, TaskPart
+from trueground.errors import unknown_name
+from trueground.types import Record
+
+NONE = "none"  # typed in a spreadsheet where none of several values apply
+YES_NO = ("yes", "no")
+LOW, HIGH = 1, 5  # the ends of a scale
+Form = Literal["choice", "choices", "scale", "text", "texts"]
+
+
+class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing to fill in, as in `kinds.toml`."""
+
+    name: str
+    doc: str
+    form: Form = "choice"
+    options: tuple[str, ...] = ()
+    numbers_of: str = ""
+    ordered: bool = False
+    needed: bool = True
+    when: tuple[str, str] | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether agreement is counted; in texts it is not."""
+        return self.form not in ("text", "texts")
+
+    def describe_options(self) -> str:
+        """What may stand in a cell, for the first row of a spreadsheet."""
+        if self.form == "scale":
+            return f"{LOW} to {HIGH}"
+        if self.form == "choice":
+            return "|".join(self.options)
+        if self.form == "choices":
+            return "|".join((*(self.options or (f"numbers of {self.numbers_of}",)), NONE))
+        return "text" if self.form == "text" else "texts, one a line"
+
+
+class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of task, as in `kinds.toml`."""
+
+    name: str
+    doc: str
+    source: str
+    shows: dict[str, str]
+    fields: tuple[Field, ...]
+    instructions: str
+    optional: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+    label: str = ""
+    whole: bool = False
+
+    @property
+    def of_records(self) -> bool:
+        """Whether tasks are made of records, too, not only by builds."""
+        return self.name in PARTS
+
+    @property
+    def numbered_lists(self) -> list[str]:
+        """The lists that are shown whose numbers are asked for."""
+        return list(dict.fromkeys(f.numbers_of for f in self.fields if f.numbers_of))
+
+    def tasks_of(
+        self, record: Record, pairing: Pairing
+    ) -> Iterator[tuple[AnnotationTask, TaskPart]]:
+        """The tasks of one record with what they ask about. MissingPart where there is none.
+
+        Ids are of the record's own id and of what is shown.
+        """
+        drawn = LabelDraw.of((record.meta or {}).get("drawn"))
+        for part in PARTS[self.name](record, pairing):
+            item = f"{record.id}{part.suffix}"
+            yield AnnotationTask.of(self.name, item, part.shown, drawn), part
+
+    def page(self) -> str:
+        """The page of instructions, Markdown: what is shown, and what may be filled in."""
+        shown = "\n".join(
+            f"- `{name}`: {words}{' (may be empty)' if name in self.optional else ''}"
+            for name, words in self.shows.items()
+        )
+        fields = "\n".join(f"- `{field.name}`: {field.doc}" for field in self.fields)
+        several = f" Numbers or words go with spaces between them: `1 3`; `{NONE}` if none applies."
+        if all(field.form != "choices" for field in self.fields):
+            several = ""
+        return f"""# {self.name}: {self.doc}
+
+{self.instructions}
+## What you see
+
+{shown}
+
+## What you fill in
+
+{fields}
+- `seconds`: how long the task took you, if you know
+- `comment`: anything that was hard to decide
+
+In a `.jsonl` file replace the `null` in `answer`; `options` says what may stand there. Several
+values are a list: `["1", "3"]`, and `[]` for none. In a spreadsheet write into the empty cells; the
+first row says what may stand there.{several}
+Change nothing else: the other cells are checked. Leave a task empty if you have not done it.
+Save a spreadsheet as "CSV UTF-8". You may put your name in place of the number in `annotator`, in
+all rows.
+
+After: {self.source}
+"""
+
+
+_TABLE = Path(__file__).with_suffix(".toml").read_text("utf-8")
+KINDS: dict[str, TaskKind] = {
+    name: msgspec.convert({**declared, "name": name}, TaskKind)
+    for name, declared in tomllib.loads(_TABLE).items()
+}
+
+
+def get_kind(name: str) -> TaskKind:
+    """The kind of that name. UsageError where there is none."""
+    if name not in KINDS:
+        raise unknown_name("kind of task", name, KINDS)
+    return KINDS[name]
