@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.benchmarks.kalma.options import OPTIONS
+from trueground.benchmarks.kalma import BENCHMARK
 from trueground.benchmarks.model_table import find_model
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.evaluate.run_level import macro_key
@@ -32,7 +32,7 @@ def test_every_table_is_there() -> None:
     assert {name: len(t.scores) + len(t.numbers) for name, t in TABLES.items()} == {
         "3": 48, "7": 36, "4": 32, "5": 16, "fig5": 2, "6": 6, "2": 8, "text": 16,
     }  # fmt: skip
-    names = {option.name for option in OPTIONS}
+    names = {option.name for option in BENCHMARK.declared}
     for table in TABLES.values():
         assert table.source.startswith("Li et al. 2024")
         assert table.place

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib.resources import files
+from typing import Annotated, Literal
 
 import pytest
 
-from trueground.benchmarks.base import Benchmark, BenchmarkOption, Sources, Task
+from trueground.benchmarks.base import Benchmark, Sources, Task
+from trueground.benchmarks.options import OptionInfo, TaskOptions
 from trueground.benchmarks.registry import (
     BENCHMARKS,
     add_benchmark,
     all_benchmarks,
     benchmark,
     get_benchmark,
-    settled,
 )
 from trueground.errors import UsageError
 
 
-def toy(name: str) -> Benchmark:
-    def prepare(task: str, _options: object, _sources: Sources) -> Task:
-        raise UsageError(f"{name}/{task} asks nothing")
+@dataclass(frozen=True, kw_only=True)
+class ToyOptions(TaskOptions):
+    depth: Annotated[Literal["low", "high"], OptionInfo("how deep")] = "low"
 
-    options = (BenchmarkOption("depth", "low", "how deep", ("low", "high")),)
-    return Benchmark(name, "a toy", "nobody", ("one",), ("two",), options, prepare)
+
+def toy(name: str) -> Benchmark:
+    def make(options: ToyOptions, _sources: Sources) -> Task:
+        raise UsageError(f"{name}/{options.task} asks nothing at depth {options.depth}")
+
+    return Benchmark(name, "a toy", "nobody", ("one",), ("two",), ToyOptions, make)
 
 
 @pytest.mark.parametrize("name", list(BENCHMARKS))
@@ -36,14 +42,14 @@ def test_every_benchmark_declares_itself(name: str) -> None:
     assert found.source
     assert found.default_tasks
     assert len(set(found.tasks)) == len(found.tasks)
-    for option in found.options:
+    for option in found.declared:
         assert option.doc
-        assert not option.allowed or option.default in option.allowed
+        assert not option.allowed or option.default in (None, *option.allowed)
     folder = files("trueground.benchmarks") / name.replace("-", "_")
     readme = (folder / "README.md").read_text(encoding="utf-8")
     for word in ("## Citation", "## Data", "## Deviations", found.source.partition(" ")[0]):
         assert word in readme
-    for option in found.options:
+    for option in found.declared:
         assert f"--{option.name}" in readme, option.name
 
 
@@ -71,13 +77,13 @@ def test_other_packages_add_benchmarks() -> None:
         get_benchmark("faithevl")
 
 
-def test_options_are_settled_with_their_defaults() -> None:
-    made = toy("toy")
-    assert settled(made, "two", {}) == {"depth": "low"}
-    assert settled(made, "one", {"depth": "high"}) == {"depth": "high"}
-    with pytest.raises(UsageError, match="--depth deep: expected one of low, high"):
-        settled(made, "one", {"depth": "deep"})
-    with pytest.raises(UsageError, match="unknown option of toy 'dept'"):
-        settled(made, "one", {"dept": "low"})
-    with pytest.raises(UsageError, match="unknown task of toy 'three'"):
-        settled(made, "three", {})
+def test_a_task_is_made_with_its_options() -> None:
+    for task, given, words in (
+        ("two", {}, "toy/two asks nothing at depth low"),
+        ("one", {"depth": "high"}, "toy/one asks nothing at depth high"),
+        ("one", {"depth": "deep"}, "--depth deep: expected one of low, high"),
+        ("one", {"dept": "low"}, "unknown option of toy 'dept'"),
+        ("three", {}, "unknown task of toy 'three'"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            toy("toy").prepare(task, given, Sources())

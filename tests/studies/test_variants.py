@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
-from trueground.benchmarks.base import Benchmark, BenchmarkOption, Question, Sources, Task, Value
+from trueground.benchmarks.base import Benchmark, Question, Sources, Task
+from trueground.benchmarks.options import OptionInfo, TaskOptions
 from trueground.errors import UsageError
 from trueground.evaluate.run_settings import RunSettings
 from trueground.models.base import Message, Params
@@ -19,8 +21,14 @@ from trueground.studies.sweep import PAGE, draw, pairs_of, sweep, variants
 from trueground.types import Passage, Record
 
 
-def _prepare(task: str, options: Mapping[str, Value], _sources: Sources) -> Task:
-    tone, size = str(options["tone"]), options.get("size")
+@dataclass(frozen=True, kw_only=True)
+class SmallOptions(TaskOptions):
+    tone: Annotated[str, OptionInfo("how", varied=True)] = "curt"
+    size: Annotated[str | None, OptionInfo("how large")] = None
+
+
+def _make(options: SmallOptions, _sources: Sources) -> Task:
+    tone, size = options.tone, options.size
 
     def questions() -> Iterator[Question]:
         for number in range(3):
@@ -34,8 +42,6 @@ def _prepare(task: str, options: Mapping[str, Value], _sources: Sources) -> Task
             yield Question(record, (Message("user", f"{tone} {size} {number}"),))
 
     return Task(
-        benchmark="small",
-        name=task,
         options={"tone": tone, "size": size},
         metrics=("recall",),
         headline="recall",
@@ -54,11 +60,8 @@ SMALL = Benchmark(
     source="this test",
     default_tasks=("one",),
     other_tasks=("two",),
-    options=(
-        BenchmarkOption("tone", "curt", "how", varied=True),
-        BenchmarkOption("size", None, "how large"),
-    ),
-    prepare=_prepare,
+    options=SmallOptions,
+    make=_make,
 )
 
 
@@ -89,10 +92,10 @@ def test_folders(tasks: tuple[str, ...], tone: object, expected: list[tuple[str,
 
 
 def test_values_without_a_say_are_asked_once() -> None:
-    def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
-        return _prepare(task, {**options, "tone": str(options["tone"])[:1]}, sources)
+    def make(options: SmallOptions, sources: Sources) -> Task:
+        return _make(replace(options, tone=options.tone[:1]), sources)
 
-    benchmark = replace(SMALL, prepare=prepare)
+    benchmark = replace(SMALL, make=make)
     found = variants(benchmark, ("one",), {"tone": ["xa", "ya", "xb"]}, Sources())
     assert [v.folder for v in found] == ["xa", "ya"]
 

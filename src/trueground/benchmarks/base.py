@@ -6,19 +6,22 @@ the metrics that score the answers. It calls no model and writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.benchmarks.options import BenchmarkOption as BenchmarkOption
 from trueground.benchmarks.options import Value as Value
+from trueground.benchmarks.options import declared_options, parse_options, unused_options
 from trueground.benchmarks.studies import Studies
+from trueground.errors import unknown_name
 from trueground.options import Note, Progress, no_note, no_progress
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.base import Message, Params
-    from trueground.models.prompts import PromptFile
+    from trueground.models.prompts import Prompt, PromptFile
     from trueground.records import FileInfo
     from trueground.types import Record
 
@@ -31,26 +34,26 @@ class Question:
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
     """A benchmark's task with its options settled.
 
     `questions()` streams the same questions in the same order every time; the first call checks
     every row and raises InputError. `options` are all options that fix the questions, with the
-    values that were settled. `headline` is the metric by which models are ranked; `by` are the
-    breakdown fields; `params` what the task's scheme asks of the model, before the user's own.
-    `trim` makes of a reply the response that is scored; the log keeps the reply. `unused` are the
-    options that were given and have no effect on this task. `notices` are short sentences that
-    every page of the run must show, such as that something in it is made up; the first call of
-    `questions()` may add some.
+    values that were settled. `headline` is the metric by which models are ranked (without one the
+    first); `by` are the breakdown fields; `params` what the task's scheme asks of the model, before
+    the user's own. `trim` makes of a reply the response that is scored; the log keeps the reply.
+    `notices` are short sentences that every page of the run must show, such as that something in it
+    is made up; the first call of `questions()` may add some. The frame sets `benchmark`, `name` and
+    `unused`, the options that were given and have no effect on this task.
     """
 
-    benchmark: str
-    name: str
+    benchmark: str = ""
+    name: str = ""
     options: Mapping[str, Value]
     metrics: tuple[str, ...]
-    headline: str
-    by: tuple[str, ...]
+    headline: str = ""
+    by: tuple[str, ...] = ()
     params: Params
     files: tuple[FileInfo, ...]
     prompts: tuple[PromptFile, ...]
@@ -90,14 +93,30 @@ class Sources:
             told.add(word)
             self.note(word)
 
+    def choose_prompt(
+        self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
+    ) -> Prompt:
+        """The user's prompt, with the places that it needs or may have, or the package's own.
+
+        UsageError, InputError.
+        """
+        from trueground.models.prompts import packaged_prompt, user_prompt
+
+        if self.prompt is not None:
+            return user_prompt(self.prompt, needed, optional)
+        return packaged_prompt(package, name)
+
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark's declaration. `prepare(task, options, sources)` raises UsageError, InputError.
+    """A benchmark's declaration.
 
     `tasks` are those of `trueground run NAME` without a task first (`default_tasks`), then others.
-    `judge` names the judge under the options as given, for a user who names none. `studies` are the
-    paper's tables and figures, and what makes runs comparable with its numbers.
+    `options` is a class of TaskOptions. `make(options, sources)` is the function that makes a Task
+    of them and raises UsageError, InputError; `studies` are the paper's tables and figures, and
+    what makes runs comparable with its numbers. Both may be named as "package.module:name", so that
+    listing benchmarks loads nothing heavy. `judge` names the judge under the options as given, for
+    a user who names none.
     """
 
     name: str
@@ -105,12 +124,45 @@ class Benchmark:
     source: str
     default_tasks: tuple[str, ...]
     other_tasks: tuple[str, ...]
-    options: tuple[BenchmarkOption, ...]
-    prepare: Callable[[str, Mapping[str, Value], Sources], Task]
+    options: type[Any]
+    make: Callable[[Any, Sources], Task] | str
+    studies: Studies | str = field(default_factory=Studies)
     judge: Callable[[Mapping[str, Value]], str] = lambda _options: "lexical"
-    studies: Callable[[], Studies] = Studies
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """All tasks."""
         return self.default_tasks + self.other_tasks
+
+    @property
+    def declared(self) -> tuple[BenchmarkOption, ...]:
+        """The options one by one."""
+        return declared_options(self.options)
+
+    def load_studies(self) -> Studies:
+        """The paper's studies."""
+        found: Studies = _load(self.studies)
+        return found
+
+    def prepare(self, task: str, given: Mapping[str, Any], sources: Sources) -> Task:
+        """The task with the options that were given. UsageError, InputError."""
+        if task not in self.tasks:
+            raise unknown_name(f"task of {self.name}", task, self.tasks)
+        own_prompt = sources.prompt is not None
+        options = parse_options(self.options, self.name, given, task=task, own_prompt=own_prompt)
+        made: Task = _load(self.make)(options, sources)
+        return replace(
+            made,
+            benchmark=self.name,
+            name=task,
+            headline=made.headline or made.metrics[0],
+            unused=unused_options(options, self.name, given),
+        )
+
+
+def _load(part: Any) -> Any:
+    """What "package.module:name" names; anything else is the thing itself."""
+    if not isinstance(part, str):
+        return part
+    module, _, name = part.partition(":")
+    return getattr(import_module(module), name)

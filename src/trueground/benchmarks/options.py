@@ -1,13 +1,13 @@
 """Options of a benchmark or builder: one class whose fields say all that is known of each.
 
     @dataclass(frozen=True, kw_only=True)
-    class ToyOptions:
-        task: str  # without an OptionInfo it is no option: the frame hands it in
+    class ToyOptions(TaskOptions):
         shots: Annotated[int, OptionInfo("worked examples in the prompt", min=0)] = 2
         style: Annotated[Literal["short", "long"], OptionInfo("how answers are worded")] = "short"
         corpus: Annotated[Path | None, OptionInfo("where passages are", tasks=("open",))] = None
 
-Command line, `trueground list` and Python read the options from here. A field is a str, Path, int,
+A field without an OptionInfo is no option: who parses the options hands it in. Command line,
+`trueground list` and Python read the options from here. A field is a str, Path, int,
 float, bool (a flag), a Literal of str, a tuple of str (commas between), or one of these or None. A
 class that must check two options against each other does so in `__post_init__`.
 """
@@ -57,6 +57,17 @@ class OptionInfo:
     needs: tuple[str, ...] = ()
     excludes: Mapping[str, str] = field(default_factory=dict)
     applies: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskOptions:
+    """What the options of every benchmark know beside themselves.
+
+    `task` is the task that is asked, `own_prompt` whether the user brings a prompt.
+    """
+
+    task: str = ""
+    own_prompt: bool = False
 
 
 @dataclass(frozen=True)

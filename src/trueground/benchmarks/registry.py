@@ -8,11 +8,9 @@ listed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 
-from trueground.benchmarks.base import Benchmark, Value
-from trueground.errors import UsageError, unknown_name
+from trueground.benchmarks.base import Benchmark
 from trueground.plugins import find_part, load_plugins, register_part
 
 _MODULES = ("faitheval", "truly_ground", "instruct_qa", "kalma")
@@ -43,20 +41,6 @@ def get_benchmark(name: str) -> Benchmark:
         alike = [known for known in BENCHMARKS if _plain(known) == _plain(name)]
         name = alike[0] if alike else name
     return find_part("benchmark", BENCHMARKS, name)
-
-
-def settled(benchmark: Benchmark, task: str, given: Mapping[str, Value]) -> dict[str, Value]:
-    """All options with their values. UsageError: an unknown task or option, a value not allowed."""
-    if task not in benchmark.tasks:
-        raise unknown_name(f"task of {benchmark.name}", task, benchmark.tasks)
-    options = {option.name: option for option in benchmark.options}
-    for name, value in given.items():
-        if name not in options:
-            raise unknown_name(f"option of {benchmark.name}", name, options)
-        allowed = options[name].allowed
-        if allowed and value not in allowed:
-            raise UsageError(f"--{name} {value}: expected one of {', '.join(allowed)}")
-    return {name: given.get(name, option.default) for name, option in options.items()}
 
 
 def _plain(name: str) -> str:

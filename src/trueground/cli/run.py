@@ -102,12 +102,12 @@ def _command(benchmark: Benchmark, tasks: tuple[str, ...], name: str) -> Any:
     from trueground.models.options import ModelOptions
 
     def run(**values: Any) -> None:
-        own = [option.name for option in benchmark.options]
+        own = [option.name for option in benchmark.declared]
         options = {name: values.pop(name.replace("-", "_")) for name in own}
         _start(benchmark, tasks, options, **values)
 
     parameters = order_options(_ORDER, _own_options, run_task, ModelOptions, Params)
-    parameters += [parameter_of(option) for option in benchmark.options]
+    parameters += [parameter_of(option) for option in benchmark.declared]
     return make_command(name, as_command(run, parameters), _help(benchmark, tasks))
 
 

@@ -44,7 +44,7 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
                 "default_tasks": list(b.default_tasks),
                 "options": {
                     o.name: {"default": o.default, "allowed": list(o.allowed), "doc": o.doc}
-                    for o in b.options
+                    for o in b.declared
                 },
                 "source": b.source,
             }

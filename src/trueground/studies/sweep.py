@@ -89,7 +89,7 @@ def variants(
     """
     several = {
         option.name: _values(option.name, options[option.name], option.default)
-        for option in benchmark.options
+        for option in benchmark.declared
         if option.varied and option.name in options
     }
     if prompts:
@@ -110,7 +110,7 @@ def variants(
         if prompts:
             prompt = str(own.pop(_PROMPT))  # a file of that name is ./default
             source = replace(sources, prompt=None if prompt == DEFAULT else Path(prompt))
-        prepared = benchmark.prepare(task, own, source)  # type: ignore[arg-type]
+        prepared = benchmark.prepare(task, own, source)
         at = next(
             (i for i, v in enumerate(different) if _is_same(prepared, v.task)), len(different)
         )

@@ -5,72 +5,116 @@ Only the declaration stands here, so that listing benchmarks loads nothing heavy
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, BenchmarkOption, Sources, Task, Value
-from trueground.benchmarks.studies import Studies
+from trueground.benchmarks.base import Benchmark
+from trueground.benchmarks.options import OptionInfo, TaskOptions
+from trueground.errors import UsageError
 
-_OPTIONS = (
-    BenchmarkOption(
-        "scheme",
-        "direct",
-        "direct and cot: temperature 0, cot asks for the answer and then for the reasoning; "
-        "sampling: temperature 0.3, top-p 0.9",
-        ("direct", "cot", "sampling"),
-    ),
-    BenchmarkOption(
-        "task-instruction",
-        "auto",
-        'whether to offer the answer "unknown" or "conflict"; auto: where the task is about it',
-        ("auto", "on", "off"),
-    ),
-    BenchmarkOption(
-        "documents",
-        "both",
-        "inconsistent: both documents, or one of them, scored against its own answer",
-        ("both", "original", "new"),
-    ),
-    BenchmarkOption(
-        "of",
-        "unanswerable",
-        "original: whose questions are asked",
-        ("unanswerable", "inconsistent", "counterfactual"),
-    ),
-    BenchmarkOption("closed-book", False, "original --of counterfactual: ask without a context"),
-    BenchmarkOption(
-        "original",
-        None,
-        "file or folder with the original contexts and answers (MRQA) or keys (ARC-Challenge)",
-    ),
-    BenchmarkOption(
-        "only-phrase-filtered",
-        "off",
-        "counterfactual: only items whose answer phrase, or all words of it, stand in the context",
-        ("off", "phrase", "words"),
-    ),
-)
+TASKS = ("unanswerable", "inconsistent", "counterfactual")
 
 
-def _prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
-    from trueground.benchmarks.faitheval.task import prepare
-    from trueground.benchmarks.registry import settled
+@dataclass(frozen=True, kw_only=True)
+class FaithEvalOptions(TaskOptions):
+    """How a task is asked."""
 
-    return prepare(task, settled(BENCHMARK, task, options), sources)
+    scheme: Annotated[
+        Literal["direct", "cot", "sampling"],
+        OptionInfo(
+            "direct and cot: temperature 0, cot asks for the answer and then for the reasoning; "
+            "sampling: temperature 0.3, top-p 0.9"
+        ),
+    ] = "direct"
+    task_instruction: Annotated[
+        Literal["auto", "on", "off"],
+        OptionInfo(
+            'whether to offer the answer "unknown" or "conflict"; auto: where the task is about it'
+        ),
+    ] = "auto"
+    documents: Annotated[
+        Literal["both", "original", "new"],
+        OptionInfo(
+            "inconsistent: both documents, or one of them, scored against its own answer",
+            tasks=("inconsistent",),
+        ),
+    ] = "both"
+    of: Annotated[
+        Literal["unanswerable", "inconsistent", "counterfactual"],
+        OptionInfo("original: whose questions are asked", tasks=("original",)),
+    ] = "unanswerable"
+    closed_book: Annotated[
+        bool,
+        OptionInfo("original --of counterfactual: ask without a context", tasks=("original",)),
+    ] = False
+    original: Annotated[
+        Path | None,
+        OptionInfo(
+            "file or folder with the original contexts and answers (MRQA) or keys (ARC-Challenge)"
+        ),
+    ] = None
+    only_phrase_filtered: Annotated[
+        Literal["off", "phrase", "words"],
+        OptionInfo(
+            "counterfactual: only items whose answer phrase, or all words of it, stand in the "
+            "context",
+            tasks=("counterfactual",),
+        ),
+    ] = "off"
 
+    def __post_init__(self) -> None:
+        if self.task == "original" and self.choices and not self.closed_book:
+            raise UsageError(
+                "the questions of counterfactual come from ARC-Challenge, which has no contexts: "
+                "there is no original context to ask with. Add --closed-book to ask without one, "
+                "scored by the original key"
+            )
+        if self.closed_book and not self.choices:
+            raise UsageError(
+                f"--closed-book is for --of counterfactual; the questions of {self.of} cannot be "
+                "answered without their context"
+            )
+        if self.original is not None and self.task != "original" and not self.single:
+            raise UsageError(
+                "--original is for the task original, and for inconsistent with --documents "
+                f"original or new; faitheval/{self.task} has no use for it here"
+            )
+        if self.task_instruction == "on" and self.choices:
+            raise UsageError(
+                "the paper has no task instruction for counterfactual; leave --task-instruction out"
+            )
 
-def _studies() -> Studies:
-    from trueground.benchmarks.faitheval.studies import STUDIES
+    @property
+    def questions_of(self) -> str:
+        """The task whose questions are asked."""
+        return self.of if self.task == "original" else self.task
 
-    return STUDIES
+    @property
+    def choices(self) -> bool:
+        """Multiple choice, not an open question."""
+        return self.questions_of == "counterfactual"
+
+    @property
+    def single(self) -> bool:
+        """One of the two inconsistent documents alone."""
+        return self.documents != "both"
+
+    @property
+    def instruction(self) -> bool:
+        """Whether "unknown" or "conflict" is offered (sections 3.3 and 5)."""
+        if self.task_instruction == "auto":
+            return self.task in ("unanswerable", "inconsistent") and not self.single
+        return self.task_instruction == "on"
 
 
 BENCHMARK = Benchmark(
     name="faitheval",
     doc="faithfulness to unanswerable, inconsistent and counterfactual contexts",
     source="Ming et al. 2024, FaithEval",
-    default_tasks=("unanswerable", "inconsistent", "counterfactual"),
+    default_tasks=TASKS,
     other_tasks=("original",),
-    options=_OPTIONS,
-    prepare=_prepare,
-    studies=_studies,
+    options=FaithEvalOptions,
+    make="trueground.benchmarks.faitheval.task:make_task",
+    studies="trueground.benchmarks.faitheval.studies:STUDIES",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueground.benchmarks.datasets import DataFile, Dataset
-from trueground.benchmarks.faitheval.source import TASKS
+from trueground.benchmarks.faitheval import TASKS
 
 _UNTRIED = (
     "its format is written from the publisher's description and not yet run against the original"

@@ -1,23 +1,36 @@
-"""FaithEval's own files: rows → items, every field checked."""
+"""FaithEval's rows and files, and the questions that it was made of (MRQA and ARC-Challenge)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from trueground.benchmarks.datasets import all_local_files, is_fetched, local_files
+from trueground.benchmarks.faitheval import TASKS
+from trueground.benchmarks.rows import (
+    Label,
+    Row,
+    Text,
+    Texts,
+    check_unique,
+    list_ids,
+    named,
+    read_row,
+    read_rows,
+    texts_of,
+)
 from trueground.errors import InputError, UsageError
 from trueground.records.files import data_files
-from trueground.records.problems import describe
+from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
+from trueground.text.normalize import FAITHEVAL
 from trueground.types import Choice
 
-TASKS = ("unanswerable", "inconsistent", "counterfactual")
 DATASETS = (
     "BioASQ",
     "DROP",
@@ -35,156 +48,94 @@ _NAMES = {name.lower(): name for name in DATASETS} | {"naturalquestions": "NQ", 
 _ADDITIONS = re.compile(r"(short|web|wiki|wikipedia|dev|test|open|v?\d+)$")
 
 
-@dataclass(frozen=True)
-class FaithEvalRow:
-    """One row. `key` is the label of the right choice; `answers` as the file has them."""
+class ChoiceLists(msgspec.Struct):
+    """The options as ARC has them: a list of labels and one of texts."""
 
-    place: str
-    id: str
+    label: list[str]
+    text: list[str]
+
+
+_CHOICES = msgspec.Meta(
+    description='[{"label": "A", "text": "…"}] or {"label": ["A"], "text": ["…"]}'
+)
+Choices = Annotated[list[Choice] | ChoiceLists, _CHOICES]
+
+
+class FaithEvalRow(Row):
+    """A question with its context."""
+
+    id: Annotated[Label, named("qid", "id")]
+    question: Text
+    context: Text
+    dataset: Annotated[Text, named("subset", "dataset")]
+
+
+class AnsweredRow(FaithEvalRow):
+    """One whose answers are a key: the original one first, then the new one."""
+
+    answers: Annotated[Texts, named("answers", "answer")]
+
+
+class ChoiceRow(FaithEvalRow, kw_only=True):
+    """A multiple-choice question. `right` is the text of the right option."""
+
+    dataset: Annotated[Text, named("subset", "dataset")] = "ARC-Challenge"
+    choices: Choices
+    key: Annotated[Text, named("answerKey")]
+
+    def __post_init__(self) -> None:
+        self.choices = read_choices(self.choices, self.key)
+
+    @property
+    def options(self) -> list[Choice]:
+        """The options in their order."""
+        assert isinstance(self.choices, list)
+        return self.choices
+
+
+class _OpenOriginal(Row):
+    question: Text
+    context: Text
+    answers: Annotated[Texts, named("answers", "answer")]
+
+
+class _ChoiceOriginal(Row):
+    question: Text
+    choices: Choices
+    key: Annotated[Text, named("answerKey")]
+
+
+@dataclass(frozen=True)
+class OriginalQuestion:
+    """What a question was made of; a multiple-choice question has options and a key."""
+
     question: str
-    context: str
-    dataset: str
+    context: str = ""
     answers: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     key: str = ""
 
 
-def task_files(task: str, data: Path | None) -> list[Path]:
-    """The files of a task: those named by its name in the folder, the file, or the fetched ones.
-
-    InputError: there is none. UsageError: the file's name names another task.
-    """
-    if data is None:
-        from trueground.benchmarks.datasets import local_files
-
-        return local_files("faitheval", task)
-    files = data_files(data)
-    if not data.is_dir():
-        others = [other for other in TASKS if other != task and other in data.name.lower()]
-        if others and task not in data.name.lower():
-            raise UsageError(
-                f"{data} is named after the task {others[0]}, not {task}; run "
-                f"faitheval/{others[0]}, or name a file, or a folder with a file for each task"
-            )
-        return files
-    named = [file for file in files if task in str(file.relative_to(data)).lower()]
-    if not named:
-        seen = ", ".join(file.name for file in files[:5])
-        raise InputError(f"{data} has no file with {task!r} in its name; found {seen}")
-    return named
+def read_choices(choices: list[Choice] | ChoiceLists, key: str) -> list[Choice]:
+    """The options as a list. Problem: not two or more with labels of their own, or no such key."""
+    if isinstance(choices, ChoiceLists):
+        labels, texts = choices.label, choices.text
+        if len(labels) != len(texts):
+            found = f"{len(labels)} labels and {len(texts)} texts"
+            raise Problem("choices", found, "a text for each label")
+        choices = [Choice(*pair) for pair in zip(labels, texts, strict=True)]
+    labels = [choice.label for choice in choices]
+    if len(choices) < 2 or len(set(labels)) < len(labels):
+        found = f"the labels {', '.join(labels) or 'none'}"
+        raise Problem("choices", found, "two or more, each with its own label")
+    if key not in labels:
+        raise Problem("answerKey", describe(key), f"one of {', '.join(labels)}")
+    return choices
 
 
-def read_items(files: Sequence[Path], task: str, answers: bool = False) -> Iterator[FaithEvalRow]:
-    """Every row in order; with `answers` those of open questions too, where they are a key.
-
-    InputError: a field missing or wrong, an id that occurs twice, no row at all.
-    """
-    seen: set[str] = set()
-    for file in files:
-        for place, row in plain_rows(file):
-            item = _item(FaithEvalFields(place, row), task, answers)
-            if item.id in seen:
-                raise InputError(
-                    f"{place} (id {item.id!r}): found this id a second time; expected ids that "
-                    f"are unique in the task {task}"
-                )
-            seen.add(item.id)
-            yield item
-    if not seen:
-        raise InputError(f"{', '.join(map(str, files))}: found no rows for the task {task}")
-
-
-class FaithEvalFields:
-    """One row, read field by field; each error names place, id, field, found and expected."""
-
-    def __init__(self, place: str, row: dict[str, Any]) -> None:
-        self.place = place
-        self.row = row
-        self.ids = [str(row[name]) for name in ("qid", "id") if _is_id(row.get(name))]
-        if not self.ids:
-            raise self._no_id()
-        self.id = self.ids[0]
-
-    def text(self, *names: str) -> str:
-        """A str that is not blank, under the first of the names that is there."""
-        name, value = self._first(names, "a str")
-        if not isinstance(value, str) or not value.strip():
-            raise self.wrong(name, describe(value), "a str that is not blank")
-        return value
-
-    def texts(self, *names: str) -> tuple[str, ...]:
-        """A list of str, or one str; a CSV cell may hold the list as JSON."""
-        name, value = self._first(names, "a list of str, or one str")
-        if isinstance(value, str) and value.lstrip().startswith('["'):
-            with suppress(msgspec.MsgspecError):
-                value = msgspec.json.decode(value, type=list[str])
-        texts = [value] if isinstance(value, str) else value
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise self.wrong(name, describe(value), "a list of str, or one str")
-        if not texts or not all(text.strip() for text in texts):
-            raise self.wrong(name, describe(value), "at least one text, none of them blank")
-        return tuple(texts)
-
-    def choices(self) -> tuple[Choice, ...]:
-        """The options: a list of {label, text}, or one object of a list of labels and of texts."""
-        expected = '[{"label": "A", "text": "…"}] or {"label": ["A"], "text": ["…"]}'
-        _, value = self._first(("choices",), expected)
-        found = describe(value)
-        if isinstance(value, dict):
-            labels, texts = value.get("label"), value.get("text")
-            if not isinstance(labels, list) or not isinstance(texts, list):
-                raise self.wrong("choices", found, expected)
-            if len(labels) != len(texts):
-                found = f"{len(labels)} labels and {len(texts)} texts"
-                raise self.wrong("choices", found, "a text for each label")
-            pairs = [{"label": a, "text": b} for a, b in zip(labels, texts, strict=True)]
-        else:
-            pairs = value
-        try:
-            choices = msgspec.convert(pairs, tuple[Choice, ...])
-        except msgspec.ValidationError:
-            raise self.wrong("choices", found, expected) from None
-        names = [choice.label for choice in choices]
-        if len(choices) < 2 or len(set(names)) < len(names):
-            found = f"the labels {', '.join(names) or 'none'}"
-            raise self.wrong("choices", found, "two or more, each with its own label")
-        return choices
-
-    def key(self, choices: Sequence[Choice]) -> str:
-        """The label of the right option."""
-        key = self.text("answerKey")
-        labels = [choice.label for choice in choices]
-        if key not in labels:
-            raise self.wrong("answerKey", describe(key), f"one of {', '.join(labels)}")
-        return key
-
-    def wrong(self, field: str, found: str, expected: str) -> InputError:
-        """The error to raise."""
-        return InputError(
-            f"{self.place} (id {self.id!r}), field {field!r}: found {found}; expected {expected}"
-        )
-
-    def _no_id(self) -> InputError:
-        found = f"no such field in {describe(self.row)}"
-        if {"qid", "id"} & self.row.keys():
-            found = describe(self.row.get("qid", self.row.get("id")))
-        where = f"{self.place}, field 'qid' or 'id'"
-        return InputError(f"{where}: found {found}; expected a str or an int")
-
-    def _first(self, names: Sequence[str], expected: str) -> tuple[str, Any]:
-        for name in names:
-            if self.row.get(name) is not None:
-                return name, self.row[name]
-        empty = next((name for name in names if name in self.row), None)
-        if empty is not None:
-            raise self.wrong(empty, "null", expected)
-        raise self.wrong(" or ".join(names), f"no such field in {describe(self.row)}", expected)
-
-
-def _is_id(value: Any) -> bool:
-    if isinstance(value, str):
-        return bool(value.strip())
-    return isinstance(value, int) and not isinstance(value, bool)
+def right_choice(choices: Sequence[Choice], key: str) -> str:
+    """The text of the right option."""
+    return next(choice.text for choice in choices if choice.label == key)
 
 
 def dataset_name(text: str) -> str:
@@ -195,17 +146,128 @@ def dataset_name(text: str) -> str:
     return _NAMES.get(name, text)
 
 
-def _item(fields: FaithEvalFields, task: str, answers: bool) -> FaithEvalRow:
-    question, context = fields.text("question"), fields.text("context")
+def task_files(task: str, data: Path | None) -> list[Path]:
+    """The files of a task: those named by its name in the folder, the file, or the fetched ones.
+
+    InputError: there is none. UsageError: the file's name names another task.
+    """
+    if data is None:
+        return local_files("faitheval", task)
+    files = data_files(data)
+    if not data.is_dir():
+        others = [other for other in TASKS if other != task and other in data.name.lower()]
+        if others and task not in data.name.lower():
+            raise UsageError(
+                f"{data} is named after the task {others[0]}, not {task}; run "
+                f"faitheval/{others[0]}, or name a file, or a folder with a file for each task"
+            )
+        return files
+    matching = [file for file in files if task in str(file.relative_to(data)).lower()]
+    if not matching:
+        seen = ", ".join(file.name for file in files[:5])
+        raise InputError(f"{data} has no file with {task!r} in its name; found {seen}")
+    return matching
+
+
+def read_items(files: Sequence[Path], task: str, answers: bool = False) -> Iterator[FaithEvalRow]:
+    """Every row in order; with `answers` those of open questions too, where they are a key.
+
+    InputError: a field missing or wrong, an id that occurs twice, no row at all.
+    """
+    kind: type[FaithEvalRow] = AnsweredRow if answers else FaithEvalRow
     if task == "counterfactual":
-        dataset = fields.text("subset", "dataset") if _named(fields.row) else "ARC-Challenge"
-        choices = fields.choices()
-        key = fields.key(choices)
-        return FaithEvalRow(fields.place, fields.id, question, context, dataset, (), choices, key)
-    dataset = dataset_name(fields.text("subset", "dataset"))
-    given = fields.texts("answers", "answer") if answers else ()
-    return FaithEvalRow(fields.place, fields.id, question, context, dataset, given)
+        kind = ChoiceRow
+    count = 0
+    for row in check_unique(row for file in files for row in read_rows(kind, plain_rows(file))):
+        count += 1
+        if not isinstance(row, ChoiceRow):
+            row.dataset = dataset_name(row.dataset)
+        yield row
+    if not count:
+        raise InputError(f"{', '.join(map(str, files))}: found no rows for the task {task}")
 
 
-def _named(row: dict[str, Any]) -> bool:
-    return row.get("subset") is not None or row.get("dataset") is not None
+def original_files(path: Path | None, choices: bool) -> list[Path]:
+    """The files that hold the originals: those at `path`, or those that were fetched.
+
+    UsageError: neither. Never is anything else taken for them.
+    """
+    if path is not None:
+        return data_files(path)
+    name = "arc-challenge" if choices else "mrqa"
+    if is_fetched(name):
+        return all_local_files(name)
+    what = "ARC-Challenge's files" if choices else "MRQA's files"
+    raise UsageError(
+        "original contexts and keys are not in FaithEval's own files; add --original PATH with "
+        f"{what}, to be joined by id, or fetch them: trueground data fetch {name}"
+    )
+
+
+def find_originals(
+    files: Sequence[Path], wanted: Mapping[str, str], choices: bool
+) -> dict[str, OriginalQuestion]:
+    """The originals of the questions in `wanted` (by id); all others are passed over.
+
+    They are joined by id, and only where the question is the same, so that a file of something else
+    is never taken for them. InputError: an unreadable file or row, a question without an original,
+    one that asks something else than its original, two different originals of one id.
+    """
+    found: dict[str, OriginalQuestion] = {}
+    for place, row in (pair for file in files for pair in _original_rows(file)):
+        ids = [str(row[name]) for name in ("qid", "id") if isinstance(row.get(name), str | int)]
+        if not any(one.strip() for one in ids):
+            raise InputError(
+                f"{place}, field 'qid' or 'id': found {describe(row.get('qid', row.get('id')))}; "
+                "expected a str or an int"
+            )
+        row_id = next((one for one in ids if one in wanted), None)
+        if row_id is None:
+            continue
+        if choices:
+            one = read_row(_ChoiceOriginal, place, row)
+            try:
+                listed = tuple(read_choices(one.choices, one.key))
+            except Problem as problem:
+                raise InputError(problem.message(f"{place} (id {row_id!r})")) from None
+            original = OriginalQuestion(one.question, choices=listed, key=one.key)
+        else:
+            other = read_row(_OpenOriginal, place, row)
+            original = OriginalQuestion(other.question, other.context, texts_of(other.answers))
+        if found.setdefault(row_id, original) != original:
+            raise InputError(
+                f"{place} (id {row_id!r}): found a second, different original of this id; expected "
+                "one"
+            )
+    where = ", ".join(map(str, files))
+    what = "ARC-Challenge question" if choices else "original context"
+    missing = [name for name in wanted if name not in found]
+    require_none(missing, f"questions have no {what} in {where}", "Add the files that hold them.")
+    same = FAITHEVAL.rule
+    others = [name for name in wanted if same(wanted[name]) != same(found[name].question)]
+    remedy = "Name the files that they come from."
+    require_none(others, f"questions read otherwise in {where}", remedy)
+    return found
+
+
+def require_none(ids: list[str], what: str, remedy: str) -> None:
+    """InputError that counts these ids and names the first, unless there are none."""
+    if ids:
+        raise InputError(f"{len(ids)} {what}: {list_ids(ids)}. {remedy}")
+
+
+def _original_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every question, in MRQA's and ARC's own layouts or in a flat one: a row each."""
+    for place, row in plain_rows(path):
+        if "qas" in row:  # MRQA: several questions to a context
+            asked = row["qas"]
+            if not isinstance(asked, list) or not all(isinstance(q, dict) for q in asked):
+                raise InputError(
+                    f"{place}, field 'qas': found {describe(asked)}; expected a list of objects"
+                )
+            yield from ((place, {**one, "context": row.get("context")}) for one in asked)
+        elif isinstance(inner := row.get("question"), dict):  # ARC: the options inside
+            stem, choices = inner.get("stem"), inner.get("choices")
+            yield place, {**row, "question": stem, "choices": choices}
+        elif "header" not in row:
+            yield place, row

@@ -2,75 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from trueground.benchmarks.base import Question, Sources, Task, Value
-from trueground.benchmarks.faitheval.asked import FILTERS, make_asked
-from trueground.benchmarks.faitheval.originals import (
+from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks.faitheval import FaithEvalOptions
+from trueground.benchmarks.faitheval.source import (
+    AnsweredRow,
+    ChoiceRow,
+    FaithEvalRow,
     OriginalQuestion,
     find_originals,
     original_files,
+    read_items,
     require_none,
+    right_choice,
+    task_files,
 )
-from trueground.benchmarks.faitheval.prompting import FaithEvalPrompts, make_prompting
-from trueground.benchmarks.faitheval.settings import FaithEvalSettings, read_settings
-from trueground.benchmarks.faitheval.source import FaithEvalRow, read_items, task_files
+from trueground.benchmarks.options import Value
+from trueground.benchmarks.rows import texts_of
 from trueground.errors import InputError
+from trueground.models.base import Params
+from trueground.models.prompts import Prompt, packaged_prompt
 from trueground.plugins import format_part, parse_part
 from trueground.records import FileInfo
+from trueground.text.normalize import FAITHEVAL, contains_words
+from trueground.types import Choice, Passage, Record
 
+_PACKAGE = "trueground.benchmarks.faitheval"
+_PARAMS = {  # section 3.3
+    "direct": Params(temperature=0.0),
+    "cot": Params(temperature=0.0),
+    "sampling": Params(temperature=0.3, top_p=0.9),
+}
+_INSTRUCTIONS = {"unanswerable": "unknown-1", "inconsistent": "conflict-1"}
 _ANSWER = (
     "answer_accuracy(normalizer=faitheval,match=substring)",  # the paper's rule
     "answer_accuracy(normalizer=faitheval)",  # on word boundaries
 )
 _PHRASES = ("phrase_match_strict", "phrase_match", "phrase_match_word")
-_TASK = {"unanswerable": "", "inconsistent": "(task=inconsistent)"}
-Originals = Mapping[str, OriginalQuestion]
+_HEADING = re.compile(r"^[ \t]*\[?document(?:[ \t]*#?\d+)?\]?[ \t]*:", re.IGNORECASE | re.MULTILINE)
 
 
-def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
+def make_task(options: FaithEvalOptions, sources: Sources) -> Task:
     """The task with its options settled. UsageError, InputError; rows are not read yet."""
-    settings = read_settings(task, options)
-    prompting = make_prompting(settings, sources.prompt)
-    files = task_files(settings.of, sources.data)
-    needed = task == "original" or settings.original is not None
-    others = original_files(settings.original, settings.choices) if needed else []
-    metrics = _metrics(settings)
-    asked = dict(settings.options)
-    if not prompting.instruction:
-        asked["task-instruction"] = "none but what the prompt says"
+    prompt, extra = _prompts(options, sources)
+    files = task_files(options.questions_of, sources.data)
+    needed = options.task == "original" or options.original is not None
+    others = original_files(options.original, options.choices) if needed else []
     return Task(
-        benchmark="faitheval",
-        name=task,
-        options=asked,
-        metrics=metrics,
-        headline=metrics[0],
-        by=() if settings.choices else ("meta.dataset",),
-        params=settings.params,
+        options=_identity(options, instructed=extra is not None),
+        metrics=_metrics(options),
+        by=() if options.choices else ("meta.dataset",),
+        params=_PARAMS[options.scheme],
         files=tuple(FileInfo.of(str(file), file) for file in (*files, *others)),
-        prompts=prompting.files,
-        questions=_FaithEvalQuestions(settings, files, others, prompting),
+        prompts=(prompt.file, extra.file) if extra else (prompt.file,),
+        questions=_FaithEvalQuestions(options, files, others, prompt, extra),
     )
 
 
-def _metrics(settings: FaithEvalSettings) -> tuple[str, ...]:
+def _prompts(options: FaithEvalOptions, sources: Sources) -> tuple[Prompt, Prompt | None]:
+    """The user's prompt or the scheme's, and the task's instruction where it has a place."""
+    needed = ["question"] + ["context"] * (not options.closed_book)
+    needed += ["options"] * options.choices  # without them the answer would be a guess
+    cot, book = options.scheme == "cot", "closed-book" * options.closed_book
+    name = "-".join(filter(None, (book, "cot" if cot else "direct" * (not book), "1")))
+    optional = ["instruction"] + ["options"] * (not options.choices)
+    prompt = sources.choose_prompt(_PACKAGE, name, needed, optional)
+    if not (options.instruction and prompt.has("instruction")):
+        return prompt, None
+    return prompt, packaged_prompt(_PACKAGE, _INSTRUCTIONS[options.questions_of])
+
+
+def _identity(options: FaithEvalOptions, *, instructed: bool) -> dict[str, Value]:
+    """The options that fix the questions; the file of originals is named by its checksum."""
+    found: dict[str, Value] = {
+        "scheme": options.scheme,
+        "task-instruction": "on" if options.instruction else "off",
+    }
+    if options.task == "inconsistent":
+        found["documents"] = options.documents
+    elif options.task == "original":
+        found |= {"of": options.of, "closed-book": options.closed_book}
+    elif options.task == "counterfactual":
+        found["only-phrase-filtered"] = options.only_phrase_filtered
+    if options.instruction and not instructed:
+        found["task-instruction"] = "none but what the prompt says"
+    return found
+
+
+def _metrics(options: FaithEvalOptions) -> tuple[str, ...]:
     """The metrics by their keys, the headline first; the paper's rule and the word rule."""
-    if settings.choices:  # the answer, and as section 3.3 has it: named anywhere
+    if options.choices:  # the answer, and as section 3.3 has it: named anywhere
         return ("choice_accuracy", "choice_accuracy(variant=mentions)")
-    found = [name + _TASK[settings.of] for name in _PHRASES]
-    if settings.task == "original" or settings.single:
-        found = [*_ANSWER, *found[:1]] if settings.instruction else [*_ANSWER]
-    if settings.scheme == "cot":  # the brief answer, and the whole with its reasons
-        found = [*map(_of_the_answer, found), *found]
+    about = "(task=inconsistent)" * (options.questions_of == "inconsistent")
+    found = [name + about for name in _PHRASES]
+    if options.task == "original" or options.single:
+        found = [*_ANSWER, *found[:1]] if options.instruction else [*_ANSWER]
+    if options.scheme == "cot":  # the brief answer, and the whole with its reasons
+        parts = [parse_part("metric", metric) for metric in found]
+        of_answer = [format_part(p.name, None, {**p.options, "read": "answer"}) for p in parts]
+        found = [*of_answer, *found]
     # Beside the phrases, whether the model declines at all, by the rules of `abstained`.
-    declines = settings.task == "unanswerable"
-    return (*found, *(("p_ir",) if declines else ()))
-
-
-def _of_the_answer(metric: str) -> str:
-    given = parse_part("metric", metric)
-    return format_part(given.name, None, {**given.options, "read": "answer"})
+    return (*found, *["p_ir"] * (options.task == "unanswerable"))
 
 
 class _FaithEvalQuestions:
@@ -78,56 +113,174 @@ class _FaithEvalQuestions:
 
     def __init__(
         self,
-        settings: FaithEvalSettings,
+        options: FaithEvalOptions,
         files: list[Path],
         others: list[Path],
-        prompting: FaithEvalPrompts,
+        prompt: Prompt,
+        extra: Prompt | None,
     ) -> None:
-        self._settings = settings
-        self._files = files
-        self._others = others
-        self._prompting = prompting
-        self._originals: Originals | None = None
+        self._options, self._files, self._others = options, files, others
+        self._prompt, self._instruction = prompt, extra.user if extra else ""
+        self._originals: Mapping[str, OriginalQuestion] | None = None
 
     def __call__(self) -> Iterator[Question]:
         if self._originals is None:
-            self._originals = self._find()
+            self._originals = self._find_originals()
             self._check(self._originals)
-        originals = self._originals
-        for item in self._items():
-            asked = make_asked(self._settings, item, originals.get(item.id))
-            if isinstance(asked, str):
-                raise InputError(f"{item.place} changed after it was checked; start again")
-            messages = self._prompting.messages(
-                asked.record.question or "", asked.context, asked.record.choices or ()
-            )
-            yield Question(asked.record, messages)
+        for row in self._rows():
+            made = make_record(self._options, row, self._originals.get(row.id))
+            if isinstance(made, str):
+                raise InputError(f"{row.place} changed after it was checked; start again")
+            record, context = made
+            places = {
+                "question": record.question or "",
+                "context": context,
+                "instruction": self._instruction,
+                "options": "\n".join(f"{one.label}. {one.text}" for one in record.choices or ()),
+            }
+            yield Question(record, self._prompt.fill(places))
 
-    def _find(self) -> Originals:
-        """The originals, kept: MRQA's files are long, and only some of their rows are wanted."""
+    def _find_originals(self) -> Mapping[str, OriginalQuestion]:
+        """They are kept: MRQA's files are long, and only some of their rows are wanted."""
         if not self._others:
             return {}
-        wanted = {item.id: item.question for item in self._items()}
-        return find_originals(self._others, wanted, self._settings.choices)
+        wanted = {row.id: row.question for row in self._rows()}
+        return find_originals(self._others, wanted, self._options.choices)
 
-    def _items(self) -> Iterator[FaithEvalRow]:
-        settings = self._settings
-        items = read_items(self._files, settings.of, answers=settings.single)
-        return items if settings.phrases == "off" else filter(FILTERS[settings.phrases], items)
+    def _rows(self) -> Iterator[FaithEvalRow]:
+        options = self._options
+        rows = read_items(self._files, options.questions_of, answers=options.single)
+        if options.only_phrase_filtered == "off":
+            return rows
+        keeps = FILTERS[options.only_phrase_filtered]
+        return (
+            row
+            for row in rows
+            if isinstance(row, ChoiceRow) and keeps(row.context, right_choice(row.options, row.key))
+        )
 
-    def _check(self, originals: Originals) -> None:
+    def _check(self, originals: Mapping[str, OriginalQuestion]) -> None:
         """Every row is read; what cannot be asked is counted by its reason. InputError."""
         count, reasons = 0, dict[str, list[str]]()
-        for item in self._items():
+        for row in self._rows():
             count += 1
-            asked = make_asked(self._settings, item, originals.get(item.id))
-            if isinstance(asked, str):
-                reasons.setdefault(asked, []).append(item.id)
+            made = make_record(self._options, row, originals.get(row.id))
+            if isinstance(made, str):
+                reasons.setdefault(made, []).append(row.id)
         if not count:
             raise InputError(
-                f"no question of {self._settings.of} passes --only-phrase-filtered "
-                f"{self._settings.phrases}; leave it out to ask all"
+                f"no question of {self._options.questions_of} passes --only-phrase-filtered "
+                f"{self._options.only_phrase_filtered}; leave it out to ask all"
             )
         for reason, ids in reasons.items():
             remedy = "" if originals else " --original PATH with MRQA's test files may tell them."
             require_none(ids, f"questions {reason}", f"Ask with --documents both.{remedy}")
+
+
+def make_record(
+    options: FaithEvalOptions, row: FaithEvalRow, original: OriginalQuestion | None
+) -> tuple[Record, str] | str:
+    """The record and the context as the model reads it, or why the question cannot be asked.
+
+    `original` is needed where the options name a file of them.
+    """
+    if options.original and original is None:
+        return "have no original"
+    meta = {"dataset": row.dataset, "task": options.task}
+    record = Record(id=row.id, response="", question=row.question, meta=meta)
+    if options.task == "original":
+        assert original is not None, "a task without a file of originals is refused"
+        record.question = original.question
+        if original.choices:
+            _give_choices(record, original.choices, original.key)
+            return record, ""
+        document, answers = original.context, original.answers
+    elif options.single:
+        assert isinstance(row, AnsweredRow)
+        told = single_document(row, options.documents, original)
+        if isinstance(told, str):
+            return told
+        document, answers = told
+    elif options.task == "inconsistent":
+        record.contexts = [Passage(text) for text in split_documents(row.context)]
+        return record, row.context
+    else:
+        record.contexts = [Passage(row.context)]
+        record.answerable = options.task == "counterfactual"
+        if isinstance(row, ChoiceRow):
+            _give_choices(record, row.options, row.key)
+        return record, row.context
+    record.references = list(answers)
+    record.answerable = True
+    record.contexts = [Passage(document)]
+    return record, document
+
+
+def _give_choices(record: Record, choices: list[Choice] | tuple[Choice, ...], key: str) -> None:
+    record.choices = list(choices)
+    record.references = [right_choice(choices, key)]
+
+
+def split_documents(context: str) -> list[str]:
+    """The two documents, each headed `Document:` or `Document 1:`; else the context as one."""
+    before, *parts = _HEADING.split(context)
+    documents = [part.strip() for part in parts]
+    return documents if len(documents) == 2 and all(documents) and not before.strip() else [context]
+
+
+def single_document(
+    row: AnsweredRow, which: str, original: OriginalQuestion | None
+) -> tuple[str, tuple[str, ...]] | str:
+    """The `original` or the `new` document with its answers, or why it cannot be told (section 5).
+
+    The file lists the original answer first, then the new one. The original document is the one
+    that is the original context, where that is given; else the one in which the original answer
+    stands and the new one does not.
+    """
+    documents, answers = split_documents(row.context), texts_of(row.answers)
+    if len(documents) != 2:
+        return "have no two documents, each headed by a line `Document:`"
+    old, new = answers[:1], answers[1:]
+    if original is not None:
+        old = original.answers
+        known = set(map(FAITHEVAL.rule, old))
+        new = tuple(answer for answer in answers if FAITHEVAL.rule(answer) not in known)
+        if len(new) == len(answers):
+            return "name no answer of their original"
+    if not new:
+        return "name no new answer beside the original one"
+    first, second = (_likeness(document, old, new, original) for document in documents)
+    if first == second:
+        return "have two documents that cannot be told apart"
+    at = int((first > second) != (which == "original"))
+    return documents[at], old if which == "original" else new
+
+
+def _likeness(
+    document: str, old: tuple[str, ...], new: tuple[str, ...], original: OriginalQuestion | None
+) -> float:
+    """How much a document is like the original one: by its text, or by the answers in it."""
+    text = FAITHEVAL.rule(document)
+    if original is not None:
+        from rapidfuzz.fuzz import ratio
+
+        return ratio(text, FAITHEVAL.rule(original.context))
+    has_old, has_new = (
+        any(contains_words(text, FAITHEVAL.rule(answer)) for answer in answers)
+        for answers in (old, new)
+    )
+    return has_old - has_new
+
+
+def _has_phrase(context: str, answer: str) -> bool:
+    """Appendix B: the answer phrase stands in the context."""
+    return contains_words(FAITHEVAL.rule(context), FAITHEVAL.rule(answer))
+
+
+def _has_words(context: str, answer: str) -> bool:
+    """Section 3.2: all words of the answer stand in the context."""
+    words = set(FAITHEVAL.rule(answer).split())
+    return bool(words) and words <= set(FAITHEVAL.rule(context).split())
+
+
+FILTERS: Mapping[str, Callable[[str, str], bool]] = {"phrase": _has_phrase, "words": _has_words}

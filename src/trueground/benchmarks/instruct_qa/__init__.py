@@ -5,24 +5,172 @@ Only the declaration stands here, so that listing benchmarks loads nothing heavy
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, Sources, Task, Value
-from trueground.benchmarks.instruct_qa.options import OPTIONS
-from trueground.benchmarks.studies import Studies
+from trueground.benchmarks.base import Benchmark
+from trueground.benchmarks.options import OptionInfo, TaskOptions
+
+_SEARCHES = {"setting": ("retrieved", "irrelevant")}
+_OPEN = {"setting": ("retrieved", "gold", "irrelevant")}
+_TURNS = {"task": ("topiocqa", "questions")}
 
 
-def _prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
-    from trueground.benchmarks.instruct_qa.task import prepare
-    from trueground.benchmarks.registry import settled
+@dataclass(frozen=True, kw_only=True)
+class QaOptions(TaskOptions):
+    """How a task is asked."""
 
-    return prepare(task, settled(BENCHMARK, task, options), sources)
+    setting: Annotated[
+        Literal["retrieved", "gold", "irrelevant", "closed-book"],
+        OptionInfo(
+            "what the model is given: passages that a retriever finds, the gold ones, one that is "
+            "irrelevant, or none",
+            varied=True,
+        ),
+    ] = "retrieved"
+    instruction: Annotated[
+        Literal["v1", "v2"],
+        OptionInfo(
+            'v1: answer, given the passages; v2: say "I don\'t know" where they do not hold the '
+            "answer",
+            varied=True,
+            applies={**_OPEN, "own_prompt": (False,)},
+        ),
+    ] = "v1"
+    retriever: Annotated[
+        str,
+        OptionInfo(
+            'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", multi-hop:"dense:MODEL", file:RESULTS',
+            varied=True,
+            applies=_SEARCHES,
+        ),
+    ] = "bm25"
+    corpus: Annotated[
+        Path | None,
+        OptionInfo(
+            "where passages are found: documents, a file of passages, or an index", applies=_OPEN
+        ),
+    ] = None
+    retrieval_query: Annotated[
+        Literal["auto", "all", "last"],
+        OptionInfo(
+            "what is searched for where a question has a history: its retrieval_query or else all "
+            "turns, all turns, or the last one",
+            applies={**_SEARCHES, **_TURNS},
+        ),
+    ] = "auto"
+    passages: Annotated[
+        int,
+        OptionInfo(
+            "how many are retrieved. Default: 8, topiocqa 4",
+            min=1,
+            unset=True,
+            applies={"setting": ("retrieved",)},
+        ),
+    ] = 0
+    irrelevant_rank: Annotated[
+        int,
+        OptionInfo(
+            "irrelevant: the first passage after this rank, if it is no gold",
+            min=1,
+            applies={"setting": ("irrelevant",)},
+        ),
+    ] = 1000
+    preset: Annotated[
+        Literal["paper", "greedy"],
+        OptionInfo(
+            "paper: top-p 0.95, temperature 0.95, seed 0, at least 1 new token; greedy: "
+            "temperature 0; both at most 500 new tokens"
+        ),
+    ] = "paper"
+    post_process: Annotated[
+        Literal["off", "first-line", "turns"],
+        OptionInfo(
+            "what of a reply is scored: all, its first line, or what stands before the model "
+            "begins another turn or passage"
+        ),
+    ] = "off"
+    history_turns: Annotated[
+        int,
+        OptionInfo("turns shown of a conversation; the middle is cut", min=0, applies=_TURNS),
+    ] = 10
+    gold: Annotated[
+        Path | None,
+        OptionInfo("nq: file of gold passages, as DPR's nq-test_gold_info.json", tasks=("nq",)),
+    ] = None
+    gold_needed: Annotated[
+        Literal["auto", "any", "all"],
+        OptionInfo(
+            "how many of a question's gold passages must be retrieved; auto: all for hotpotqa, "
+            "else any",
+            applies={"setting": ("retrieved",)},
+        ),
+    ] = "auto"
+    without_gold: Annotated[
+        Literal["error", "skip"],
+        OptionInfo(
+            "setting gold: what to do with questions that have no gold passage",
+            applies={"setting": ("gold",)},
+        ),
+    ] = "error"
+    variant: Annotated[
+        Literal["distractor", "fullwiki"],
+        OptionInfo("hotpotqa: which of its two versions", tasks=("hotpotqa",)),
+    ] = "distractor"
+    passage_words: Annotated[
+        int | None,
+        OptionInfo(
+            "words of a passage that is cut from documents. Default: 100",
+            min=1,
+            applies={**_OPEN, "has_corpus": (True,)},
+        ),
+    ] = None
 
+    @property
+    def closed_book(self) -> bool:
+        """Whether no passage is shown."""
+        return self.setting == "closed-book"
 
-def _studies() -> Studies:
-    from trueground.benchmarks.instruct_qa.studies import STUDIES
+    @property
+    def searches(self) -> bool:
+        """Whether passages come from a retriever."""
+        return self.setting in ("retrieved", "irrelevant")
 
-    return STUDIES
+    @property
+    def talks(self) -> bool:
+        """Whether questions may have earlier turns."""
+        return self.task in ("topiocqa", "questions")
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether all gold passages of a question must be retrieved, or any."""
+        return self.gold_needed == "all" or (self.gold_needed == "auto" and self.task == "hotpotqa")
+
+    @property
+    def most_passages(self) -> int:
+        """How many are retrieved (section 3.3)."""
+        return self.passages or (4 if self.task == "topiocqa" else 8)
+
+    @property
+    def has_corpus(self) -> bool:
+        """Whether there is anything to search."""
+        return self.corpus_path is not None
+
+    @cached_property
+    def corpus_path(self) -> Path | None:
+        """The corpus, or the results that --retriever names, where these hold the passages."""
+        if self.corpus is not None or not self.searches:
+            return self.corpus
+        from trueground.plugins import parse_part
+        from trueground.retrieval.corpora.formats.dpr import is_results
+
+        given = parse_part("retriever", self.retriever)
+        if given.name != "file" or given.model is None:
+            return None
+        path = Path(given.model).expanduser()
+        return path if path.is_file() and is_results(path) else None
 
 
 BENCHMARK = Benchmark(
@@ -31,7 +179,7 @@ BENCHMARK = Benchmark(
     source="Adlakha et al. 2023, Evaluating Correctness and Faithfulness",
     default_tasks=("questions",),
     other_tasks=("nq", "hotpotqa", "topiocqa"),
-    options=OPTIONS,
-    prepare=_prepare,
-    studies=_studies,
+    options=QaOptions,
+    make="trueground.benchmarks.instruct_qa.task:make_task",
+    studies="trueground.benchmarks.instruct_qa.studies:STUDIES",
 )

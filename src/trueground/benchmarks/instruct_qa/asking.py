@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.base import Question
+from trueground.benchmarks.instruct_qa import QaOptions
 from trueground.benchmarks.instruct_qa.history import query
 from trueground.benchmarks.instruct_qa.items import Gold, QaQuestion
 from trueground.benchmarks.instruct_qa.library import FoundPassages, PassageLibrary
 from trueground.benchmarks.instruct_qa.prompting import QaPrompts
-from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.benchmarks.instruct_qa.source import read_items
 from trueground.benchmarks.instruct_qa.tally import QuestionTally
 from trueground.errors import InputError
@@ -37,7 +37,7 @@ class QaQuestions:
 
     def __init__(
         self,
-        settings: QaSettings,
+        settings: QaOptions,
         files: Sequence[Path],
         library: PassageLibrary | None,
         prompting: QaPrompts,
@@ -58,7 +58,7 @@ class QaQuestions:
                 for item, found in zip(block, self._search(start, block), strict=True):
                     if not tally.leaves_out(found):
                         yield self._question(item, found)
-            tally.check_any(self._settings.corpus)
+            tally.check_any(self._settings.corpus_path)
         finally:
             if self._library is not None:
                 tally.tell(self._library.note)
@@ -82,7 +82,7 @@ class QaQuestions:
             )
         asked = [item for item in items if item.gold]
         lacking = [item.id for item in items if not item.gold]
-        if lacking and not (settings.skip and asked):
+        if lacking and not ((settings.without_gold == "skip") and asked):
             raise InputError(_no_gold(settings, lacking, bool(asked)))
         return asked
 
@@ -177,7 +177,7 @@ class QaQuestions:
         return passages
 
 
-def _check_meta(item: QaQuestion, settings: QaSettings) -> None:
+def _check_meta(item: QaQuestion, settings: QaOptions) -> None:
     """InputError where a row has a field of `meta` that says what the run found out."""
     for name in _WRITTEN.get(settings.setting, ()):
         if name in item.meta:
@@ -193,7 +193,7 @@ def _count(ids: Sequence[str]) -> str:
     return f"{len(ids):,} questions ({shown})"
 
 
-def _no_gold(settings: QaSettings, ids: Sequence[str], some: bool) -> str:
+def _no_gold(settings: QaOptions, ids: Sequence[str], some: bool) -> str:
     where = {
         "nq": "--gold FILE names DPR's nq-test_gold_info.json",
         "questions": 'give each question a "gold" list of ids or titles of passages, or contexts '

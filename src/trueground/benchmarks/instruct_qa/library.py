@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.benchmarks.base import Sources
+from trueground.benchmarks.instruct_qa import QaOptions
 from trueground.benchmarks.instruct_qa.irrelevant import after_rank, not_found
 from trueground.benchmarks.instruct_qa.items import Gold, QaQuestion
-from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.errors import InputError, UsageError
 from trueground.retrieval.gold import find_gold
 
@@ -38,7 +38,7 @@ class PassageLibrary:
     `note` tells a user what he should know, once a command.
     """
 
-    def __init__(self, source: Path, settings: QaSettings, sources: Sources) -> None:
+    def __init__(self, source: Path, settings: QaOptions, sources: Sources) -> None:
         """Builds the index where there is none; in a dry run only for its time.
 
         UsageError, InputError, MissingExtraError.
@@ -73,18 +73,19 @@ class PassageLibrary:
             self.note(problem)
 
     def find(
-        self, items: Sequence[QaQuestion], queries: Sequence[str], settings: QaSettings
+        self, items: Sequence[QaQuestion], queries: Sequence[str], settings: QaOptions
     ) -> list[FoundPassages]:
         """What each item is asked with: retrieved passages, or an irrelevant one."""
         if settings.setting == "retrieved":
             return [
-                FoundPassages(tuple(found)) for found in self.search(queries, settings.passages)
+                FoundPassages(tuple(found))
+                for found in self.search(queries, settings.most_passages)
             ]
         ranked = self.search(queries, settings.irrelevant_rank + _SPARE)
         return [self._irrelevant(*pair, settings) for pair in zip(items, ranked, strict=True)]
 
     def _irrelevant(
-        self, item: QaQuestion, ranked: Sequence[int], settings: QaSettings
+        self, item: QaQuestion, ranked: Sequence[int], settings: QaOptions
     ) -> FoundPassages:
         """One behind the rank, or else one that was not found; none where there is neither."""
         passages = self.index.passages

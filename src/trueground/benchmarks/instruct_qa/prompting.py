@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trueground.benchmarks.instruct_qa import history
+from trueground.benchmarks.instruct_qa import QaOptions, history
 from trueground.benchmarks.instruct_qa.items import QaQuestion
-from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.errors import UsageError
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
@@ -21,7 +20,7 @@ _PACKAGE = "trueground.benchmarks.instruct_qa"
 class QaPrompts:
     """The prompts of a task: one for single questions and one for conversations, or the user's."""
 
-    def __init__(self, settings: QaSettings, path: Path | None) -> None:
+    def __init__(self, settings: QaOptions, path: Path | None) -> None:
         """UsageError, InputError for a prompt of the user's that cannot be used."""
         self._settings = settings
         self._single = self._conversation = None

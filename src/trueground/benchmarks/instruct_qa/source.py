@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+from trueground.benchmarks.instruct_qa import QaOptions
 from trueground.benchmarks.instruct_qa.items import QaQuestion
 from trueground.benchmarks.instruct_qa.nq_gold import with_gold
 from trueground.benchmarks.instruct_qa.own import read_own
@@ -15,7 +16,6 @@ from trueground.benchmarks.instruct_qa.readers import (
     read_nq,
     read_topiocqa,
 )
-from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.errors import InputError, UsageError
 from trueground.records.files import data_files
 from trueground.records.reading import plain_rows
@@ -40,7 +40,7 @@ def check_data(task: str, data: Path | None) -> None:
         )
 
 
-def task_files(settings: QaSettings, data: Path | None) -> list[Path]:
+def task_files(settings: QaOptions, data: Path | None) -> list[Path]:
     """The files of the questions: in the folder, the file itself, or the fetched ones.
 
     InputError: there is none, or not only one.
@@ -68,7 +68,7 @@ def task_files(settings: QaSettings, data: Path | None) -> list[Path]:
     return named
 
 
-def read_items(settings: QaSettings, files: Sequence[Path]) -> list[QaQuestion]:
+def read_items(settings: QaOptions, files: Sequence[Path]) -> list[QaQuestion]:
     """Every question in order. InputError: a broken row, an id that occurs twice, no row."""
     rows = chain.from_iterable(map(plain_rows, files))
     items = list(READERS[settings.task](rows))

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from trueground.benchmarks.instruct_qa import QaOptions
 from trueground.benchmarks.instruct_qa.library import FoundPassages
-from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.errors import InputError
 
 _EMPTY = "the search found no passage; they are asked all the same, and the prompt says so"
@@ -24,7 +24,7 @@ _LEFT_OUT = (
 class QuestionTally:
     """Of one pass over the questions of a task."""
 
-    def __init__(self, settings: QaSettings) -> None:
+    def __init__(self, settings: QaOptions) -> None:
         self._settings = settings
         self._seen = 0
         self._counts: Counter[str] = Counter()

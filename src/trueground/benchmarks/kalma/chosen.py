@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.benchmarks.base import Sources
+from trueground.benchmarks.kalma import KalmaOptions
 from trueground.benchmarks.kalma.knowing import KnownQuestions
 from trueground.benchmarks.kalma.library import GraphLibrary
-from trueground.benchmarks.kalma.settings import KalmaSettings
 from trueground.benchmarks.kalma.shown import ShownGraphs, graphs_for
 from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import InputError
@@ -27,7 +27,7 @@ class ChosenQuestions:
     notices: Sequence[str]
 
 
-def choose(settings: KalmaSettings, known: KnownQuestions, sources: Sources) -> ChosenQuestions:
+def choose(settings: KalmaOptions, known: KnownQuestions, sources: Sources) -> ChosenQuestions:
     """Published questions without a graph to show or a minimum set buy no score: they are left out.
 
     Of a user's own all are asked. What a knowledge graph has for a question is not known yet; only
@@ -35,21 +35,23 @@ def choose(settings: KalmaSettings, known: KnownQuestions, sources: Sources) -> 
     """
     every = known.entries
     bare = {i for i, one in enumerate(every) if known.has_minimum and one.minimum is None}
-    told = "are left out." if not settings.own else _WITHOUT_SETS
+    told = "are left out." if settings.task != "questions" else _WITHOUT_SETS
     if settings.asks_graph:
-        numbers = [i for i in range(len(every)) if settings.own or i not in bare]
-        within = numbers if settings.accuracy is not None else numbers[: sources.limit]
+        numbers = [i for i in range(len(every)) if (settings.task == "questions") or i not in bare]
+        within = numbers if settings.retrieval_accuracy is not None else numbers[: sources.limit]
         graphs, library = graphs_for(settings, every, within, sources)
         notices = _told(bare, every, "no minimum set", told)
         return ChosenQuestions([every[i] for i in within], graphs, library, notices)
     shown = graphs_for(settings, every, range(len(every)), sources)[0].get()
     blank = {i for i, own in enumerate(shown) if not own}
-    left_out = set() if settings.own else blank | bare
+    left_out = set() if (settings.task == "questions") else blank | bare
     if len(blank | left_out) == len(every):
         raise InputError(_nothing(settings, known, len(blank)))
     kept = [i for i in range(len(every)) if i not in left_out]
-    notices = [] if settings.own else _told(blank, every, "no graph to show", told)
-    bare = bare if settings.own else bare - blank
+    notices = (
+        [] if (settings.task == "questions") else _told(blank, every, "no graph to show", told)
+    )
+    bare = bare if (settings.task == "questions") else bare - blank
     notices += _told(bare, every, "no minimum set", told)
     return ChosenQuestions(
         [every[i] for i in kept], ShownGraphs([shown[i] for i in kept]), None, notices
@@ -65,7 +67,7 @@ def _told(those: set[int], every: Sequence[GraphQuestion], what: str, told: str)
     return [f"{len(those):,} of {len(every):,} questions have {what} and {told}"]
 
 
-def _nothing(settings: KalmaSettings, known: KnownQuestions, blank: int) -> str:
+def _nothing(settings: KalmaOptions, known: KnownQuestions, blank: int) -> str:
     total, place = len(known.entries), ", ".join(map(str, known.files))
     if blank < total:
         return (
@@ -73,10 +75,10 @@ def _nothing(settings: KalmaSettings, known: KnownQuestions, blank: int) -> str:
             "expected sets of questions with graphs. Name another file with --minimum"
         )
     lacks = "comes with a graph"
-    if settings.knowledge == "gold":
+    if settings.shown == "gold":
         lacks = "has a graph to show: none comes with a question for what the minimum sets name"
     return (
         f"{place}: none of the {total:,} questions {lacks}; expected graphs with the questions, or "
-        f"a knowledge graph: --knowledge {'gold' if settings.knowledge == 'gold' else 'linked'} "
+        f"a knowledge graph: --knowledge {'gold' if settings.shown == 'gold' else 'linked'} "
         "--graph GRAPH"
     )

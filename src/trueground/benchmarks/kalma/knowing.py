@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trueground.benchmarks.base import Sources
+from trueground.benchmarks.kalma import KalmaOptions
 from trueground.benchmarks.kalma.minimum import Sets, drawn_sets, read_sets
-from trueground.benchmarks.kalma.settings import KalmaSettings
 from trueground.benchmarks.kalma.source import GraphQuestion, read_own, read_published
 from trueground.errors import InputError, UsageError
 from trueground.records import FileInfo
@@ -42,14 +42,17 @@ class KnownQuestions:
         return any(entry.absent is not None for entry in self.entries)
 
 
-def know(settings: KalmaSettings, sources: Sources) -> KnownQuestions:
+def know(settings: KalmaOptions, sources: Sources) -> KnownQuestions:
     """Read the files that the settings name. UsageError, InputError."""
     entries, files = _entries(settings, sources)
     _check_meta(settings, entries)
-    if settings.synthetic is not None:
-        sets = drawn_sets(entries, settings.synthetic, settings.minimum_seed)
+    if settings.synthetic_minimum is not None:
+        sets = drawn_sets(entries, settings.synthetic_minimum, settings.minimum_seed)
         _check_drawn(sets)
-        minimum, notices = "synthetic", [_made_up(settings.synthetic, settings.minimum_seed)]
+        minimum, notices = (
+            "synthetic",
+            [_made_up(settings.synthetic_minimum, settings.minimum_seed)],
+        )
         notices += _mixed("drawn", entries, sets)
         entries = _with(entries, sets)
     elif settings.minimum is not None:
@@ -102,7 +105,7 @@ def _misspelt(entries: Sequence[GraphQuestion]) -> list[str]:
     ]
 
 
-def _check_meta(settings: KalmaSettings, entries: Sequence[GraphQuestion]) -> None:
+def _check_meta(settings: KalmaOptions, entries: Sequence[GraphQuestion]) -> None:
     """InputError: a question has in `meta` what an option writes there, and metrics read."""
     for option, given, name in (
         ("--rated", settings.rated, "sampled"),
@@ -124,21 +127,24 @@ def _check_drawn(sets: Sets) -> None:
         )
 
 
-def _check_needed(settings: KalmaSettings) -> None:
+def _check_needed(settings: KalmaOptions) -> None:
     for wanted, told in (
         (settings.remove is not None, "--remove takes pieces of the minimum sets away"),
-        (settings.accuracy is not None, "--retrieval-accuracy starts from the gold graphs"),
-        (settings.knowledge == "gold", "--knowledge gold shows what the minimum sets name"),
+        (
+            settings.retrieval_accuracy is not None,
+            "--retrieval-accuracy starts from the gold graphs",
+        ),
+        (settings.shown == "gold", "--knowledge gold shows what the minimum sets name"),
     ):
         if wanted:
-            own = ", gold_knowledge with the questions" if settings.own else ""
+            own = ", gold_knowledge with the questions" if (settings.task == "questions") else ""
             raise UsageError(
                 f"{told}, and there are none: name a file with --minimum{own}, or draw sets with "
                 "--synthetic-minimum N"
             )
 
 
-def _entries(settings: KalmaSettings, sources: Sources) -> tuple[list[GraphQuestion], list[Path]]:
+def _entries(settings: KalmaOptions, sources: Sources) -> tuple[list[GraphQuestion], list[Path]]:
     """The questions; several runs of one command read a file once.
 
     Files of minimum sets may name a published entry by its other question.
@@ -148,7 +154,7 @@ def _entries(settings: KalmaSettings, sources: Sources) -> tuple[list[GraphQuest
     if key not in sources.shared:
         sources.shared[key] = (
             read_own(sources.data)
-            if settings.own
+            if (settings.task == "questions")
             else read_published(settings.task, sources.data, both=both)
         )
     entries, files = sources.shared[key]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from trueground.benchmarks.kalma import KalmaOptions
 from trueground.benchmarks.kalma.removing import without
-from trueground.benchmarks.kalma.settings import KalmaSettings
 from trueground.benchmarks.kalma.shown import Shown, named
 from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.text.triples import plain
@@ -13,7 +13,7 @@ from trueground.types import Triple
 
 
 def lacking(
-    settings: KalmaSettings,
+    settings: KalmaOptions,
     entries: Sequence[GraphQuestion],
     shown: Shown,
     staying: Mapping[str, Sequence[Triple]],
@@ -26,7 +26,7 @@ def lacking(
     total = f"of {len(pairs):,} questions"
     if blank := sum(not graphs for _, graphs in pairs):
         found.append(f"{blank:,} {total} have no graph to show; their citations are not scored.")
-    if settings.knowledge == "gold":
+    if settings.shown == "gold":
         partly = sum(
             not set(named(entry)) <= {plain(str(graph["qid"])) for graph in graphs}
             for entry, graphs in pairs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from trueground.benchmarks.base import Sources
-from trueground.benchmarks.kalma.settings import ANY_TYPE
+from trueground.benchmarks.kalma import ANY_TYPE
 from trueground.errors import GraphError
 from trueground.plugins import parse_part
 from trueground.types import Graph

@@ -8,8 +8,8 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
+from trueground.benchmarks.kalma import NO_DEMONSTRATION
 from trueground.benchmarks.kalma.rows import refused, wrong
-from trueground.benchmarks.kalma.settings import NO_DEMONSTRATION
 from trueground.errors import InputError
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt

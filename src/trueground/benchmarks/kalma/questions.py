@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trueground.benchmarks.base import Question, Sources
+from trueground.benchmarks.kalma import KalmaOptions
 from trueground.benchmarks.kalma.chosen import ChosenQuestions
 from trueground.benchmarks.kalma.draws import ranked
 from trueground.benchmarks.kalma.knowing import KnownQuestions
@@ -13,7 +14,6 @@ from trueground.benchmarks.kalma.lacking import lacking
 from trueground.benchmarks.kalma.prompting import KalmaPrompt
 from trueground.benchmarks.kalma.removing import without
 from trueground.benchmarks.kalma.replacing import replaced
-from trueground.benchmarks.kalma.settings import KalmaSettings
 from trueground.types import Record
 
 
@@ -25,7 +25,7 @@ class GraphQuestions:
 
     def __init__(
         self,
-        settings: KalmaSettings,
+        settings: KalmaOptions,
         chosen: ChosenQuestions,
         prompt: KalmaPrompt,
         known: KnownQuestions,
@@ -57,8 +57,10 @@ class GraphQuestions:
         if not self._chosen.graphs.unknown:
             self._notices += lacking(settings, entries[:limit], shown[:limit], self._staying)
         wrong: Sequence[int | None] = [None] * len(entries)
-        if settings.accuracy is not None:
-            shown, wrong = replaced(entries, shown, settings.accuracy, settings.replace_seed)
+        if settings.retrieval_accuracy is not None:
+            shown, wrong = replaced(
+                entries, shown, settings.retrieval_accuracy, settings.replace_seed
+            )
         pairs = list(zip(entries, shown, strict=True))[:limit]
         with_graphs = [one.id for one, graphs in pairs if graphs]
         drawn = set(ranked(with_graphs, f"rated/{settings.rated_seed}")[: settings.rated])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trueground.benchmarks.base import Sources
+from trueground.benchmarks.kalma import KalmaOptions
 from trueground.benchmarks.kalma.library import GraphLibrary
-from trueground.benchmarks.kalma.settings import KalmaSettings
 from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import UsageError
 from trueground.text.triples import plain
@@ -37,7 +37,7 @@ class ShownGraphs:
 
 
 def graphs_for(
-    settings: KalmaSettings,
+    settings: KalmaOptions,
     every: Sequence[GraphQuestion],
     numbers: Sequence[int],
     sources: Sources,
@@ -47,11 +47,11 @@ def graphs_for(
     Without --graph that is made of the graphs of every entry. UsageError, GraphError.
     """
     if not settings.asks_graph:
-        shown = given(every) if settings.knowledge == "given" else gold(every, None)
+        shown = given(every) if settings.shown == "given" else gold(every, None)
         return ShownGraphs([shown[i] for i in numbers]), None
     library = _library(settings, every, sources)
     entries = [every[i] for i in numbers]
-    if settings.knowledge == "gold":
+    if settings.shown == "gold":
         library.want(qids=(qid for entry in entries for qid in named(entry)))
     else:
         library.want(questions=(entry.question for entry in entries))
@@ -61,7 +61,7 @@ def graphs_for(
             sources.note_once(left)
             graphs.unknown = True
             return [[] for _ in entries]
-        if settings.knowledge == "gold":
+        if settings.shown == "gold":
             return gold(entries, library)
         return library.linked([entry.question for entry in entries])
 
@@ -94,16 +94,16 @@ def gold(entries: Sequence[GraphQuestion], library: GraphLibrary | None) -> Show
 
 
 def _library(
-    settings: KalmaSettings, entries: Sequence[GraphQuestion], sources: Sources
+    settings: KalmaOptions, entries: Sequence[GraphQuestion], sources: Sources
 ) -> GraphLibrary:
     """That of all tasks of the command that take graphs from the same place in the same way."""
     written, place = settings.graph, (settings.task, sources.data)
-    key = ("kalma graph", written or place, settings.recognizer, settings.types)
+    key = ("kalma graph", written or place, settings.finder, settings.classes)
     if key not in sources.shared:
         sources.shared[key] = GraphLibrary(
             lambda: _opened(written, entries, sources.cache),
-            settings.recognizer,
-            settings.types,
+            settings.finder,
+            settings.classes,
             sources,
         )
     found: GraphLibrary = sources.shared[key]

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from trueground.benchmarks.base import Sources, Task, Value
+from trueground.benchmarks.kalma import ANY_TYPE, NO_DEMONSTRATION, KalmaOptions
 from trueground.benchmarks.kalma.chosen import choose
 from trueground.benchmarks.kalma.knowing import KnownQuestions, know
 from trueground.benchmarks.kalma.library import GraphLibrary
 from trueground.benchmarks.kalma.prompting import KalmaPrompt, make_prompt
 from trueground.benchmarks.kalma.questions import GraphQuestions
-from trueground.benchmarks.kalma.settings import (
-    ANY_TYPE,
-    NO_DEMONSTRATION,
-    KalmaSettings,
-    read_settings,
-)
+from trueground.models.base import Params
 from trueground.records import FileInfo
 
 _CORRECTNESS = ("citation_correctness",)
@@ -28,15 +22,15 @@ _RATED = (  # appendix B.2
     "fluency(shown=question,items=sampled,runs=3)",
     "relevance(items=sampled,runs=3)",
 )
+_TEMPERATURE = 0.5  # section 5
 _CALLS = 3 * len(_RATED)
 
 
-def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
+def make_task(settings: KalmaOptions, sources: Sources) -> Task:
     """The task with its options settled. UsageError, InputError, GraphError.
 
     The files are read; what a knowledge graph holds is asked with the first question.
     """
-    settings = read_settings(task, options)
     prompt = make_prompt(sources.prompt, settings.demonstration)
     known = know(settings, sources)
     chosen = choose(settings, known, sources)
@@ -54,13 +48,16 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
             f"{rated:,} answers), and again for each of --repeats: the calls shown are without them"
         )
     return Task(
-        benchmark="kalma",
-        name=task,
         options=_options(settings, known, prompt, chosen.library),
         metrics=_metrics(settings, known),
         headline="citation_f1_micro" if known.has_minimum else "citation_correctness_micro",
         by=(),
-        params=settings.params,
+        params=Params(
+            temperature=_TEMPERATURE
+            if settings.at_temperature is None
+            else settings.at_temperature,
+            max_tokens=1024,
+        ),
         files=tuple(FileInfo.of(str(file), file) for file in known.files),
         prompts=prompt.files,
         questions=GraphQuestions(settings, chosen, prompt, known, sources, notices),
@@ -68,7 +65,7 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     )
 
 
-def _metrics(settings: KalmaSettings, known: KnownQuestions) -> tuple[str, ...]:
+def _metrics(settings: KalmaOptions, known: KnownQuestions) -> tuple[str, ...]:
     names = _CORRECTNESS + _AGAINST_MINIMUM * known.has_minimum
     found = (*names, "alignment")
     if settings.remove or known.has_absent:
@@ -79,7 +76,7 @@ def _metrics(settings: KalmaSettings, known: KnownQuestions) -> tuple[str, ...]:
 
 
 def _options(
-    settings: KalmaSettings,
+    settings: KalmaOptions,
     known: KnownQuestions,
     prompt: KalmaPrompt,
     library: GraphLibrary | None,
@@ -87,26 +84,28 @@ def _options(
     """The options that fix the questions; numbers as text."""
     shown = prompt.demonstration
     found: dict[str, Value] = {
-        "knowledge": settings.knowledge,
+        "knowledge": settings.shown,
         "minimum": known.minimum,
         "remove": _text(settings.remove),
-        "retrieval-accuracy": _text(settings.accuracy),
-        "at-temperature": None if settings.temperature is None else f"{settings.temperature:g}",
+        "retrieval-accuracy": _text(settings.retrieval_accuracy),
+        "at-temperature": None
+        if settings.at_temperature is None
+        else f"{settings.at_temperature:g}",
         "demonstration": NO_DEMONSTRATION if shown is None else shown.file.id,
     }
     if library is not None:
         found["graph"] = library.signature
-    if library is not None and settings.knowledge == "linked":
-        found["recognizer"] = settings.recognizer
-        found["types"] = ",".join(settings.types) or ANY_TYPE
+    if library is not None and settings.shown == "linked":
+        found["recognizer"] = settings.finder
+        found["types"] = ",".join(settings.classes) or ANY_TYPE
         if library.pipeline is not None:
             found["pipeline"] = library.pipeline
-    if settings.synthetic:
+    if settings.synthetic_minimum:
         found |= {
-            "minimum-size": str(settings.synthetic),
+            "minimum-size": str(settings.synthetic_minimum),
             "minimum-seed": str(settings.minimum_seed),
         }
-    if settings.accuracy is not None:
+    if settings.retrieval_accuracy is not None:
         found["replace-seed"] = str(settings.replace_seed)
     if known.first_round_sha256 is not None:
         found["first-round"] = known.first_round_sha256

@@ -5,75 +5,107 @@ Only the declaration stands here, so that listing benchmarks loads nothing heavy
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, BenchmarkOption, Sources, Task, Value
-from trueground.benchmarks.studies import Studies
-from trueground.benchmarks.truly_ground.names import USUAL_SET
+from trueground.benchmarks.base import Benchmark
+from trueground.benchmarks.options import OptionInfo, TaskOptions
+from trueground.errors import UsageError
 
-_OPTIONS = (
-    BenchmarkOption(
-        "preset",
-        "greedy",
-        "greedy: temperature 0; paper: the same, scored as the paper's code does, by its judge "
-        "where none is named; llama2, vicuna, falcon: top-k 10 at temperature 1; tulu: "
-        "temperature 0.6; each with at most 2,048 new tokens",
-        ("greedy", "paper", "llama2", "vicuna", "falcon", "tulu"),
-    ),
-    BenchmarkOption(
-        "distractors",
-        None,
-        'file of distractors, {"Q0": {"2k_distractor": ["Title: …"]}}; without it and --retriever '
-        "qId2distractor.json of the data, or else they are mined by bm25",
-    ),
-    BenchmarkOption("distractor-set", USUAL_SET, "which set of that file"),
-    BenchmarkOption("retriever", None, "mine distractors from the corpus with bm25 or dense:MODEL"),
-    BenchmarkOption(
-        "corpus", None, "folder of localDocId2localDocText.json and …title.json, if not the data's"
-    ),
-    BenchmarkOption("top", "40", "how many passages to mine for a question"),
-    BenchmarkOption(
-        "budget",
-        None,
-        "tokens of all contexts together, the gold ones included; mined: 2048, a file: all it has",
-    ),
-    BenchmarkOption(
-        "gold-position",
-        "random",
-        "where the gold contexts stand among the distractors",
-        ("random", "beginning", "middle", "end"),
-    ),
-    BenchmarkOption("position-seed", "0", "seed of the random position"),
-    BenchmarkOption(
-        "tokenizer",
-        None,
-        "tokenizer.json, model folder or name that tokens are counted with; default: that of a "
-        "model hf:…, else 4 characters a token",
-    ),
-    BenchmarkOption(
-        "input-cap", None, "most tokens of a prompt; distractors are left out to stay within it"
-    ),
-    BenchmarkOption(
-        "fluency", False, "also rate the fluency of free-form answers (needs a rater: --rater)"
-    ),
-)
+DISTRACTOR_SET = "2k_distractor"  # of the published file of distractors
 
 
-def _prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
-    from trueground.benchmarks.registry import settled
-    from trueground.benchmarks.truly_ground.task import prepare
+@dataclass(frozen=True, kw_only=True)
+class TrulyGroundOptions(TaskOptions):
+    """How a task is asked.
 
-    return prepare(task, settled(BENCHMARK, task, options), sources)
+    A run of several tasks shares its options, so those about distractors are read for every task
+    and have no effect on the -gold ones, whose identity they are no part of.
+    """
 
+    preset: Annotated[
+        Literal["greedy", "paper", "llama2", "vicuna", "falcon", "tulu"],
+        OptionInfo(
+            "greedy: temperature 0; paper: the same, scored as the paper's code does, by its judge "
+            "where none is named; llama2, vicuna, falcon: top-k 10 at temperature 1; tulu: "
+            "temperature 0.6; each with at most 2,048 new tokens"
+        ),
+    ] = "greedy"
+    distractors: Annotated[
+        Path | None,
+        OptionInfo(
+            'file of distractors, {"Q0": {"2k_distractor": ["Title: …"]}}; without it and '
+            "--retriever qId2distractor.json of the data, or else they are mined by bm25"
+        ),
+    ] = None
+    distractor_set: Annotated[str, OptionInfo("which set of that file")] = DISTRACTOR_SET
+    retriever: Annotated[
+        str | None, OptionInfo("mine distractors from the corpus with bm25 or dense:MODEL")
+    ] = None
+    corpus: Annotated[
+        Path | None,
+        OptionInfo("folder of localDocId2localDocText.json and …title.json, if not the data's"),
+    ] = None
+    top: Annotated[int, OptionInfo("how many passages to mine for a question", min=1)] = 40
+    budget: Annotated[
+        int | None,
+        OptionInfo(
+            "tokens of all contexts together, the gold ones included; mined: 2048, a file: all it "
+            "has",
+            min=1,
+        ),
+    ] = None
+    gold_position: Annotated[
+        Literal["random", "beginning", "middle", "end"],
+        OptionInfo("where the gold contexts stand among the distractors"),
+    ] = "random"
+    position_seed: Annotated[int, OptionInfo("seed of the random position", min=0)] = 0
+    tokenizer: Annotated[
+        str | None,
+        OptionInfo(
+            "tokenizer.json, model folder or name that tokens are counted with; default: that of a "
+            "model hf:…, else 4 characters a token"
+        ),
+    ] = None
+    input_cap: Annotated[
+        int | None,
+        OptionInfo("most tokens of a prompt; distractors are left out to stay within it", min=1),
+    ] = None
+    fluency: Annotated[
+        bool,
+        OptionInfo("also rate the fluency of free-form answers (needs a rater: --rater)"),
+    ] = False
 
-def _judge(options: Mapping[str, Value]) -> str:
-    return "cross-encoder" if options.get("preset") == "paper" else "lexical"
+    def __post_init__(self) -> None:
+        if self.distractors is not None and self.retriever is not None:
+            raise UsageError(
+                "--distractors takes distractors from a file and --retriever mines new ones; give "
+                "one of the two"
+            )
+        if self.distractors is not None and self.corpus is not None:
+            raise UsageError("--corpus is for mining with --retriever; --distractors needs none")
+        for name in ("distractors", "retriever", "corpus", "budget") * self.closed_book:
+            if getattr(self, name) is not None:
+                raise UsageError(
+                    f"--{name} is for the tasks with distractors; truly-ground/no-context shows no "
+                    "context at all: leave it out"
+                )
 
+    @property
+    def version(self) -> str:
+        """That of the questions and gold contexts, `original` or `conflict`."""
+        return "conflict" if self.task.startswith("conflict") else "original"
 
-def _studies() -> Studies:
-    from trueground.benchmarks.truly_ground.studies import STUDIES
+    @property
+    def dist(self) -> bool:
+        """Whether distractors are shown."""
+        return self.task.endswith("-dist")
 
-    return STUDIES
+    @property
+    def closed_book(self) -> bool:
+        """Whether no context is shown."""
+        return self.task == "no-context"
 
 
 BENCHMARK = Benchmark(
@@ -82,8 +114,8 @@ BENCHMARK = Benchmark(
     source="Lee et al. 2024, How Well Do Large Language Models Truly Ground?",
     default_tasks=("original-gold", "original-dist", "conflict-gold", "conflict-dist"),
     other_tasks=("no-context",),
-    options=_OPTIONS,
-    prepare=_prepare,
-    judge=_judge,
-    studies=_studies,
+    options=TrulyGroundOptions,
+    make="trueground.benchmarks.truly_ground.task:make_task",
+    studies="trueground.benchmarks.truly_ground.studies:STUDIES",
+    judge=lambda given: "cross-encoder" if given.get("preset") == "paper" else "lexical",
 )

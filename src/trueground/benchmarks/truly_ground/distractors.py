@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Protocol
 
 from trueground.benchmarks.base import Value
+from trueground.benchmarks.truly_ground import DISTRACTOR_SET, TrulyGroundOptions
 from trueground.benchmarks.truly_ground.contexts import pages
 from trueground.benchmarks.truly_ground.jsonfile import read_object
-from trueground.benchmarks.truly_ground.names import USUAL_SET
-from trueground.benchmarks.truly_ground.settings import MINED_BUDGET, TrulyGroundSettings
 from trueground.benchmarks.truly_ground.source import (
     DISTRACTORS,
     META,
@@ -33,6 +32,7 @@ from trueground.retrieval.distractors import Gold, mine
 from trueground.retrieval.kinds import open_over
 from trueground.types import Passage
 
+MINED_BUDGET = 2048
 Ranked = list[Sequence[Passage]]
 
 
@@ -59,14 +59,14 @@ class Distractors(Protocol):
         ...
 
 
-def make_distractors(settings: TrulyGroundSettings, data: Path | None) -> Distractors:
+def make_distractors(settings: TrulyGroundOptions, data: Path | None) -> Distractors:
     """As the options say; without a word the data's own file, or else mined by bm25."""
     path = settings.distractors
     if path is None and settings.retriever is None and settings.corpus is None:
         path = look_for(DISTRACTORS, data)
     if path is not None:
         return Published(path, settings)
-    if settings.distractor_set != USUAL_SET:
+    if settings.distractor_set != DISTRACTOR_SET:
         raise UsageError(
             f"--distractor-set {settings.distractor_set}: it names a set of a file of distractors, "
             "and there is none; add --distractors FILE, or leave it out"
@@ -77,7 +77,7 @@ def make_distractors(settings: TrulyGroundSettings, data: Path | None) -> Distra
 class Published:
     """The file {qId: {SET: [context, …]}}; all of a set, unless there is a budget."""
 
-    def __init__(self, path: Path, settings: TrulyGroundSettings) -> None:
+    def __init__(self, path: Path, settings: TrulyGroundOptions) -> None:
         self.options: dict[str, Value] = {
             "distractors": settings.distractor_set,
             "retriever": None,
@@ -107,7 +107,7 @@ class Published:
 class Mined:
     """The nearest passages of a corpus, without those of pages that hold a gold context."""
 
-    def __init__(self, settings: TrulyGroundSettings, data: Path | None) -> None:
+    def __init__(self, settings: TrulyGroundOptions, data: Path | None) -> None:
         self._corpus, self.files = _read(settings.corpus, data)
         self._opened = open_over(settings.retriever or "bm25", self._corpus)
         self._top = settings.top

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trueground.benchmarks.base import Question, Sources, Task, Value
+from trueground.benchmarks.truly_ground import TrulyGroundOptions
 from trueground.benchmarks.truly_ground.choosing import within_budget, within_cap
 from trueground.benchmarks.truly_ground.contexts import together
 from trueground.benchmarks.truly_ground.distractors import Distractors, Ranked, make_distractors
 from trueground.benchmarks.truly_ground.lengths import TokenCounter, make_counter
 from trueground.benchmarks.truly_ground.placing import placed
 from trueground.benchmarks.truly_ground.prompting import make_prompt
-from trueground.benchmarks.truly_ground.settings import TrulyGroundSettings, read_settings
 from trueground.benchmarks.truly_ground.source import (
     META,
     VERSIONS,
@@ -21,7 +21,7 @@ from trueground.benchmarks.truly_ground.source import (
     read_items,
 )
 from trueground.errors import UsageError
-from trueground.models.base import Message
+from trueground.models.base import Message, Params
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
 from trueground.types import Passage, Record
@@ -31,12 +31,21 @@ from trueground.types import Passage, Record
 _EVERY = "abstain=zero"
 _PAPER = "variant=reference-code,abstain=as_is"  # the paper's code, which knows no refusals
 _ANSWER = ("answer_accuracy(match=substring,parts=each)", "answer_accuracy(parts=each)")
+_OUTPUT_CAP = 2048
+# Appendix C. Sampling is written out: without a temperature, local models answer greedily.
+_PARAMS = {
+    "greedy": Params(temperature=0.0, max_tokens=_OUTPUT_CAP),
+    "paper": Params(temperature=0.0, max_tokens=_OUTPUT_CAP),
+    "tulu": Params(temperature=0.6, max_tokens=_OUTPUT_CAP),
+} | {
+    name: Params(temperature=1.0, top_k=10, max_tokens=_OUTPUT_CAP)
+    for name in ("llama2", "vicuna", "falcon")
+}
 _BY = ("meta.popularity", "meta.contexts", "meta.answer")
 
 
-def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
+def make_task(settings: TrulyGroundOptions, sources: Sources) -> Task:
     """The task with its options settled. UsageError, InputError; questions are not read yet."""
-    settings = read_settings(task, options)
     prompt = make_prompt(settings.closed_book, sources.prompt)
     files = (find_file(VERSIONS[settings.version], sources.data), find_file(META, sources.data))
     distractors = make_distractors(settings, sources.data) if settings.dist else None
@@ -46,20 +55,18 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     metrics = _metrics(settings)
     used = dict.fromkeys((*files, *(distractors.files if distractors else ())))
     return Task(
-        benchmark="truly-ground",
-        name=task,
         options=_options(settings, distractors, counter),
         metrics=metrics,
         headline=metrics[0],
         by=_BY,
-        params=settings.params,
+        params=_PARAMS[settings.preset],
         files=tuple(FileInfo.of(str(file), file) for file in used),
         prompts=(prompt.file,),
         questions=_VersionQuestions(settings, files, distractors, counter, prompt),
     )
 
 
-def _metrics(settings: TrulyGroundSettings) -> tuple[str, ...]:
+def _metrics(settings: TrulyGroundOptions) -> tuple[str, ...]:
     """The metrics by their keys, the headline first; the earlier definitions last."""
     fluency = ("fluency(items=free-form)",) if settings.fluency else ()
     how = _PAPER if settings.preset == "paper" else _EVERY
@@ -74,7 +81,7 @@ def _metrics(settings: TrulyGroundSettings) -> tuple[str, ...]:
 
 
 def _options(
-    settings: TrulyGroundSettings, distractors: Distractors | None, counter: TokenCounter | None
+    settings: TrulyGroundOptions, distractors: Distractors | None, counter: TokenCounter | None
 ) -> dict[str, Value]:
     """The options that fix the questions; numbers as text."""
     cap = settings.input_cap
@@ -84,10 +91,10 @@ def _options(
         found |= distractors.options
         found |= {
             "budget": str(budget) if budget else "all",
-            "gold-position": settings.position,
+            "gold-position": settings.gold_position,
         }
-        if settings.position == "random":
-            found["position-seed"] = str(settings.seed)
+        if settings.gold_position == "random":
+            found["position-seed"] = str(settings.position_seed)
     if distractors is not None or counter is not None:
         found["tokenizer"] = counter.name if counter else None
     return found
@@ -98,7 +105,7 @@ class _VersionQuestions:
 
     def __init__(
         self,
-        settings: TrulyGroundSettings,
+        settings: TrulyGroundOptions,
         files: tuple[Path, Path],
         distractors: Distractors | None,
         counter: TokenCounter | None,
@@ -139,7 +146,7 @@ class _VersionQuestions:
 
     def _contexts(self, item: VersionQuestion, others: Sequence[Passage]) -> list[Passage]:
         settings = self._settings
-        return placed(item.gold, others, settings.position, settings.seed, item.id)
+        return placed(item.gold, others, settings.gold_position, settings.position_seed, item.id)
 
     def _messages(self, item: VersionQuestion, others: Sequence[Passage]) -> tuple[Message, ...]:
         places = {"question": item.question}

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from trueground.annotation.base import Label
-from trueground.benchmarks.faitheval.source import TASKS
+from trueground.benchmarks.faitheval import TASKS
 from trueground.builders.base import BuiltDataset
 from trueground.builders.checks import says
 from trueground.builders.contexts.items import UNKNOWN, ContextQuestion, JudgedContext, Target

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trueground.benchmarks.base import Value
-from trueground.benchmarks.faitheval.source import TASKS
+from trueground.benchmarks.faitheval import TASKS
 from trueground.benchmarks.values import share_of, whole_of
 from trueground.errors import unknown_name
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from trueground.benchmarks.faitheval.source import FaithEvalFields, dataset_name
+from trueground.benchmarks.faitheval.source import Choices, dataset_name, read_choices
+from trueground.benchmarks.rows import Label, Row, Text, Texts, named, read_row, texts_of
 from trueground.builders.base import Dropped, SourceStep
 from trueground.builders.checks import words
 from trueground.builders.contexts.items import ContextQuestion, TaskName
@@ -15,7 +16,7 @@ from trueground.builders.contexts.rows import ContextRow, source_rows
 from trueground.builders.contexts.settings import ContextsSettings
 from trueground.builders.rows import Unusable, fault
 from trueground.errors import InputError
-from trueground.records.problems import describe, shorten
+from trueground.records.problems import Problem, describe, shorten
 
 _SHOWN = 50
 _OPEN: tuple[TaskName, ...] = ("unanswerable", "inconsistent")
@@ -27,6 +28,20 @@ _REASONS = {
     "duplicate": "the same question with the same context was there before",
     "no_task": "the record allows none of the tasks that were asked for",
 }
+
+
+class _SourceQuestion(Row):
+    id: Annotated[Label, named("qid", "id")]
+    question: Text
+    context: Annotated[Any, named("context", "contexts")] = None
+    answers: Annotated[Texts | None, named("references", "answers", "answer")] = None
+    choices: Choices | None = None
+    key: Annotated[Text | None, named("answerKey")] = None
+    subset: Annotated[Text | None, named("subset", "dataset")] = None
+
+    def wrong(self, field: str, found: str, expected: str) -> InputError:
+        """The error to raise."""
+        return InputError(Problem(field, found, expected).message(f"{self.place} (id {self.id!r})"))
 
 
 class _Left(Exception):  # noqa: N818 - becomes a Dropped
@@ -110,60 +125,66 @@ def read_question(
     place: str, stem: str, row: dict[str, Any], settings: ContextsSettings
 ) -> ContextQuestion:
     """One row. InputError: a field is wrong; _Left: it is left out, and why."""
-    fields = FaithEvalFields(place, row if _has_id(row) else {**row, "id": _made_id(row)})
-    _check_text(fields, row)
-    question = fields.text("question")
+    made_id = None if any(row.get(name) is not None for name in ("qid", "id")) else _made_id(row)
+    _check_text(place, str(made_id or row.get("qid") or row.get("id")), row)
+    read = read_row(_SourceQuestion, place, row if made_id is None else {**row, "id": made_id})
     allowed: list[TaskName] = []
     made: dict[str, Any] = {}
-    if row.get("choices") is not None:
+    if read.choices is not None:
         allowed.append("counterfactual")
-        made["choices"] = fields.choices()
-        made["key"] = fields.key(made["choices"])
-    answered = any(row.get(name) is not None for name in ("references", "answers", "answer"))
-    if answered or not made:
-        made["answers"] = fields.texts("references", "answers", "answer")
-        made["context"] = _context(fields)
+        if read.key is None:
+            raise read.wrong("answerKey", "no key", "the label of the right option")
+        try:
+            made["choices"] = tuple(read_choices(read.choices, read.key))
+        except Problem as problem:
+            raise read.wrong(problem.field or "", problem.found, problem.expected) from None
+        made["key"] = read.key
+    if read.answers is not None or not made:
+        if read.answers is None:
+            found = f"no such field in {describe(row)}"
+            raise read.wrong("references or answers or answer", found, "a list of str, or one str")
+        made["answers"] = texts_of(read.answers)
+        made["context"] = _context(read, row)
         allowed[:0] = _OPEN
     tasks = tuple(task for task in allowed if task in settings.tasks or not settings.tasks)
     if not tasks:
         detail = f"{place}: it allows {', '.join(allowed)}"
-        raise _Left(fields.id, "no_task", detail)
-    _check_size(fields, made.get("context", ""), settings.max_words)
-    subset = dataset_name(fields.text("subset", "dataset")) if _named(row) else stem
-    return ContextQuestion(id=fields.id, question=question, subset=subset, tasks=tasks, **made)
+        raise _Left(read.id, "no_task", detail)
+    _check_size(read, made.get("context", ""), settings.max_words)
+    subset = stem if read.subset is None else dataset_name(read.subset)
+    return ContextQuestion(id=read.id, question=read.question, subset=subset, tasks=tasks, **made)
 
 
-def _context(fields: FaithEvalFields) -> str:
+def _context(read: _SourceQuestion, row: dict[str, Any]) -> str:
     """`context`, or all `contexts` with blank lines between, each under its title."""
-    value = fields.row.get("context", fields.row.get("contexts"))
-    if value is None:
-        found = describe(fields.row)
-        raise fields.wrong("context or contexts", f"no such field in {found}", "the passage")
-    texts = value if isinstance(value, list) else [value]
-    parts = [_passage(fields, one) for one in texts]
+    if read.context is None:
+        found = f"no such field in {describe(row)}"
+        raise read.wrong("context or contexts", found, "the passage")
+    texts = read.context if isinstance(read.context, list) else [read.context]
+    parts = [_passage(read, one) for one in texts]
     context = "\n\n".join(part for part in parts if part.strip())
     if not context:
-        raise _Left(fields.id, "blank", f"{fields.place}: the context is blank")
+        raise _Left(read.id, "blank", f"{read.place}: the context is blank")
     return context
 
 
-def _passage(fields: FaithEvalFields, value: Any) -> str:
+def _passage(read: _SourceQuestion, value: Any) -> str:
     if isinstance(value, dict) and isinstance(value.get("text"), str):
         title = value.get("title")
         return f"{title}\n{value['text']}" if isinstance(title, str) and title else value["text"]
     if not isinstance(value, str):
         expected = 'a str, or a list of str or of {"title": "…", "text": "…"}'
-        raise fields.wrong("context or contexts", describe(value), expected)
+        raise read.wrong("context or contexts", describe(value), expected)
     return value
 
 
-def _check_text(fields: FaithEvalFields, row: dict[str, Any]) -> None:
+def _check_text(place: str, row_id: str, row: dict[str, Any]) -> None:
     """No control characters or broken letters in anything that is used. _Left."""
     for name in ("question", "context", "contexts", "references", "answers", "answer", "choices"):
         for text in _texts(row.get(name)):
             found = fault(text)
             if found is not None and found[0] == "binary":
-                raise _Left(fields.id, "binary", f"{fields.place}, field {name!r}: {found[1]}")
+                raise _Left(row_id, "binary", f"{place}, field {name!r}: {found[1]}")
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -174,19 +195,11 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _check_size(fields: FaithEvalFields, context: str, most: int) -> None:
+def _check_size(read: _SourceQuestion, context: str, most: int) -> None:
     found = words(context) if len(context) > most else 0  # a word has a character at least
     if found > most:
-        detail = f"{fields.place}: {found:,} words, --max-context-words {most:,}"
-        raise _Left(fields.id, "enormous", detail)
-
-
-def _named(row: dict[str, Any]) -> bool:
-    return any(row.get(name) is not None for name in ("subset", "dataset"))
-
-
-def _has_id(row: dict[str, Any]) -> bool:
-    return any(row.get(name) is not None for name in ("qid", "id"))
+        detail = f"{read.place}: {found:,} words, --max-context-words {most:,}"
+        raise _Left(read.id, "enormous", detail)
 
 
 def _made_id(row: dict[str, Any]) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from trueground.benchmarks.faitheval.asked import FILTERS
-from trueground.benchmarks.faitheval.documents import split_documents
-from trueground.benchmarks.faitheval.source import FaithEvalRow
+from trueground.benchmarks.faitheval.source import right_choice
+from trueground.benchmarks.faitheval.task import FILTERS, split_documents
 from trueground.builders.checks import count, same_answer, says, says_all_words, words
 from trueground.text.normalize import FAITHEVAL
 from trueground.text.numerals import NUMBER_WORDS
@@ -93,10 +92,10 @@ def holds_option(context: str, choices: tuple[Choice, ...], key: str, rule: str)
     Ming et al. 2024, section 3.2 (all words) and appendix B (the phrase). The filters know words by
     white space; an option in a script without it is looked for by `says` and `says_all_words`.
     """
-    option = next(choice.text for choice in choices if choice.label == key)
+    option = right_choice(choices, key)
     if words(option) > len(option.split()) and not option.isascii():
         return _WITHOUT_SPACES[rule](context, option)
-    return FILTERS[rule](FaithEvalRow("", "", "", context, "", (), choices, key))
+    return FILTERS[rule](context, option)
 
 
 def joined(first: str, second: str) -> str:

@@ -31,7 +31,7 @@ Identity = tuple[str, str, str]  # of a model: name, signature, source
 def studies_of(benchmark: str | None) -> Studies:
     """What the benchmark declares of its paper; nothing for an unknown one."""
     known = all_benchmarks()
-    return known[benchmark].studies() if benchmark in known else Studies()
+    return known[benchmark].load_studies() if benchmark in known else Studies()
 
 
 @dataclass(frozen=True)

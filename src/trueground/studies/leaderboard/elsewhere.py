@@ -48,7 +48,7 @@ def paper_runs(columns: Sequence[BoardColumn]) -> list[Run]:
     found = [run for column in columns for run in _column_runs(column)]
     if not found:
         titles = ", ".join(column.title for column in columns) or "none"
-        printed = [b.studies().printed for b in all_benchmarks().values()]
+        printed = [b.load_studies().printed for b in all_benchmarks().values()]
         raise UsageError(
             "--with-published: no published number belongs to these runs. "
             f"{', '.join(filter(None, printed))}; the runs here are: {titles}. Leave the option "
