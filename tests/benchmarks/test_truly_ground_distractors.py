@@ -23,9 +23,8 @@ from tests.encoders.tiny import tiny_text_encoder
 
 from trueground.benchmarks.base import Question, Sources, Task
 from trueground.benchmarks.registry import get_benchmark
-from trueground.benchmarks.truly_ground.contexts import shown
-from trueground.benchmarks.truly_ground.lengths import APPROXIMATION, make_counter
-from trueground.benchmarks.truly_ground.placing import placed
+from trueground.benchmarks.truly_ground.distractors import APPROXIMATION, make_counter, place_gold
+from trueground.benchmarks.truly_ground.source import format_context
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.types import Passage
 
@@ -65,7 +64,7 @@ def gold_places(question: Question) -> list[int]:
 
 
 def about(tokens: Sequence[Passage]) -> int:
-    return sum(-(-len(shown(one)) // 4) for one in tokens)
+    return sum(-(-len(format_context(one)) // 4) for one in tokens)
 
 
 def test_the_publishers_file(data: Path, tmp_path: Path) -> None:
@@ -195,7 +194,7 @@ def test_a_cap_on_the_prompt_takes_the_farthest_away(data: Path) -> None:
         assert kept == others(whole[key])[: len(kept)]
         for one in contexts(whole[key]):
             if not one.gold and one.text not in kept:  # the next one would be too much
-                assert len(question.messages[0].content) + len(shown(one)) + 2 > 4 * cap
+                assert len(question.messages[0].content) + len(format_context(one)) + 2 > 4 * cap
                 break
     assert any(0 < len(others(q)) < len(others(whole[key])) for key, q in found.items())
     with pytest.raises(UsageError, match=r"--input-cap 30: 3 prompts .*\(Q2, Q3, Q10; tokens: 4"):
@@ -216,7 +215,7 @@ def test_a_corpus_of_the_users_own(data: Path, tmp_path: Path) -> None:
     # The page of the gold context is known by its title here.
     assert others(first) == [rows[0]["text"]]
     (keeper,) = (one for one in contexts(first) if not one.gold)
-    assert shown(keeper) == "Title: Keepers\n\nA keeper of the lighthouse."
+    assert format_context(keeper) == "Title: Keepers\n\nA keeper of the lighthouse."
     assert "stem" in str(made.options["retriever"]).lower()
     assert path in [Path(file.path) for file in made.files]
 
@@ -226,7 +225,7 @@ def test_positions() -> None:
     rest = [Passage(name, gold=False) for name in "12345"]
 
     def order(position: str, question: str = "Q1", seed: int = 0, n: int = 5) -> str:
-        return "".join(p.text for p in placed(gold, rest[:n], position, seed, question))
+        return "".join(p.text for p in place_gold(gold, rest[:n], position, seed, question))
 
     assert order("beginning") == "AB12345"
     assert order("middle") == "12AB345"
@@ -269,7 +268,7 @@ def test_four_characters_a_token_and_the_models_own(tmp_path: Path) -> None:
     for model in (None, "gpt-4o", "fake:hf:x"):
         counter = make_counter(None, model)
         assert counter.name == "4 characters a token"
-        assert counter.count(["", "a", "abcd", "abcde"]) == [0, 1, 1, 2]
+        assert counter.count_tokens(["", "a", "abcd", "abcde"]) == [0, 1, 1, 2]
 
 
 def tokenizer_folder(folder: Path) -> Path:
@@ -292,15 +291,17 @@ def test_tokens_of_a_tokenizer(data: Path, tmp_path: Path) -> None:
     ):
         counter = make_counter(tokenizer, model)
         names.add(counter.name)
-        assert counter.count(["one two", "three.", ""]) == [2, 2, 0]
+        assert counter.count_tokens(["one two", "three.", ""]) == [2, 2, 0]
     (name,) = names  # named by its content, wherever it lies
     assert name.startswith("tokenizer.json sha256:")
     path = str(write(tmp_path / "d.json", DISTRACTORS))
     made = task("original-dist", data, f"hf:{folder}", distractors=path, budget="60")
     assert made.options["tokenizer"] == name
-    count = make_counter(str(folder), None).count
+    count = make_counter(str(folder), None).count_tokens
     for question in made.questions():
-        assert sum(count([shown(one) for one in contexts(question)])) <= 60 or not others(question)
+        assert sum(count([format_context(one) for one in contexts(question)])) <= 60 or not others(
+            question
+        )
     with pytest.raises(InputError, match="gone"):
         make_counter(str(tmp_path / "gone"), None)
 

@@ -24,15 +24,20 @@ from tests.benchmarks.truly_ground_files import (
 
 from trueground.benchmarks import fetch_data
 from trueground.benchmarks.datasets import get_dataset
-from trueground.benchmarks.truly_ground.answers import references
-from trueground.benchmarks.truly_ground.contexts import passage, shown
-from trueground.benchmarks.truly_ground.source import VersionQuestion, find_file, read_items
+from trueground.benchmarks.truly_ground.source import (
+    PUBLISHED,
+    VersionQuestion,
+    format_context,
+    parse_context,
+    parse_references,
+    read_items,
+)
 from trueground.errors import InputError, UsageError
 from trueground.types import Passage
 
 
 def read(folder: Path, version: str = "original_version") -> list[VersionQuestion]:
-    return read_items(find_file(version, folder), find_file("qId2metaInfo", folder))
+    return read_items(PUBLISHED.find(version, folder), PUBLISHED.find("qId2metaInfo", folder))
 
 
 def test_items_of_both_versions_in_the_same_order(tmp_path: Path) -> None:
@@ -64,11 +69,11 @@ def test_files_are_found_as_the_publisher_keeps_them(tmp_path: Path, metadata: s
     data = data_folder(tmp_path / "clone" / "data", metadata)
     assert read(data) == read(data.parent)
     with pytest.raises(InputError, match=r"has no qId2distractor.json; found .*revised_version"):
-        find_file("qId2distractor", data)
+        PUBLISHED.find("qId2distractor", data)
     with pytest.raises(InputError, match="is a file; expected the folder"):
-        find_file("original_version", data / "original_version.json")
+        PUBLISHED.find("original_version", data / "original_version.json")
     with pytest.raises(InputError, match="does not exist"):
-        find_file("original_version", tmp_path / "gone")
+        PUBLISHED.find("original_version", tmp_path / "gone")
 
 
 @pytest.mark.parametrize(
@@ -87,15 +92,15 @@ def test_files_are_found_as_the_publisher_keeps_them(tmp_path: Path, metadata: s
     ],
 )
 def test_answers(answer: str, expected: list[str]) -> None:
-    assert references(answer) == expected
+    assert parse_references(answer) == expected
 
 
 def test_answers_that_cannot_be_read() -> None:
     with pytest.raises(ValueError, match=r"'five \| 5', which is no part of 'four & Oster'"):
-        references("four & Oster \n five | 5")
+        parse_references("four & Oster \n five | 5")
     many = " & ".join(f"a{i} | b{i}" for i in range(11))
     with pytest.raises(ValueError, match="more than 1,000"):
-        references(many)
+        parse_references(many)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +116,11 @@ def test_answers_that_cannot_be_read() -> None:
     ],
 )  # fmt: skip
 def test_contexts(text: str, expected: Passage | None) -> None:
-    found = passage(text, gold=True)
+    found = parse_context(text, gold=True)
     assert found == expected
     if found is not None and found.title:
-        assert shown(found).startswith(f"Title: {found.title}")
-        assert passage(shown(found), gold=True) == found
+        assert format_context(found).startswith(f"Title: {found.title}")
+        assert parse_context(format_context(found), gold=True) == found
 
 
 def change(path: Path, key: str, **fields: Any) -> None:
@@ -130,7 +135,6 @@ def change(path: Path, key: str, **fields: Any) -> None:
         ({"qText": None}, "field 'qText': found null; expected a str"),
         ({"qText": "  "}, r"field 'qText': found str .*expected a str that is not blank"),
         ({"qText": ...}, "field 'qText': found no such field in object"),
-        ({"qText": "a\ud800"}, "field 'qText': found half of a surrogate pair"),
         ({"qId": "Q9"}, "field 'qId': found str \"Q9\"; expected 'Q2'"),
         ({"answer": 5}, "field 'answer': found int 5"),
         ({"answer": "a & b \n c | d"}, "field 'answer': found alternatives of"),
@@ -179,16 +183,17 @@ def test_a_free_form_question_has_no_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "is no sound JSON"),
-        (b"[]", "found list of 0; expected a JSON object"),
+        (b"{", "found the end of the file before the closing }"),
+        (b"[]", "found no JSON object; expected a JSON object"),
         (b"{}", "found an empty object"),
-        (b'{"Q1": NaN}', "NaN is no number of JSON"),
-        (b'{"Q1": {}, "Q1": {}}', "the key 'Q1' stands twice"),
-        (b'{"Q1": {"a": 1, "a": 2}}', "the key 'a' stands twice"),
-        (b'{"Q1": "\xff"}', "is not UTF-8"),
-        (b"[" * 100_000, "nested too deeply"),
+        (b'{"Q1": NaN}', "entry 1: found NaN; expected a finite number"),
+        (b'{"Q1": {}, "Q1": {}}', "found the entry 'Q1' twice; expected it once"),
+        (b'{"Q1": {"a": 1, "a": 2}}', 'entry 1: found the key "a" twice in one object'),
+        (b'{"Q1": "\xff"}', "entry 1: found invalid UTF-8"),
+        (b'{"Q1": ' + b"[" * 100_000, "ends in the middle of a record|nested too deeply"),
+        (b'{"Q1": "a\\ud800"}', "entry 1: found a lone surrogate"),
         (b'{"Q1": []}', "qId 'Q1': found list of 0; expected an object"),
-        (b'{" ": {}}', "found a blank qId"),
+        (b'{" ": {}}', "qId ' ', field 'qId': found no such field"),
     ],
 )
 def test_files_that_cannot_be_read(tmp_path: Path, content: bytes, message: str) -> None:
@@ -204,7 +209,7 @@ def test_fetch_takes_a_clone_from_disk_and_never_calls(
 ) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     with pytest.raises(InputError, match="not fetched yet"):
-        find_file("original_version", None)
+        PUBLISHED.find("original_version", None)
     with pytest.raises(UsageError, match=r"GitHub.*--from PATH"):
         fetch_data("truly-ground")
     assert not (tmp_path / "home").exists()
@@ -212,7 +217,9 @@ def test_fetch_takes_a_clone_from_disk_and_never_calls(
     found = fetch_data("truly-ground", from_path=clone)
     assert found.missing == ("qId2distractor",)
     assert len(found.files) == len(get_dataset("truly-ground").files) - 1
-    fetched = read_items(find_file("original_version", None), find_file("qId2metaInfo", None))
+    fetched = read_items(
+        PUBLISHED.find("original_version", None), PUBLISHED.find("qId2metaInfo", None)
+    )
     assert fetched == read(clone)
     write(tmp_path / "flat" / "original_version.json", entries(ORIGINAL))
     assert [

@@ -48,8 +48,7 @@ def asked(tmp_path: Path, judge: Asking, name: str) -> dict[str, Any]:
     rows = [{"qid": str(i), "question": f"Who {i}?", "context": f"It is {i}."} for i in range(70)]
     lines = (json.dumps(row | {"answers": ["unknown"], "subset": "s"}) for row in rows)
     data.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    options = {option.name: option.default for option in get_benchmark("faitheval").options}
-    task = get_benchmark("faitheval").prepare("unanswerable", options, Sources(data))
+    task = get_benchmark("faitheval").prepare("unanswerable", {}, Sources(data))
     task = dataclasses.replace(task, metrics=("support",), headline="support")
     out = tmp_path / name
     model = named_fake("The tower is tall.")

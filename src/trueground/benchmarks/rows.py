@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin
 from typing import get_type_hints as hints_of
@@ -26,6 +27,8 @@ import msgspec
 from msgspec import Meta
 
 from trueground.errors import InputError
+from trueground.records.files import open_unpacked, require_readable
+from trueground.records.jsonl import read_members
 from trueground.records.problems import Problem, describe
 from trueground.records.schema import to_record
 from trueground.types import Record
@@ -220,3 +223,24 @@ def _member(type_: Any, name: str) -> Any:
 def list_ids(ids: Sequence[str], most: int = 5) -> str:
     """The first of these ids, for a sentence."""
     return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")
+
+
+def read_entries(
+    path: Path, expected: str = "a JSON object with an entry a question"
+) -> dict[str, Any]:
+    """The members of the one JSON object that a file holds, in their order.
+
+    InputError: unreadable, no object or an empty one, an entry twice.
+    """
+    found: dict[str, Any] = {}
+    require_readable(path, str(path))
+    with open_unpacked(path) as stream:
+        if stream.peek(1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{":
+            raise InputError(f"{path}: found no JSON object; expected {expected}")
+        for key, value in read_members(stream, str(path)):
+            if key in found:
+                raise InputError(f"{path}: found the entry {key!r} twice; expected it once")
+            found[key] = value
+    if not found:
+        raise InputError(f"{path}: found an empty object; expected {expected}")
+    return found

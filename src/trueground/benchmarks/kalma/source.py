@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from trueground.benchmarks.datasets import PublishedFiles
 from trueground.benchmarks.kalma.rows import FoundWords, read_items, refused, wrong
-from trueground.benchmarks.published_files import PublishedFiles
 from trueground.errors import InputError, UsageError
 from trueground.records.columns import FIELDS
 from trueground.records.problems import Problem

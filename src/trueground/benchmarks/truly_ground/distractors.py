@@ -1,156 +1,256 @@
-"""Distractors in the order of their rank: from the publisher's file, or mined from a corpus.
+"""Distractors: from the publisher's file or mined, as many as budget and cap leave room for.
 
-Source: Lee et al. 2024, section 3.2 (step 5) and appendix A.9.
+Source: Lee et al. 2024, section 3.2 (step 5), section 4.2 (positions) and appendix A.9.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
 
-from trueground.benchmarks.base import Value
+from trueground.benchmarks.options import Value
+from trueground.benchmarks.rows import read_entries
 from trueground.benchmarks.truly_ground import DISTRACTOR_SET, TrulyGroundOptions
-from trueground.benchmarks.truly_ground.contexts import pages
-from trueground.benchmarks.truly_ground.jsonfile import read_object
 from trueground.benchmarks.truly_ground.source import (
     DISTRACTORS,
     META,
+    PUBLISHED,
     TEXTS,
     TITLES,
     VERSIONS,
-    VersionFields,
     VersionQuestion,
-    find_file,
-    look_for,
+    find_entry,
+    format_context,
+    pages_of,
+    parse_contexts,
     read_items,
 )
 from trueground.errors import InputError, UsageError
 from trueground.records.files import data_files
+from trueground.records.problems import Problem, describe
 from trueground.retrieval.corpora.corpus import Corpus, read_corpus, read_published
-from trueground.retrieval.distractors import Gold, mine
+from trueground.retrieval.distractors import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
 from trueground.types import Passage
 
-MINED_BUDGET = 2048
 Ranked = list[Sequence[Passage]]
+CHARACTERS = 4  # to a token
+APPROXIMATION = f"{CHARACTERS} characters a token"
+_MINED_BUDGET = 2048
+_LOCAL = "hf:"
+_SHOWN = 5
+_BETWEEN = 8  # tokens between two contexts, at most
 
 
-class Distractors(Protocol):
-    """Where distractors come from; options and files are part of the run's identity."""
+@dataclass(frozen=True)
+class Distractors:
+    """Where distractors come from; `options` and `files` are part of the run's identity.
 
-    @property
-    def options(self) -> dict[str, Value]:
-        """The options that fix the distractors, with the values settled."""
-        ...
+    `budget` is that of all contexts together, in tokens; None: all are shown. `rank(items)` gives
+    each question's distractors, the nearest first, and raises InputError.
+    """
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """What they are read from."""
-        ...
-
-    @property
-    def budget(self) -> int | None:
-        """Tokens of all contexts together; None: all distractors are shown."""
-        ...
-
-    def ranked(self, items: Sequence[VersionQuestion]) -> Ranked:
-        """For each question its distractors, the nearest first. InputError."""
-        ...
+    options: dict[str, Value]
+    files: tuple[Path, ...]
+    budget: int | None
+    rank: Callable[[Sequence[VersionQuestion]], Ranked]
 
 
-def make_distractors(settings: TrulyGroundOptions, data: Path | None) -> Distractors:
+def make_distractors(options: TrulyGroundOptions, data: Path | None) -> Distractors:
     """As the options say; without a word the data's own file, or else mined by bm25."""
-    path = settings.distractors
-    if path is None and settings.retriever is None and settings.corpus is None:
-        path = look_for(DISTRACTORS, data)
+    path = options.distractors
+    if path is None and options.retriever is None and options.corpus is None:
+        path = PUBLISHED.look_for(DISTRACTORS, data)
     if path is not None:
-        return Published(path, settings)
-    if settings.distractor_set != DISTRACTOR_SET:
+        return _from_file(path, options)
+    if options.distractor_set != DISTRACTOR_SET:
         raise UsageError(
-            f"--distractor-set {settings.distractor_set}: it names a set of a file of distractors, "
+            f"--distractor-set {options.distractor_set}: it names a set of a file of distractors, "
             "and there is none; add --distractors FILE, or leave it out"
         )
-    return Mined(settings, data)
+    return _mined(options, data)
 
 
-class Published:
+def _from_file(path: Path, options: TrulyGroundOptions) -> Distractors:
     """The file {qId: {SET: [context, …]}}; all of a set, unless there is a budget."""
+    if not path.is_file():
+        what = "is no file" if path.exists() else "does not exist"
+        raise InputError(f"--distractors {path} {what}; name a file as the publisher's")
+    name = options.distractor_set
 
-    def __init__(self, path: Path, settings: TrulyGroundOptions) -> None:
-        self.options: dict[str, Value] = {
-            "distractors": settings.distractor_set,
-            "retriever": None,
-        }
-        self.files: tuple[Path, ...] = (path,)
-        self.budget = settings.budget
-        self._path, self._set = path, settings.distractor_set
-        if not path.is_file():
-            what = "is no file" if path.exists() else "does not exist"
-            raise InputError(f"--distractors {path} {what}; name a file as the publisher's")
-
-    def ranked(self, items: Sequence[VersionQuestion]) -> Ranked:
+    def rank(items: Sequence[VersionQuestion]) -> Ranked:
         """Without doubles, and without a text that is a gold context too."""
-        entries = read_object(self._path)
+        entries = read_entries(path)
         found: Ranked = []
         for item in items:
-            fields = VersionFields(self._path, item.id, entries.get(item.id))
-            if self._set not in fields.entry:
-                sets = ", ".join(fields.entry) or "none"
-                raise fields.wrong(self._set, f"no such set; there are: {sets}", "a list of str")
-            gold = {one.text for one in item.gold}
-            others = fields.passages(self._set, gold=False)
+            entry, gold = find_entry(path, entries, item.id), {one.text for one in item.gold}
+            try:
+                if not isinstance(entry.get(name), list):
+                    sets = ", ".join(entry) or "none"
+                    what = describe(entry[name]) if name in entry else "no such set"
+                    raise Problem(name, f"{what}; there are: {sets}", "a list of str")
+                others = parse_contexts(name, entry[name], gold=False)
+            except Problem as problem:
+                raise InputError(problem.message(f"{path}, qId {item.id!r}")) from None
             found.append([one for one in others if one.text not in gold])
         return found
 
+    return Distractors({"distractors": name, "retriever": None}, (path,), options.budget, rank)
 
-class Mined:
-    """The nearest passages of a corpus, without those of pages that hold a gold context."""
 
-    def __init__(self, settings: TrulyGroundOptions, data: Path | None) -> None:
-        self._corpus, self.files = _read(settings.corpus, data)
-        self._opened = open_over(settings.retriever or "bm25", self._corpus)
-        self._top = settings.top
-        self._originals = None
-        if settings.version != "original":
-            self._originals = (find_file(VERSIONS["original"], data), find_file(META, data))
-            self.files += self._originals[:1]
-        self.budget = settings.budget or MINED_BUDGET
-        self.options: dict[str, Value] = {
-            "distractors": "mined",
-            "retriever": self._opened.retriever.signature,
-            "top": str(settings.top),
-        }
+def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
+    """The nearest passages of a corpus, without those of pages that hold a gold context.
 
-    def ranked(self, items: Sequence[VersionQuestion]) -> Ranked:
-        """The same for both versions of a question: pages are those of either version."""
-        originals = {one.id: one for one in read_items(*self._originals)} if self._originals else {}
-        gold = [_gold(item, originals.get(item.id)) for item in items]
-        queries = [item.question for item in items]
+    They are the same for both versions of a question: pages are those of either version.
+    """
+    corpus, files = _read_corpus(options.corpus, data)
+    opened = open_over(options.retriever or "bm25", corpus)
+    original = PUBLISHED.find(VERSIONS["original"], data) if options.version != "original" else None
+
+    def rank(items: Sequence[VersionQuestion]) -> Ranked:
+        others = read_items(original, PUBLISHED.find(META, data)) if original else []
+        gold_of = {one.id: one.gold for one in others}
+        contexts = [(*item.gold, *gold_of.get(item.id, ())) for item in items]
+        gold = [Gold(tuple(sorted(pages_of(c))), tuple(one.text for one in c)) for c in contexts]
         try:
-            mined = mine(self._corpus, self._opened.retriever, queries, gold, self._top)
+            queries = [item.question for item in items]
+            mined = mine(corpus, opened.retriever, queries, gold, options.top)
         finally:
-            self._opened.close()
-        wanted = {index for indices in mined for index in indices}
-        passages = {index: _other(self._corpus[index]) for index in wanted}
-        return [[passages[index] for index in indices] for indices in mined]
+            opened.close()
+        found = {index: _plain(corpus[index]) for index in {i for row in mined for i in row}}
+        return [[found[index] for index in row] for row in mined]
+
+    return Distractors(
+        {
+            "distractors": "mined",
+            "retriever": opened.retriever.signature,
+            "top": str(options.top),
+        },
+        (*files, *([original] if original else [])),
+        options.budget or _MINED_BUDGET,
+        rank,
+    )
 
 
-def _gold(item: VersionQuestion, original: VersionQuestion | None) -> Gold:
-    contexts = (*item.gold, *(original.gold if original else ()))
-    return Gold(tuple(sorted(pages(contexts))), tuple(one.text for one in contexts))
-
-
-def _other(passage: Passage) -> Passage:
+def _plain(passage: Passage) -> Passage:
     """A passage of the corpus as a distractor; a page that has no address is named by its title."""
     source = passage.source if passage.source != passage.title else None
     return Passage(passage.text, title=passage.title, gold=False, source=source)
 
 
-def _read(path: Path | None, data: Path | None) -> tuple[Corpus, tuple[Path, ...]]:
+def _read_corpus(path: Path | None, data: Path | None) -> tuple[Corpus, tuple[Path, ...]]:
     """The corpus and its files: the published ones, or what the user names."""
-    if path is not None and look_for(TEXTS, path) is None:
+    if path is not None and PUBLISHED.look_for(TEXTS, path) is None:
         return read_corpus(path), tuple(data_files(path))
     folder = path or data
-    files = (find_file(TEXTS, folder), find_file(TITLES, folder))
+    files = (PUBLISHED.find(TEXTS, folder), PUBLISHED.find(TITLES, folder))
     return read_published(*files), files
+
+
+class TokenCounter(NamedTuple):
+    """`count(texts)` gives the tokens of each; `name` says whose, as part of a run's identity."""
+
+    name: str
+    count_tokens: Callable[[Sequence[str]], list[int]]
+
+
+def make_counter(tokenizer: str | None, model: str | None) -> TokenCounter:
+    """The tokenizer named, or that of a model `hf:…`, or 4 characters a token.
+
+    Raises UsageError, InputError, MissingExtraError where the tokenizer cannot be loaded.
+    """
+    if tokenizer is None and model is not None and model.startswith(_LOCAL):
+        tokenizer = model.removeprefix(_LOCAL)
+    if tokenizer is None:
+        return TokenCounter(
+            APPROXIMATION, lambda texts: [-(-len(text) // CHARACTERS) for text in texts]
+        )
+    from trueground.encoders import token_counter
+
+    # A file is named by its content, so that it may lie elsewhere on another machine.
+    place = Path(tokenizer).expanduser()
+    file = place / "tokenizer.json" if place.is_dir() else place
+    name = tokenizer
+    if file.is_file():
+        name = f"tokenizer.json sha256:{sha256(file.read_bytes()).hexdigest()[:16]}"
+    return TokenCounter(name, token_counter(tokenizer))
+
+
+def cut_to_budget(
+    items: Sequence[VersionQuestion], ranked: Ranked, budget: int, counter: TokenCounter
+) -> Ranked:
+    """The nearest distractors that fit; `budget` holds all contexts, and the gold ones always stay.
+
+    A context's tokens are those of its title line and text.
+    """
+    pairs = list(zip(items, ranked, strict=True))
+    tokens = _tokens((one for item, others in pairs for one in (*item.gold, *others)), counter)
+    chosen: Ranked = []
+    for item, others in pairs:
+        room = budget - sum(tokens[format_context(one)] for one in item.gold)
+        lengths = [tokens[format_context(one)] for one in others]
+        chosen.append([others[i] for i in fill(range(len(others)), lengths, room)])
+    return chosen
+
+
+def cut_to_cap(
+    items: Sequence[VersionQuestion],
+    chosen: Ranked,
+    cap: int,
+    counter: TokenCounter,
+    write: Callable[[VersionQuestion, Sequence[Passage]], str],
+) -> Ranked:
+    """The farthest distractors taken away until every prompt, as `write` has it, has `cap` tokens.
+
+    UsageError where a prompt is longer even without any distractor.
+    """
+    bare = counter.count_tokens([write(item, ()) for item in items])
+    if ids := [item.id for item, length in zip(items, bare, strict=True) if length > cap]:
+        first = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
+        raise UsageError(
+            f"--input-cap {cap}: {len(ids)} prompts are longer even without distractors ({first}; "
+            f"tokens: {counter.name}). Gold contexts are never cut: raise the cap, or leave it out"
+        )
+    found = [list(others) for others in chosen]
+    long = dict.fromkeys(range(len(items)), 0)
+    tokens: dict[str, int] = {}
+    while long:
+        lengths = counter.count_tokens([write(items[i], found[i]) for i in long])
+        long = {i: n - cap for i, n in zip(long, lengths, strict=True) if n > cap}
+        tokens = tokens or _tokens((one for i in long for one in found[i]), counter)
+        # One goes, and as many more as surely must; the prompt is counted again afterwards.
+        for i, over in long.items():
+            over -= tokens[format_context(found[i].pop())] + _BETWEEN
+            while found[i] and over > 0:
+                over -= tokens[format_context(found[i].pop())] + _BETWEEN
+    return [*found]
+
+
+def _tokens(passages: Iterable[Passage], counter: TokenCounter) -> dict[str, int]:
+    """The tokens of each context as it is written."""
+    texts = list(dict.fromkeys(map(format_context, passages)))
+    return dict(zip(texts, counter.count_tokens(texts), strict=True))
+
+
+def place_gold(
+    gold: Sequence[Passage], others: Sequence[Passage], position: str, seed: int, question: str
+) -> list[Passage]:
+    """Gold contexts and distractors in one list; each kind keeps its own order.
+
+    `position`: beginning, middle (half of the distractors, rounded down, before them), end, or
+    random: the places are drawn from the seed and the question's id, so that they depend neither
+    on other questions nor on the wording of the contexts.
+    """
+    number = len(gold) + len(others)
+    if position == "random":
+        drawn = f"{seed}/{question}"
+        order = sorted(range(number), key=lambda n: sha256(f"{drawn}/{n}".encode()).digest())
+        places = set(order[: len(gold)])
+    else:
+        starts = {"beginning": 0, "middle": len(others) // 2, "end": len(others)}
+        places = set(range(starts[position], starts[position] + len(gold)))
+    golden, other = iter(gold), iter(others)
+    return [next(golden if place in places else other) for place in range(number)]

@@ -1,18 +1,26 @@
-"""Truly-Ground's own files: entries → items, every field checked."""
+"""Truly-Ground's own files: entries → questions with contexts and references, every field checked.
+
+An answer as the files write it: `|` stands between alternatives, `&` between parts that are all
+needed, and lines after the first (some with a real line break, some with the two characters \\n)
+give the alternatives of one part, headed by it.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
-from trueground.benchmarks.published_files import PublishedFiles
-from trueground.benchmarks.truly_ground.answers import references
-from trueground.benchmarks.truly_ground.contexts import passage
-from trueground.benchmarks.truly_ground.jsonfile import read_object
+from msgspec import Meta
+
+from trueground.benchmarks.datasets import PublishedFiles
+from trueground.benchmarks.rows import Row, Text, named, read_entries, read_row
 from trueground.errors import InputError
-from trueground.records.problems import describe
+from trueground.records.problems import Problem, describe
 from trueground.types import Passage
 
 VERSIONS = {"original": "original_version", "conflict": "revised_version"}
@@ -20,10 +28,34 @@ META, DISTRACTORS = "qId2metaInfo", "qId2distractor"
 TEXTS, TITLES = "localDocId2localDocText", "localDocId2title"
 FILES = (*VERSIONS.values(), META, DISTRACTORS, TEXTS, TITLES)
 # The publisher's repository has the questions in data/, the others in data/metadata/.
-_PUBLISHED = PublishedFiles("truly-ground", (".", "metadata", "data", "data/metadata"), "data/")
-find_file, look_for = _PUBLISHED.find, _PUBLISHED.look_for
+PUBLISHED = PublishedFiles("truly-ground", (".", "metadata", "data", "data/metadata"), "data/")
+PART = " & "
+MOST_REFERENCES = 1000  # of one answer
 _DIGITS = re.compile(r"[0-9]{1,15}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_HEADED = re.compile(
+    r"Title: (?P<title>[^\n]*?)(?:[ \t]+\[(?P<source>\S+)\])?[ \t]*(?:\n|\Z)(?P<text>.*)", re.DOTALL
+)
+_LINES = re.compile(r"\s*(?:\n|\\n)\s*")
+_PARTS = re.compile(r"\s+&\s+")
+_ALTERNATIVES = re.compile(r"\s*\|\s*")
+E = TypeVar("E", bound=Row)
+
+
+class _Entry(Row):
+    key: Annotated[Text, named("qId")]
+    question: Annotated[Text, named("qText")]
+    answer: str
+    facts: Annotated[list[str], named("atomic_texts")]
+    contexts: Annotated[list[str], named("context_list")]
+
+
+class _Factors(Row):
+    has_answer: bool
+    has_multi: bool
+    popularity: Annotated[
+        Literal["high", "low"], Meta(description="high or low", extra={"names": ("pop",)})
+    ]
 
 
 @dataclass(frozen=True)
@@ -45,13 +77,25 @@ def read_items(questions: Path, meta: Path) -> list[VersionQuestion]:
 
     InputError: what is missing or wrong, and where.
     """
-    factors, entries = read_object(meta), read_object(questions)
+    factors, entries = read_entries(meta), read_entries(questions)
     return [
-        _item(
-            VersionFields(questions, key, entries[key]), VersionFields(meta, key, factors.get(key))
-        )
+        _item(read_entry(_Entry, questions, entries, key), read_entry(_Factors, meta, factors, key))
         for key in sorted(entries, key=_natural)
     ]
+
+
+def read_entry(kind: type[E], file: Path, entries: dict[str, Any], key: str) -> E:
+    """The entry of a question. InputError: there is none, or a field is wrong."""
+    return read_row(kind, f"{file}, qId {key!r}", find_entry(file, entries, key))
+
+
+def find_entry(file: Path, entries: dict[str, Any], key: str) -> dict[str, Any]:
+    """The entry of a question as it stands. InputError: there is none."""
+    entry = entries.get(key)
+    if not isinstance(entry, dict):
+        found = describe(entry) if key in entries else "no such entry"
+        raise InputError(f"{file}, qId {key!r}: found {found}; expected an object")
+    return entry
 
 
 def _natural(key: str) -> tuple[list[str], list[int], str]:
@@ -59,106 +103,103 @@ def _natural(key: str) -> tuple[list[str], list[int], str]:
     return _DIGITS.split(key), [int(number) for number in _DIGITS.findall(key)], key
 
 
-class VersionFields:
-    """One entry, read field by field; each error names file, question, field, found, expected."""
-
-    def __init__(self, file: Path, key: str, entry: Any) -> None:
-        self.file, self.key = file, key
-        if not key.strip():
-            raise InputError(f"{file}: found a blank qId; expected one as Q0")
-        if not isinstance(entry, dict):
-            found = "no such entry" if entry is None else describe(entry)
-            raise InputError(f"{file}, qId {key!r}: found {found}; expected an object")
-        self.entry: dict[str, Any] = entry
-
-    def text(self, name: str, *, blank: bool = False) -> str:
-        """A str without white space around it; an empty one only where `blank` is allowed."""
-        value = self._value(name, "a str")
-        if not isinstance(value, str):
-            raise self.wrong(name, describe(value), "a str")
-        return self._checked(name, value, blank)
-
-    def texts(self, name: str) -> list[str]:
-        """A list of str without white space around them, some of them perhaps empty."""
-        value = self._value(name, "a list of str")
-        if not isinstance(value, list):
-            raise self.wrong(name, describe(value), "a list of str")
-        for number, one in enumerate(value):
-            if not isinstance(one, str):
-                raise self.wrong(f"{name}[{number}]", describe(one), "a str")
-        return [self._checked(f"{name}[{i}]", one, True) for i, one in enumerate(value)]
-
-    def flag(self, name: str) -> bool:
-        """A bool."""
-        value = self._value(name, "true or false")
-        if not isinstance(value, bool):
-            raise self.wrong(name, describe(value), "true or false")
-        return value
-
-    def passages(self, name: str, gold: bool) -> tuple[Passage, ...]:
-        """A list of contexts, each with a text; those that stand there twice are taken once."""
-        found = [(i, passage(text, gold)) for i, text in enumerate(self.texts(name))]
-        for number, one in found:
-            if one is None:
-                raise self.wrong(f"{name}[{number}]", "a context without text", "a text")
-        unique: list[Passage] = []
-        for _, one in found:
-            if one is not None and one not in unique:
-                unique.append(one)
-        return tuple(unique)
-
-    def wrong(self, field: str, found: str, expected: str) -> InputError:
-        """The error to raise."""
-        return InputError(
-            f"{self.file}, qId {self.key!r}, field {field!r}: found {found}; expected {expected}"
-        )
-
-    def _value(self, name: str, expected: str) -> Any:
-        if name not in self.entry:
-            raise self.wrong(name, f"no such field in {describe(self.entry)}", expected)
-        return self.entry[name]
-
-    def _checked(self, name: str, value: str, blank: bool) -> str:
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise self.wrong(name, "half of a surrogate pair", "sound Unicode") from None
-        text = _CONTROL.sub("", value).strip()
-        if not text and not blank:
-            raise self.wrong(name, describe(value), "a str that is not blank")
-        return text
-
-
-def _item(fields: VersionFields, meta: VersionFields) -> VersionQuestion:
-    if (own := fields.text("qId")) != fields.key:
-        raise fields.wrong("qId", describe(own), f"{fields.key!r}, as the key of the entry")
-    definite = meta.flag("has_answer")
-    popularity = meta.text("pop")
-    if popularity not in ("high", "low"):
-        raise meta.wrong("pop", describe(popularity), "high or low")
-    facts = [fact for fact in fields.texts("atomic_texts") if fact]
-    gold = fields.passages("context_list", gold=True)
-    for name, found in (("atomic_texts", facts), ("context_list", gold)):
-        if not found:
-            raise fields.wrong(name, "nothing but blanks", "one text or more")
+def _item(entry: _Entry, factors: _Factors) -> VersionQuestion:
+    key = entry.place.rpartition("qId ")[2]
+    try:
+        if repr(_clean(entry.key)) != key:
+            raise Problem("qId", describe(entry.key), f"{key}, as the key of the entry")
+        facts = tuple(filter(None, map(_clean, entry.facts)))
+        gold = parse_contexts("context_list", entry.contexts, gold=True)
+        for name, found in (("atomic_texts", facts), ("context_list", gold)):
+            if not found:
+                raise Problem(name, "nothing but blanks", "one text or more")
+        answer = _clean(entry.answer)
+        if answer and not factors.has_answer:
+            raise Problem("answer", describe(answer), "nothing, as has_answer is false")
+        references = tuple(parse_references(answer))
+    except Problem as problem:
+        raise InputError(problem.message(entry.place)) from None
+    except ValueError as error:
+        form = '"A | other A", or "A & B" with a line "A | other A" for a part'
+        raise InputError(Problem("answer", str(error), form).message(entry.place)) from None
     return VersionQuestion(
-        id=fields.key,
-        question=fields.text("qText"),
-        references=_references(fields, definite),
-        facts=tuple(facts),
+        id=_clean(entry.key),
+        question=_clean(entry.question),
+        references=references,
+        facts=facts,
         gold=gold,
-        popularity=popularity,
-        contexts="multi" if meta.flag("has_multi") else "single",
-        answer="definite" if definite else "free-form",
+        popularity=factors.popularity,
+        contexts="multi" if factors.has_multi else "single",
+        answer="definite" if factors.has_answer else "free-form",
     )
 
 
-def _references(fields: VersionFields, definite: bool) -> tuple[str, ...]:
-    text = fields.text("answer", blank=True)
-    if text and not definite:
-        raise fields.wrong("answer", describe(text), "nothing, as has_answer is false")
-    try:
-        return tuple(references(text))
-    except ValueError as error:
-        form = '"A | other A", or "A & B" with a line "A | other A" for a part'
-        raise fields.wrong("answer", str(error), form) from None
+def _clean(text: str) -> str:
+    return _CONTROL.sub("", text).strip()
+
+
+def parse_contexts(field: str, contexts: Sequence[Any], *, gold: bool) -> tuple[Passage, ...]:
+    """The passages of a list of contexts; those that stand there twice are taken once. Problem."""
+    unique: list[Passage] = []
+    for number, text in enumerate(contexts):
+        if not isinstance(text, str):
+            raise Problem(f"{field}[{number}]", describe(text), "a str")
+        one = parse_context(_clean(text), gold=gold)
+        if one is None:
+            raise Problem(f"{field}[{number}]", "a context without text", "a text")
+        if one not in unique:
+            unique.append(one)
+    return tuple(unique)
+
+
+def parse_context(context: str, *, gold: bool) -> Passage | None:
+    """`Title: X [url]`, then the text, as a passage; None if there is no text.
+
+    A context without such a line is a text without a title.
+    """
+    head = _HEADED.fullmatch(context.strip())
+    text = (head["text"] if head else context).strip()
+    if not text:
+        return None
+    if head is None:
+        return Passage(text, gold=gold)
+    return Passage(text, title=head["title"].strip() or None, gold=gold, source=head["source"])
+
+
+def format_context(passage: Passage) -> str:
+    """One context in the layout of Figure 12: its title with the address, a free line, the text."""
+    if passage.title is None:
+        return passage.text
+    source = f" [{passage.source}]" if passage.source else ""
+    return f"Title: {passage.title}{source}\n\n{passage.text}"
+
+
+def pages_of(passages: Iterable[Passage]) -> set[str]:
+    """By what the pages of the passages are known: their addresses and their titles."""
+    return {name for one in passages for name in (one.source, one.title) if name}
+
+
+def parse_references(answer: str) -> list[str]:
+    """Every acceptable answer once; where it has parts, they are joined by " & ".
+
+    Empty for a blank answer. ValueError, whose words say what was found, for alternatives of a
+    part that the first line does not name, and for more than MOST_REFERENCES references.
+    """
+    lines = [line for line in _LINES.split(answer.strip()) if line]
+    if not lines:
+        return []
+    first, *others = lines
+    parts = [_alternatives(part) for part in _PARTS.split(first)]
+    for line in others:
+        more = _alternatives(line)
+        part = next((part for part in parts if more and more[0] in part), None)
+        if part is None:
+            raise ValueError(f"alternatives of {line!r}, which is no part of {first!r}")
+        part += [one for one in more if one not in part]
+    if prod(map(len, parts)) > MOST_REFERENCES:
+        raise ValueError(f"more than {MOST_REFERENCES:,} combinations of alternatives")
+    return list(dict.fromkeys(PART.join(chosen) for chosen in product(*parts) if any(chosen)))
+
+
+def _alternatives(text: str) -> list[str]:
+    return [one for one in _ALTERNATIVES.split(text.strip()) if one]

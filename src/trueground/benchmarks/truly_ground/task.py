@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from trueground.benchmarks.base import Question, Sources, Task, Value
+from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks.options import Value
 from trueground.benchmarks.truly_ground import TrulyGroundOptions
-from trueground.benchmarks.truly_ground.choosing import within_budget, within_cap
-from trueground.benchmarks.truly_ground.contexts import together
-from trueground.benchmarks.truly_ground.distractors import Distractors, Ranked, make_distractors
-from trueground.benchmarks.truly_ground.lengths import TokenCounter, make_counter
-from trueground.benchmarks.truly_ground.placing import placed
-from trueground.benchmarks.truly_ground.prompting import make_prompt
+from trueground.benchmarks.truly_ground.distractors import (
+    Distractors,
+    Ranked,
+    TokenCounter,
+    cut_to_budget,
+    cut_to_cap,
+    make_counter,
+    make_distractors,
+    place_gold,
+)
 from trueground.benchmarks.truly_ground.source import (
     META,
+    PUBLISHED,
     VERSIONS,
     VersionQuestion,
-    find_file,
+    format_context,
     read_items,
 )
 from trueground.errors import UsageError
@@ -26,52 +32,56 @@ from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
 from trueground.types import Passage, Record
 
+_OUTPUT_CAP = 2048
+# Appendix C. Sampling is written out: without a temperature, local models answer greedily.
+_SAMPLED = Params(temperature=1.0, top_k=10, max_tokens=_OUTPUT_CAP)
+_PARAMS = {
+    "greedy": Params(temperature=0.0, max_tokens=_OUTPUT_CAP),
+    "paper": Params(temperature=0.0, max_tokens=_OUTPUT_CAP),
+    "llama2": _SAMPLED,
+    "vicuna": _SAMPLED,
+    "falcon": _SAMPLED,
+    "tulu": Params(temperature=0.6, max_tokens=_OUTPUT_CAP),
+}
 # The strict definition (section 3.3); the gold contexts are what an answer may draw on. Every item
 # counts, or a model would gain by declining what it would get wrong.
 _EVERY = "abstain=zero"
 _PAPER = "variant=reference-code,abstain=as_is"  # the paper's code, which knows no refusals
 _ANSWER = ("answer_accuracy(match=substring,parts=each)", "answer_accuracy(parts=each)")
-_OUTPUT_CAP = 2048
-# Appendix C. Sampling is written out: without a temperature, local models answer greedily.
-_PARAMS = {
-    "greedy": Params(temperature=0.0, max_tokens=_OUTPUT_CAP),
-    "paper": Params(temperature=0.0, max_tokens=_OUTPUT_CAP),
-    "tulu": Params(temperature=0.6, max_tokens=_OUTPUT_CAP),
-} | {
-    name: Params(temperature=1.0, top_k=10, max_tokens=_OUTPUT_CAP)
-    for name in ("llama2", "vicuna", "falcon")
-}
-_BY = ("meta.popularity", "meta.contexts", "meta.answer")
 
 
-def make_task(settings: TrulyGroundOptions, sources: Sources) -> Task:
+def make_task(options: TrulyGroundOptions, sources: Sources) -> Task:
     """The task with its options settled. UsageError, InputError; questions are not read yet."""
-    prompt = make_prompt(settings.closed_book, sources.prompt)
-    files = (find_file(VERSIONS[settings.version], sources.data), find_file(META, sources.data))
-    distractors = make_distractors(settings, sources.data) if settings.dist else None
+    closed = options.closed_book
+    prompt = sources.choose_prompt(
+        "trueground.benchmarks.truly_ground",
+        "closed-book-1" if closed else "grounded-1",
+        ["question"] + ["context"] * (not closed),
+    )
+    names = (VERSIONS[options.version], META)
+    questions, meta = (PUBLISHED.find(name, sources.data) for name in names)
+    distractors = make_distractors(options, sources.data) if options.dist else None
     counter = None
-    if settings.input_cap or (distractors and distractors.budget):
-        counter = make_counter(settings.tokenizer, sources.model)
-    metrics = _metrics(settings)
-    used = dict.fromkeys((*files, *(distractors.files if distractors else ())))
+    if options.input_cap or (distractors and distractors.budget):
+        counter = make_counter(options.tokenizer, sources.model)
+    used = dict.fromkeys((questions, meta, *(distractors.files if distractors else ())))
     return Task(
-        options=_options(settings, distractors, counter),
-        metrics=metrics,
-        headline=metrics[0],
-        by=_BY,
-        params=_PARAMS[settings.preset],
+        options=_identity(options, distractors, counter),
+        metrics=_metrics(options),
+        by=("meta.popularity", "meta.contexts", "meta.answer"),
+        params=_PARAMS[options.preset],
         files=tuple(FileInfo.of(str(file), file) for file in used),
         prompts=(prompt.file,),
-        questions=_VersionQuestions(settings, files, distractors, counter, prompt),
+        questions=_VersionQuestions(options, (questions, meta), distractors, counter, prompt),
     )
 
 
-def _metrics(settings: TrulyGroundOptions) -> tuple[str, ...]:
+def _metrics(options: TrulyGroundOptions) -> tuple[str, ...]:
     """The metrics by their keys, the headline first; the earlier definitions last."""
-    fluency = ("fluency(items=free-form)",) if settings.fluency else ()
-    how = _PAPER if settings.preset == "paper" else _EVERY
+    fluency = ("fluency(items=free-form)",) if options.fluency else ()
+    how = _PAPER if options.preset == "paper" else _EVERY
     recall = f"grounding_recall({how})"
-    if settings.closed_book:  # no context, so nothing that an answer could stay within
+    if options.closed_book:  # no context, so nothing that an answer could stay within
         return (*_ANSWER, recall, *fluency)
     f1, precision, entails = (
         f"{name}(scope=gold,{how})"
@@ -80,21 +90,21 @@ def _metrics(settings: TrulyGroundOptions) -> tuple[str, ...]:
     return (f1, precision, recall, *_ANSWER, entails, *fluency)
 
 
-def _options(
-    settings: TrulyGroundOptions, distractors: Distractors | None, counter: TokenCounter | None
+def _identity(
+    options: TrulyGroundOptions, distractors: Distractors | None, counter: TokenCounter | None
 ) -> dict[str, Value]:
     """The options that fix the questions; numbers as text."""
-    cap = settings.input_cap
-    found: dict[str, Value] = {"preset": settings.preset, "input-cap": str(cap) if cap else "none"}
+    cap = options.input_cap
+    found: dict[str, Value] = {"preset": options.preset, "input-cap": str(cap) if cap else "none"}
     if distractors is not None:
         budget = distractors.budget
         found |= distractors.options
         found |= {
             "budget": str(budget) if budget else "all",
-            "gold-position": settings.gold_position,
+            "gold-position": options.gold_position,
         }
-        if settings.gold_position == "random":
-            found["position-seed"] = str(settings.position_seed)
+        if options.gold_position == "random":
+            found["position-seed"] = str(options.position_seed)
     if distractors is not None or counter is not None:
         found["tokenizer"] = counter.name if counter else None
     return found
@@ -105,39 +115,51 @@ class _VersionQuestions:
 
     def __init__(
         self,
-        settings: TrulyGroundOptions,
+        options: TrulyGroundOptions,
         files: tuple[Path, Path],
         distractors: Distractors | None,
         counter: TokenCounter | None,
         prompt: Prompt,
     ) -> None:
-        self._settings = settings
-        self._files = files
-        self._distractors = distractors
-        self._counter = counter
-        self._prompt = prompt
-        self._made: list[tuple[VersionQuestion, Sequence[Passage]]] | None = None
+        self._options, self._files, self._prompt = options, files, prompt
+        self._distractors, self._counter = distractors, counter
+        self._asked: list[tuple[VersionQuestion, Sequence[Passage]]] | None = None
 
     def __call__(self) -> Iterator[Question]:
-        if self._made is None:
+        if self._asked is None:
             items = read_items(*self._files)
-            self._made = list(zip(items, self._others(items), strict=True))
+            self._asked = list(zip(items, self._choose_others(items), strict=True))
             self._distractors = None  # a corpus and its index are large
-        for item, others in self._made:
-            yield Question(self._record(item, others), self._messages(item, others))
+        options = self._options
+        for item, others in self._asked:
+            record = Record(
+                id=item.id,
+                response="",
+                question=item.question,
+                contexts=None if options.closed_book else self._contexts(item, others),
+                references=list(item.references),
+                gold_facts=list(item.facts),
+                group=item.id,
+                meta={
+                    "version": options.version,
+                    "popularity": item.popularity,
+                    "contexts": item.contexts,
+                    "answer": item.answer,
+                },
+            )
+            yield Question(record, self._messages(item, others))
 
-    def _others(self, items: Sequence[VersionQuestion]) -> Ranked:
+    def _choose_others(self, items: Sequence[VersionQuestion]) -> Ranked:
         """Each question's distractors, as many as fit."""
         found: Ranked = [() for _ in items]
-        if self._distractors is not None:
-            found = self._distractors.ranked(items)
-            if self._distractors.budget:
-                assert self._counter is not None
-                found = within_budget(items, found, self._distractors.budget, self._counter)
-        if self._settings.input_cap:
-            assert self._counter is not None
-            found = within_cap(items, found, self._settings.input_cap, self._counter, self._text)
-        if self._distractors is not None and not any(found):
+        distractors, counter, cap = self._distractors, self._counter, self._options.input_cap
+        if distractors is not None:
+            found = distractors.rank(items)
+            if distractors.budget and counter:
+                found = cut_to_budget(items, found, distractors.budget, counter)
+        if cap and counter:
+            found = cut_to_cap(items, found, cap, counter, self._write)
+        if distractors is not None and not any(found):
             raise UsageError(
                 "no question gets a distractor: the gold contexts fill the budget or the cap, or "
                 "the corpus has nothing else. Raise --budget or --input-cap, or run the -gold task"
@@ -145,34 +167,14 @@ class _VersionQuestions:
         return found
 
     def _contexts(self, item: VersionQuestion, others: Sequence[Passage]) -> list[Passage]:
-        settings = self._settings
-        return placed(item.gold, others, settings.gold_position, settings.position_seed, item.id)
+        position, seed = self._options.gold_position, self._options.position_seed
+        return place_gold(item.gold, others, position, seed, item.id)
 
     def _messages(self, item: VersionQuestion, others: Sequence[Passage]) -> tuple[Message, ...]:
         places = {"question": item.question}
-        if not self._settings.closed_book:
-            places["context"] = together(self._contexts(item, others))
+        if not self._options.closed_book:
+            places["context"] = "\n\n".join(map(format_context, self._contexts(item, others)))
         return self._prompt.fill(places)
 
-    def _text(self, item: VersionQuestion, others: Sequence[Passage]) -> str:
+    def _write(self, item: VersionQuestion, others: Sequence[Passage]) -> str:
         return "\n".join(message.content for message in self._messages(item, others))
-
-    def _record(self, item: VersionQuestion, others: Sequence[Passage]) -> Record:
-        settings = self._settings
-        record = Record(
-            id=item.id,
-            response="",
-            question=item.question,
-            references=list(item.references),
-            gold_facts=list(item.facts),
-            group=item.id,
-            meta={
-                "version": settings.version,
-                "popularity": item.popularity,
-                "contexts": item.contexts,
-                "answer": item.answer,
-            },
-        )
-        if not settings.closed_book:
-            record.contexts = self._contexts(item, others)
-        return record

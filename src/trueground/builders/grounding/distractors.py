@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from trueground.benchmarks.truly_ground.contexts import shown
-from trueground.benchmarks.truly_ground.lengths import make_counter
+from trueground.benchmarks.truly_ground.distractors import make_counter
+from trueground.benchmarks.truly_ground.source import format_context
 from trueground.builders.base import WholeStep
 from trueground.builders.grounding.instances import Instance
 from trueground.builders.grounding.items import Context
@@ -80,8 +80,12 @@ def sets(
     A token is taken as 4 characters, as `trueground run` does without a tokenizer.
     """
     found = [passages[id_] for id_ in item.distractors]
-    lengths = make_counter(None, None).count([shown(as_passage(one)) for one in found])
-    gold = make_counter(None, None).count([shown(as_passage(one)) for one in _contexts(item)])
+    lengths = make_counter(None, None).count_tokens(
+        [format_context(as_passage(one)) for one in found]
+    )
+    gold = make_counter(None, None).count_tokens(
+        [format_context(as_passage(one)) for one in _contexts(item)]
+    )
     fitting = fill(range(len(found)), lengths, BUDGET - sum(gold))
     yield USUAL, [found[number] for number in fitting]
     yield ALL, found

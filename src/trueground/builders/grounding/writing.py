@@ -6,8 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trueground.benchmarks.truly_ground.contexts import shown
-from trueground.benchmarks.truly_ground.source import DISTRACTORS, META, TEXTS, TITLES, VERSIONS
+from trueground.benchmarks.truly_ground.source import (
+    DISTRACTORS,
+    META,
+    TEXTS,
+    TITLES,
+    VERSIONS,
+    format_context,
+)
 from trueground.builders.grounding.distractors import as_passage, sets, title_of
 from trueground.builders.grounding.facts.forms import written
 from trueground.builders.grounding.instances import Instance
@@ -78,7 +84,7 @@ def _meta(item: Instance) -> dict[str, Any]:
 
 def _context(context: Context) -> str:
     """`Title: X`, a free line, the text."""
-    return shown(as_passage(context))
+    return format_context(as_passage(context))
 
 
 def _encoded(content: Any) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from trueground.benchmarks.truly_ground.answers import references
+from trueground.benchmarks.truly_ground.source import parse_references
 from trueground.builders.checks import same_answer
 
 BETWEEN = " | "
@@ -32,6 +32,6 @@ def matches(answer: str, answers: Iterable[str]) -> bool:
 
 def _readable(answers: list[str]) -> bool:
     try:
-        return references(written(answers)) == answers
+        return parse_references(written(answers)) == answers
     except ValueError:
         return False
