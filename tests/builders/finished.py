@@ -13,21 +13,20 @@ import pytest
 
 from trueground.annotation.base import AnnotationTask, Label
 from trueground.builders.base import (
+    BatchStage,
     Builder,
     BuildPlan,
     BuiltDataset,
-    Dropped,
     Material,
     Role,
     SourceStep,
     Stage,
-    WholeStep,
 )
 from trueground.builders.build import BuildSettings, Built, build
-from trueground.builders.fallen import Fallen
 from trueground.builders.quality.base import Piece
 from trueground.builders.quality.labels import tell
 from trueground.builders.registry import BUILDERS
+from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
 from trueground.records import FileInfo
 from trueground.testing import FakeModel
@@ -60,20 +59,20 @@ def piece(row: Row) -> Piece:
     )
 
 
-def read() -> Iterator[Row | Dropped]:
+def read() -> Iterator[Row | Rejected]:
     yield from (Row(str(number), f"text {number}") for number in range(90))
-    yield from (Dropped(f"empty-{number}", "empty") for number in range(10))
+    yield from (Rejected("empty", id=f"empty-{number}") for number in range(10))
 
 
 async def rewrite(item: Row, ask: Any) -> list[Row]:
     made = await ask.object("writer", [Message("user", item.text)], Written)
     if made.text == item.text:
-        raise Fallen("same_text", HOSTILE)
+        raise Rejected("same_text", HOSTILE)
     return [Row(item.id, made.text)]
 
 
-def choose(items: Sequence[Row]) -> list[Row | Dropped]:
-    return [*items[:60], *(Dropped(item.id, "too_many") for item in items[60:])]
+def choose(items: Sequence[Row]) -> list[Row | Rejected]:
+    return [*items[:60], *(Rejected("too_many", id=item.id) for item in items[60:])]
 
 
 def finish(items: Sequence[Row]) -> BuiltDataset:
@@ -104,7 +103,7 @@ def prepare(options: Mapping[str, Any], _material: Material) -> BuildPlan:
             reasons={"same_text": "the changed context is the original one"},
             roles=("writer",),
         ),
-        WholeStep("choose", HOSTILE, Row, Row, choose, reasons={"too_many": HOSTILE}),
+        BatchStage("choose", HOSTILE, Row, Row, choose, reasons={"too_many": HOSTILE}),
     ]
     return BuildPlan(
         builder="finished",

@@ -17,20 +17,19 @@ import msgspec
 from trueground.annotation.base import AnnotationTask
 from trueground.benchmarks.base import BenchmarkOption
 from trueground.builders.base import (
+    BatchStage,
     Builder,
     BuildPlan,
     BuiltDataset,
-    Dropped,
+    CallEstimate,
     Material,
     Role,
     SourceStep,
     Stage,
-    Usual,
-    WholeStep,
 )
-from trueground.builders.fallen import Fallen
 from trueground.builders.quality.base import Piece
 from trueground.builders.registry import BUILDERS
+from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
@@ -50,7 +49,7 @@ class Good(msgspec.Struct):
     why: str
 
 
-def lines_of(paths: Sequence[Path]) -> Iterator[Line | Dropped]:
+def lines_of(paths: Sequence[Path]) -> Iterator[Line | Rejected]:
     for path in paths:
         try:
             rows = path.read_text().splitlines()
@@ -58,20 +57,20 @@ def lines_of(paths: Sequence[Path]) -> Iterator[Line | Dropped]:
             raise InputError(f"{path} cannot be read: {error.strerror}") from error
         for number, text in enumerate(rows, start=1):
             name = f"{path.stem}-{number}"
-            yield Line(name, text) if text else Dropped(name, "blank", f"{path}, line {number}")
+            yield Line(name, text) if text else Rejected("blank", f"{path}, line {number}", id=name)
 
 
 def writing(prompt: Prompt) -> Stage[Line, Line]:
     """Two calls for an item, one after the other."""
 
-    async def work(item: Line, ask: Any) -> list[Line | Dropped]:
+    async def work(item: Line, ask: Any) -> list[Line | Rejected]:
         made = await ask.object("writer", prompt.fill({"text": item.text}), Upper)
         again = await ask.object("writer", prompt.fill({"text": f"again {made.upper}"}), Upper)
         if made.upper == item.text:
-            raise Fallen("unchanged", made.upper)
+            raise Rejected("unchanged", made.upper)
         second = f"{item.id}-2"
         if again.upper == made.upper:
-            return [Line(item.id, made.upper), Dropped(second, "unchanged")]
+            return [Line(item.id, made.upper), Rejected("unchanged", id=second)]
         return [Line(item.id, made.upper), Line(second, again.upper)]
 
     return Stage(
@@ -84,21 +83,21 @@ def writing(prompt: Prompt) -> Stage[Line, Line]:
         identity={"version": 1},
         prompts=(prompt.file,),
         roles=("writer",),
-        usual=lambda tokens: [Usual("writer", 2, tokens, tokens)],
+        calls=[CallEstimate("writer", lambda tokens: tokens, lambda tokens: tokens, 2)],
         fan_out=2,
     )
 
 
-def choosing() -> WholeStep[Line, Line]:
-    def work(items: Sequence[Line]) -> list[Line | Dropped]:
+def choosing() -> BatchStage[Line, Line]:
+    def work(items: Sequence[Line]) -> list[Line | Rejected]:
         seen: set[str] = set()
-        made: list[Line | Dropped] = []
+        made: list[Line | Rejected] = []
         for item in items:
-            made.append(Dropped(item.id, "double") if item.text in seen else item)
+            made.append(Rejected("double", id=item.id) if item.text in seen else item)
             seen.add(item.text)
         return made
 
-    return WholeStep(
+    return BatchStage(
         "choose", "No doubles", Line, Line, work, reasons={"double": "there is another"}
     )
 
@@ -107,7 +106,7 @@ def judging(prompt: Prompt, roles: Mapping[str, str]) -> Stage[Line, Line]:
     async def work(item: Line, ask: Any) -> list[Line]:
         found = await ask.object("judge", prompt.fill({"text": item.text}), Good)
         if not found.good:
-            raise Fallen("bad", found.why)
+            raise Rejected("bad", found.why)
         if "second" in roles:
             await ask.object("second", prompt.fill({"text": item.text}), Good)
         return [item]
@@ -121,7 +120,7 @@ def judging(prompt: Prompt, roles: Mapping[str, str]) -> Stage[Line, Line]:
         reasons={"bad": "the judge finds it bad"},
         prompts=(prompt.file,),
         roles=("judge", "second"),
-        usual=lambda tokens: [Usual("judge", 1, tokens, 5)],
+        calls=[CallEstimate("judge", lambda tokens: tokens, 5)],
     )
 
 

@@ -13,7 +13,7 @@ from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 
 from trueground.builders.asking.ask import REASONS, Ask, AskedModel
 from trueground.builders.asking.replies import ReplyLog
-from trueground.builders.fallen import Fallen
+from trueground.builders.rejected import Rejected
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import ChatRequest, Message, Reply
 from trueground.models.openai import OpenAIModel
@@ -55,8 +55,8 @@ def asking(
     return asyncio.run(main()), asked
 
 
-def fallen(made: Any, use: Callable[[Ask], Any]) -> Fallen:
-    with pytest.raises(Fallen) as met:
+def fallen(made: Any, use: Callable[[Ask], Any]) -> Rejected:
+    with pytest.raises(Rejected) as met:
         asking(made, use)
     assert met.value.reason in REASONS
     return met.value
@@ -121,7 +121,7 @@ def test_and_no_more_than_once(reply: str, reason: str) -> None:
     with scripted(lambda _: reply) as server:
         met = fallen(model(server), ask_object)
     assert met.reason == reason
-    assert not met.passing
+    assert not met.transient
     assert len(server.calls) == 2
     assert len(server.calls[1]["messages"][1]["content"]) <= 4_000
 
@@ -138,17 +138,17 @@ def test_and_no_more_than_once(reply: str, reason: str) -> None:
 def test_what_another_question_would_not_mend(reply: Reply, reason: str, passing: bool) -> None:
     fake = FakeModel(lambda _: reply)
     met = fallen(fake, ask_object)
-    assert (met.reason, met.passing, len(fake.calls)) == (reason, passing, 1)
+    assert (met.reason, met.transient, len(fake.calls)) == (reason, passing, 1)
 
 
 def test_what_see_raises_is_told_once_and_then_falls() -> None:
     def check(made: Kind) -> None:
-        raise Fallen("not_mine", f"found {made.answer}", made=made.answer)
+        raise Rejected("not_mine", f"found {made.answer}", content=made.answer)
 
-    with scripted(lambda _: {"answer": "A"}) as server, pytest.raises(Fallen) as met:
+    with scripted(lambda _: {"answer": "A"}) as server, pytest.raises(Rejected) as met:
         asking(model(server), lambda ask: ask.object("writer", HELLO, Kind, check=check))
     why = met.value
-    assert (why.reason, why.detail, why.made) == ("not_mine", "found A", "A")
+    assert (why.reason, why.detail, why.content) == ("not_mine", "found A", "A")
     assert len(server.calls) == 2
     assert "not mine: found A" in server.calls[1]["messages"][-1]["content"]
 
@@ -238,7 +238,7 @@ def test_what_failed_is_kept_nowhere(tmp_path: Path) -> None:
     said: list[Any] = [(400, {"error": {"message": "top_k"}})] * 2 + ['{"answer": "A"}']
     with scripted(lambda _: said.pop(0)) as server, ResponseCache(tmp_path / "c") as cache:
         log = ReplyLog(tmp_path / "replies.jsonl")
-        with pytest.raises(Fallen, match="call_failed"):
+        with pytest.raises(Rejected, match="call_failed"):
             asking(model(server), ask_object, cache, log)
         assert asking(model(server), ask_object, cache, log)[0].answer == "A"
         log.close()

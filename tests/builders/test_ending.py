@@ -19,7 +19,7 @@ from tests.builders.scripted_server import all_text, scripted
 from tests.builders.test_build import command, done
 
 from trueground.builders.asking.others import told
-from trueground.builders.base import Usual, WholeStep
+from trueground.builders.base import BatchStage, CallEstimate
 from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.registry import BUILDERS
 from trueground.errors import InputError, RunInterrupted, UnreachableError, UsageError
@@ -197,8 +197,11 @@ def scoring(plan: Any) -> list[Any]:
         assert all(one == [-1.0, -2.0] or isinstance(one, UnscoredText) for one in found)
         return made
 
-    usual = lambda tokens: [Usual("perplexity", 2, tokens, 0), Usual("facts", 3, 10, 1)]  # noqa: E731
-    return [replace(first, work=work, usual=usual, identity={"version": time.monotonic()})]
+    calls = [
+        CallEstimate("perplexity", lambda tokens: tokens, 0, 2),
+        CallEstimate("facts", 10, 1, 3),
+    ]
+    return [replace(first, work=work, calls=calls, identity={"version": time.monotonic()})]
 
 
 def test_perplexities_are_paid_for_once(home: Path) -> None:
@@ -233,8 +236,8 @@ def test_models_beside_the_roles_are_told(home: Path) -> None:
             spent += Spent(2, 30, 4)
             return await plan.stages[0].work(item, ask)
 
-        usual = lambda _: [Usual("facts", 2, 15, 2), Usual("nobody", 9, 9, 9)]  # noqa: E731
-        return [replace(plan.stages[0], work=work, usual=usual)]
+        calls = [CallEstimate("facts", 15, 2, 2), CallEstimate("nobody", 9, 9, 9)]
+        return [replace(plan.stages[0], work=work, calls=calls)]
 
     closed: list[int] = []
     others = {"facts": told("llm:big", "sig", lambda: spent)}
@@ -277,7 +280,7 @@ def test_ctrl_c_does_not_wait_for_a_stage_that_sees_all(home: Path, beside: bool
         return []
 
     def stages(plan: Any) -> list[Any]:
-        return [plan.stages[0], WholeStep("wait", "Wait", Line, Line, endless)]
+        return [plan.stages[0], BatchStage("wait", "Wait", Line, Line, endless)]
 
     async def main(server: Any) -> None:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)

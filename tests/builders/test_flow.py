@@ -15,8 +15,8 @@ from tests.builders.little import Line, answering
 from tests.builders.scripted_server import all_text, scripted
 
 from trueground.builders.asking.ask import Ask, AskedModel
-from trueground.builders.base import Dropped, SourceStep, Stage
-from trueground.builders.fallen import Fallen
+from trueground.builders.base import SourceStep, Stage
+from trueground.builders.rejected import Rejected
 from trueground.builders.stages.accounts import read_source
 from trueground.builders.stages.flow import do_stage, workers
 from trueground.builders.stages.patience import Patience
@@ -139,7 +139,7 @@ def test_the_limit_is_of_source_items(home: Path) -> None:
 
 
 def test_a_limit_beyond_the_source_leaves_nothing_out() -> None:
-    rows = [Line("a", "x"), Dropped("b", "blank"), Line("c", "y")]
+    rows = [Line("a", "x"), Rejected("blank", id="b"), Line("c", "y")]
     read = SourceStep("read", "Read", Line, lambda: rows, {"blank": "nothing"})
     assert read_source(read, 2)[2] == 0
     items, flowed, left_out = read_source(read, 1)
@@ -161,7 +161,7 @@ def done(folder: Path, one: Stage[Line, Line], n: int = 3) -> Any:
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        ([Dropped("a", "unheard")], "reason 'unheard', undeclared"),
+        ([Rejected("unheard", id="a")], "reason 'unheard', undeclared"),
         ([Line("same", "x")], "the id 'same' twice"),
         ([msgspec.json.decode('{"id": 1}')], "cannot be read"),
     ],
@@ -177,11 +177,11 @@ def test_a_stage_that_breaks_its_promise(tmp_path: Path, made: list[Any], words:
 def test_what_may_pass_is_tried_again(tmp_path: Path) -> None:
     tried: Counter[str] = Counter()
 
-    async def work(item: Line, _ask: Any) -> list[Line | Dropped]:
+    async def work(item: Line, _ask: Any) -> list[Line | Rejected]:
         tried[item.id] += 1
         if item.id == "1":
-            raise Fallen("known", "for now", passing=True)
-        return [Dropped(item.id, "call_failed")] if item.id == "2" else [item]
+            raise Rejected("known", "for now", transient=True)
+        return [Rejected("call_failed", id=item.id)] if item.id == "2" else [item]
 
     for n in (1, 2):
         kept, flowed = done(tmp_path, stage(work))

@@ -1,19 +1,24 @@
 """What a builder is: a declaration, and stages through which items flow until a dataset is left.
 
 An item is a msgspec Struct with an `id`. A stage takes items of one type and gives items of another
-(or the same); what falls on the way falls with a reason. What a stage makes depends on the item,
-the stage's `identity`, its prompts and the models that it asks, and on nothing else: so outcomes
-are kept under a hash of these, and a rerun does only what changed.
+(or the same); what it rejects has a reason. What a stage makes depends on the item, the stage's
+`identity`, its prompts and the models that it asks, and on nothing else: so outcomes are kept under
+a hash of these, and a rerun does only what changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
+from msgspec import Struct
+
 from trueground.benchmarks.base import BenchmarkOption, Value
+from trueground.builders.rejected import Rejected
+from trueground.models.marks import blocks, mark_for
 from trueground.options import Note, Progress, no_note, no_progress
 
 if TYPE_CHECKING:  # a declaration must be quick to load
@@ -35,76 +40,198 @@ class BuildItem(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Dropped:
-    """One of several things that a stage made of an item, and that falls: `id` is its own.
-
-    `made` is the thing itself, as far as it is worth a look (anything that JSON can hold).
-    """
-
-    id: str
-    reason: str
-    detail: str = ""
-    made: Any = None
+Size = float | Callable[[float], float]
 
 
-class Usual(NamedTuple):
-    """What a stage asks for each item as a rule: for `--dry-run`. Tokens are those of one call.
+class CallEstimate(NamedTuple):
+    """The calls that a stage makes for one item, for `--dry-run`. Tokens are those of one call.
 
-    `of` says for which items it asks at all (None: for every one), `most` how many calls there are
-    at most, whatever the number of items.
+    A Size is a number, or a function of the mean number of tokens of a source item. `tokens_in` is
+    what the `prompt` is filled with; the prompt's own words are counted beside it. `applies` says
+    for which items a call is made (None: for every one), `most` how many there are at most,
+    whatever the number of items.
     """
 
     role: str
-    calls: float
-    tokens_in: float
-    tokens_out: float
-    of: Callable[[Any], bool] | None = None
+    tokens_in: Size
+    tokens_out: Size
+    calls: Size = 1.0
+    prompt: Prompt | None = None
+    applies: Callable[[Any], bool] | None = None
     most: float | None = None
-
-
-def _asks_nothing(_tokens: float) -> Sequence[Usual]:
-    return ()
 
 
 @dataclass(frozen=True)
 class Stage(Generic[I_contra, O_co]):
-    """One step, item by item: `await work(item, ask)` gives what is made of it.
+    """One step, item by item, for work that no LLMStage declares: several calls, a graph, checks.
 
-    `work` raises Fallen where nothing is; Dropped stands for one of several things. The same item
-    must always give the same. `reasons` are all reasons for which items fall here → words for
-    people. `usual(tokens)` is what is asked for an item, where the source items have so many
-    tokens on average; `fan_out` how many items come of one. `roles` are those of the models asked.
+    `await work(item, ask)` gives what is made of the item, and raises Rejected where nothing is.
+    The same item must always give the same. `reasons` are all reasons for which items are rejected
+    here → words for people; `roles` the models asked, `calls` how often, as a rule; `fan_out` is
+    how many items come of one.
     """
 
     name: str
     doc: str
     takes: type[I_contra]
     gives: type[O_co]
-    work: Callable[[Any, Ask], Awaitable[Sequence[O_co | Dropped]]]
+    work: Callable[[Any, Ask], Awaitable[Sequence[O_co | Rejected]]]
     reasons: Mapping[str, str] = field(default_factory=dict)
     identity: Mapping[str, Any] = field(default_factory=dict)
     prompts: Sequence[PromptFile] = ()
     roles: Sequence[str] = ()
-    usual: Callable[[float], Sequence[Usual]] = _asks_nothing
+    calls: Sequence[CallEstimate] = ()
     fan_out: float = 1.0
 
 
-@dataclass(frozen=True)
-class WholeStep(Generic[I_contra, O_co]):
-    """One step that must see all items at once: to choose, to count, to look for doubles.
+def _ask_always(_item: Any) -> None:
+    return None
 
-    It asks no model, and is done again every time. `work` gives what stays and what falls, in an
-    order that depends on the items alone.
+
+def _accept(_item: Any, _reply: Any) -> str | None:
+    return None
+
+
+def _source_size(tokens: float) -> float:
+    return tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLMStage(Generic[I_contra, O_co]):
+    """One step that asks one model one question about each item, declared.
+
+    `fields(item)` fills the places of the `prompt` (see `mark_fields`); the model replies with an
+    object of the Struct `reply`. `check(item, reply)` says in words what is wrong with it, or
+    raises Rejected: the model is told once, and asked again. `make(item, reply)` gives what is
+    made of both, or raises Rejected. `show(item, reply)` is the content of a rejection that has
+    none of its own.
+
+    Where questions differ, `variant(item)` names the prompt and the reply, which are mappings then.
+    `skip(item)` gives what is made of an item for which nobody is asked; None: the model is.
+    `unusable(item)` stands for a reply that cannot be used, which otherwise rejects the item.
+    `tokens_in`, `tokens_out` and `most` are those of its CallEstimate.
     """
 
     name: str
     doc: str
     takes: type[I_contra]
     gives: type[O_co]
-    work: Callable[[Sequence[Any]], Sequence[O_co | Dropped]]
+    role: str
+    prompt: Prompt | Mapping[str, Prompt]
+    reply: type[Struct] | Mapping[str, type[Struct]]
+    fields: Callable[[Any], Mapping[str, str]]
+    make: Callable[[Any, Any], Sequence[O_co | Rejected]]
+    check: Callable[[Any, Any], str | None] = _accept
+    show: Callable[[Any, Any], Any] | None = None
+    variant: Callable[[Any], str] | None = None
+    skip: Callable[[Any], Sequence[O_co] | None] = _ask_always
+    unusable: Callable[[Any], Sequence[O_co]] | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    tokens_in: Size = _source_size
+    tokens_out: Size = 150.0
+    most: float | None = None
+    fan_out: float = 1.0
+
+    @property
+    def prompts(self) -> Sequence[PromptFile]:
+        """How the manifest names its prompts."""
+        return [one.file for one in self._all_prompts]
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """The one model that is asked."""
+        return (self.role,)
+
+    @property
+    def calls(self) -> Sequence[CallEstimate]:
+        """One call for each item that is not skipped."""
+        longest = max(self._all_prompts, key=lambda one: len(one.system) + len(one.user))
+        size = self.tokens_in, self.tokens_out
+        return [CallEstimate(self.role, *size, 1.0, longest, self._is_asked, self.most)]
+
+    async def work(self, item: Any, ask: Ask) -> Sequence[O_co | Rejected]:
+        """Ask, check and make. Raises Rejected."""
+        skipped = self.skip(item)
+        if skipped is not None:
+            return skipped
+        which = "" if self.variant is None else self.variant(item)
+        prompt = self.prompt[which] if isinstance(self.prompt, Mapping) else self.prompt
+        kind = self.reply[which] if isinstance(self.reply, Mapping) else self.reply
+        messages = prompt.fill(self.fields(item))
+
+        def check(reply: Any) -> str | None:
+            with self._shown(item, reply):
+                return self.check(item, reply)
+
+        try:
+            reply = await ask.object(self.role, messages, kind, check=check)
+        except Rejected as rejected:
+            if self.unusable is None or rejected.transient:
+                raise
+            return self.unusable(item)
+        with self._shown(item, reply):
+            return self.make(item, reply)
+
+    @property
+    def _all_prompts(self) -> Sequence[Prompt]:
+        return [*self.prompt.values()] if isinstance(self.prompt, Mapping) else [self.prompt]
+
+    def _is_asked(self, item: Any) -> bool:
+        try:
+            return self.skip(item) is None
+        except Rejected:
+            return False
+
+    @contextmanager
+    def _shown(self, item: Any, reply: Any) -> Iterator[None]:
+        try:
+            yield
+        except Rejected as rejected:
+            if self.show is not None and rejected.content is None:
+                rejected.content = self.show(item, reply)
+            raise
+
+
+def mark_fields(
+    texts: Mapping[str, str | Sequence[str]],
+    others: Mapping[str, str] | None = None,
+    *,
+    titles: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Texts as a prompt's places: each between lines that name it and bear a mark, and {mark}.
+
+    The mark depends on `texts` alone, so that prompts which differ in `others` begin alike
+    (models.marks). The lines say the place's name in capitals, or what `titles` has for it; several
+    texts of one place are numbered.
+    """
+    late, titles = others or {}, titles or {}
+    parts = {name: [text] if isinstance(text, str) else list(text) for name, text in texts.items()}
+    mark = mark_for([text for one in parts.values() for text in one], tuple(late.values()))
+    fields = {"mark": mark}
+    for name, some in (parts | {name: [text] for name, text in late.items()}).items():
+        fields[name] = blocks(titles.get(name, name.upper().replace("_", " ")), some, mark)
+    return fields
+
+
+@dataclass(frozen=True)
+class BatchStage(Generic[I_contra, O_co]):
+    """One step that must see all items at once: to choose, to count, to look for doubles.
+
+    It asks no model, and is done again every time. `work` gives what stays and what is rejected, in
+    an order that depends on the items alone.
+    """
+
+    name: str
+    doc: str
+    takes: type[I_contra]
+    gives: type[O_co]
+    work: Callable[[Sequence[Any]], Sequence[O_co | Rejected]]
     reasons: Mapping[str, str] = field(default_factory=dict)
     fan_out: float = 1.0
+
+
+ItemStage = Stage[Any, Any] | LLMStage[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -117,7 +244,7 @@ class SourceStep(Generic[O_co]):
     name: str
     doc: str
     gives: type[O_co]
-    read: Callable[[], Iterable[O_co | Dropped]]
+    read: Callable[[], Iterable[O_co | Rejected]]
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -155,7 +282,7 @@ class BuildPlan:
     options: Mapping[str, Value]
     files: Sequence[FileInfo]
     source: SourceStep[Any]
-    stages: Sequence[Stage[Any, Any] | WholeStep[Any, Any]]
+    stages: Sequence[ItemStage | BatchStage[Any, Any]]
     finish: Callable[[Sequence[Any]], BuiltDataset]
     tokens: Callable[[Any], float]
     notices: Sequence[str] = ()

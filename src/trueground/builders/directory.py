@@ -24,7 +24,7 @@ import orjson
 
 from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS
-from trueground.builders.base import Dropped
+from trueground.builders.rejected import Rejected
 from trueground.errors import InputError, OutputError
 from trueground.net.files import locked, part_of
 from trueground.net.files import make_folder as made_folder
@@ -117,14 +117,14 @@ def made(folder: Path) -> Path:
         raise write_error(folder, error) from error
 
 
-def write_dropped(path: Path, dropped: Sequence[tuple[str, Dropped]]) -> None:
+def write_dropped(path: Path, dropped: Sequence[tuple[str, Rejected]]) -> None:
     """Replace the list of what fell: (stage, what). Raises WriteError."""
     write_lines(path / DROPPED, [_encode(_row(stage, one)) for stage, one in dropped])
 
 
-def _row(stage: str, one: Dropped) -> dict[str, Any]:
+def _row(stage: str, one: Rejected) -> dict[str, Any]:
     row = {"stage": stage, "id": one.id, "reason": one.reason, "detail": one.detail}
-    return row if one.made is None else {**row, "made": one.made}
+    return row if one.content is None else {**row, "made": one.content}
 
 
 def write_items(path: Path, items: Sequence[Any]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.asking.asked import REASONS
 from trueground.builders.base import Builder, BuildPlan, BuiltDataset
 from trueground.builders.directory import (
     SUMMARY,
@@ -16,6 +15,7 @@ from trueground.builders.directory import (
     write_tasks,
 )
 from trueground.builders.quality.report import quality, write_report
+from trueground.builders.rejected import REASONS
 from trueground.builders.stages.accounts import Flowed
 from trueground.records.problems import shorten
 from trueground.runs.directory import write_json

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from trueground.builders.asking.ask import Ask, AskedModel
-from trueground.builders.base import BuildPlan, Stage, Usual, WholeStep
+from trueground.builders.base import BatchStage, BuildPlan, CallEstimate, ItemStage, Size
 from trueground.builders.manifest import names_of
 from trueground.builders.stages.accounts import do_whole, read_source
 from trueground.builders.stages.flow import known, stage_key
 from trueground.builders.stages.worklog import known_outcomes
+from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.models.pricing import Prices, price_of
 
 
@@ -67,26 +68,27 @@ def estimate(
     there, done = _Items(items), 0
     expected: list[Expected] = []
     for stage in plan.stages:
-        if isinstance(stage, WholeStep):
+        if isinstance(stage, BatchStage):
             there = _through_whole(stage, there)
             continue
         left, there, found = _through(stage, there, ask, folder)
         done += found
-        asked = [usual for usual in stage.usual(tokens) if usual.role in names]
-        expected += [_expected(stage, one, left, names[one.role], prices) for one in asked]
+        expected += [
+            _expected(stage.name, call, tokens, left, names[call.role], prices)
+            for call in stage.calls
+            if call.role in names
+        ]
     return BuildEstimate(count, done, expected)
 
 
-def _through_whole(stage: WholeStep[Any, Any], items: _Items) -> _Items:
+def _through_whole(stage: BatchStage[Any, Any], items: _Items) -> _Items:
     """With items unknown nobody can say what it keeps: all of them count."""
     if items.unknown:
         return _Items([], (len(items.items) + items.unknown) * stage.fan_out)
     return _Items(do_whole(stage, items.items)[0])
 
 
-def _through(
-    stage: Stage[Any, Any], items: _Items, ask: Ask, folder: Path
-) -> tuple[_Items, _Items, int]:
+def _through(stage: ItemStage, items: _Items, ask: Ask, folder: Path) -> tuple[_Items, _Items, int]:
     """(items that the stage must still work on, what comes out, outcomes that are there)."""
     keys = [stage_key(stage, ask, item) for item in items.items]
     made = known(stage, known_outcomes(folder, stage.name), keys)
@@ -98,15 +100,24 @@ def _through(
 
 
 def _expected(
-    stage: Stage[Any, Any],
-    usual: Usual,
+    stage: str,
+    call: CallEstimate,
+    source: float,
     left: _Items,
     name: str,
     prices: Prices | None,
 ) -> Expected:
-    asked = left.items if usual.of is None else [one for one in left.items if usual.of(one)]
-    some = (len(asked) + left.unknown) * usual.calls
-    calls = round(some if usual.most is None else min(some, usual.most))
-    tokens_in, tokens_out = round(calls * usual.tokens_in), round(calls * usual.tokens_out)
+    """`source` is the mean number of tokens of a source item."""
+    known = left.items if call.applies is None else [one for one in left.items if call.applies(one)]
+    some = (len(known) + left.unknown) * _size(call.calls, source)
+    calls = round(some if call.most is None else min(some, call.most))
+    size = _size(call.tokens_in, source)
+    if call.prompt is not None:
+        size += len(call.prompt.system + call.prompt.user) / CHARACTERS_PER_TOKEN
+    tokens_in, tokens_out = round(calls * size), round(calls * _size(call.tokens_out, source))
     usd = None if prices is None else price_of(name, prices).cost(tokens_in, tokens_out)
-    return Expected(stage.name, usual.role, name, calls, tokens_in, tokens_out, usd)
+    return Expected(stage, call.role, name, calls, tokens_in, tokens_out, usd)
+
+
+def _size(size: Size, source: float) -> float:
+    return size(source) if callable(size) else size

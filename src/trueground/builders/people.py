@@ -12,8 +12,9 @@ from typing import Any
 from trueground.annotation.base import AnnotationTask, Label
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.labels import read_labels
-from trueground.builders.base import Dropped, WholeStep
+from trueground.builders.base import BatchStage
 from trueground.builders.quality.labels import tell
+from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 
 REASONS: Mapping[str, str] = {
@@ -55,11 +56,11 @@ class PeopleLabels:
         """The tasks of all items that came to the vote, those voted down included."""
         return [task for item in self.asked for task in self._tasks_of(item)]
 
-    def stage(self, kind: type[Any]) -> WholeStep[Any, Any]:
+    def stage(self, kind: type[Any]) -> BatchStage[Any, Any]:
         """The stage that sets the tasks and, where there are labels, follows the majority."""
         doc = "Follow the majority of people" if self.labels else "Set the tasks for annotators"
         reasons = REASONS if self.labels else {}
-        return WholeStep("people", doc, kind, kind, self._work, reasons)
+        return BatchStage("people", doc, kind, kind, self._work, reasons)
 
     def account(
         self, judged: Callable[[Any, AnnotationTask], Mapping[str, str]]
@@ -104,7 +105,7 @@ class PeopleLabels:
                 said = None if label is None else label.values.get(field)
                 if said is None:
                     detail = "no label" if label is None else f"{field} is not decided"
-                    return Dropped(item.id, "unlabelled", f"{task.id}: {detail}", item)
+                    return Rejected("unlabelled", f"{task.id}: {detail}", item, id=item.id)
                 if said != "yes":
-                    return Dropped(item.id, "voted_down", f"{task.id}: {field} {said}", item)
+                    return Rejected("voted_down", f"{task.id}: {field} {said}", item, id=item.id)
         return item

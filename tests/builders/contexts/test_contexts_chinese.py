@@ -18,8 +18,8 @@ from trueground.builders.contexts.items import (
 from trueground.builders.contexts.settings import read_settings
 from trueground.builders.contexts.strings import holds_option
 from trueground.builders.contexts.weighing import conditions, weigh
-from trueground.builders.fallen import Fallen
 from trueground.builders.registry import get_builder, settled
+from trueground.builders.rejected import Rejected
 from trueground.types import Choice
 
 OLD, NEW = "林海生", "何立春"
@@ -48,7 +48,7 @@ def counterfactual(context: str) -> WrittenContext:
     return WrittenContext(target.id, target, context, ("都从灯芯散发出冷沙",), "")
 
 
-def checked(written: WrittenContext, **options: str) -> WrittenContext | Fallen:
+def checked(written: WrittenContext, **options: str) -> WrittenContext | Rejected:
     given = {name.replace("_", "-"): value for name, value in options.items()}
     stage = make_checking(read_settings(settled(get_builder("contexts"), given), 0))
     nobody: Any = None
@@ -58,8 +58,8 @@ def checked(written: WrittenContext, **options: str) -> WrittenContext | Fallen:
 
     try:
         return asyncio.run(work())[0]
-    except Fallen as fallen:
-        return fallen
+    except Rejected as rejected:
+        return rejected
 
 
 def test_a_good_context_passes_and_knows_what_it_kept() -> None:
@@ -81,17 +81,17 @@ def test_a_good_context_passes_and_knows_what_it_kept() -> None:
 def test_a_bad_one_falls(context: str, evidence: str, reason: str) -> None:
     written = inconsistent(context, *([evidence] if evidence else []))
     found = checked(written)
-    assert isinstance(found, Fallen)
+    assert isinstance(found, Rejected)
     assert found.reason == reason
-    assert found.made["new_context"] == context
-    assert found.made["question"] == "谁建造了港口？"
+    assert found.content["new_context"] == context
+    assert found.content["question"] == "谁建造了港口？"
 
 
 def test_length_is_counted_in_characters() -> None:
     long = f"{LAMP}{LAMP}\n\n{LAMP}{LAMP}"
     assert isinstance(checked(counterfactual(long)), WrittenContext)
     short = checked(counterfactual(long), min_words="400")
-    assert isinstance(short, Fallen)
+    assert isinstance(short, Rejected)
     assert short.reason == "too_short"
     assert short.detail.endswith("words, --min-words 400")
     assert isinstance(checked(counterfactual(long), phrase="phrase"), WrittenContext)

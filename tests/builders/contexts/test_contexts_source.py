@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from tests.builders.contexts.world import choice_record, context, record, write_records
 
-from trueground.builders.base import BuildPlan, Dropped, Material
+from trueground.builders.base import BuildPlan, Material
 from trueground.builders.contexts.items import ContextQuestion, Sample
 from trueground.builders.contexts.plan import prepare
 from trueground.builders.registry import get_builder, settled
+from trueground.builders.rejected import Rejected
 from trueground.builders.stages.accounts import do_whole, read_source
 from trueground.errors import InputError, UsageError
 
@@ -25,12 +26,12 @@ def plan(path: Path, **options: str) -> BuildPlan:
     return prepare(settled(get_builder("contexts"), given), material)
 
 
-def read(path: Path, **options: Any) -> tuple[dict[str, ContextQuestion], list[Dropped]]:
+def read(path: Path, **options: Any) -> tuple[dict[str, ContextQuestion], list[Rejected]]:
     items, flowed, _ = read_source(plan(path, **options).source)
     return {item.id: item for item in items}, flowed.dropped
 
 
-def samples(path: Path, **options: str) -> tuple[list[Sample], list[Dropped]]:
+def samples(path: Path, **options: str) -> tuple[list[Sample], list[Rejected]]:
     made = plan(path, **options)
     items, *_ = read_source(made.source)
     kept, flowed = do_whole(made.stages[0], items)

@@ -22,7 +22,7 @@ from trueground.builders.contexts.strings import (
     left_over,
     says_nothing,
 )
-from trueground.builders.fallen import Fallen
+from trueground.builders.rejected import Rejected
 from trueground.types import Choice
 
 
@@ -86,7 +86,7 @@ def test_a_wrong_option_is_drawn_by_seed_and_id() -> None:
     assert drawn == [draw(f"n{number}", 0, choices[::-1]) for number in range(60)]
     assert drawn != [draw(f"n{number}", 1, choices) for number in range(60)]
     assert choice_record("Aa")["answerKey"] == "A"
-    with pytest.raises(Fallen):
+    with pytest.raises(Rejected):
         draw("n", 0, [("A", "Right"), ("B", "right")])
 
 

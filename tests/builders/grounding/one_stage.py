@@ -11,7 +11,7 @@ from tests.builders.scripted_server import Answer, scripted
 
 from trueground.builders.asking.ask import Ask
 from trueground.builders.asking.models import make_models
-from trueground.builders.base import Builder, Material, Stage, WholeStep
+from trueground.builders.base import BatchStage, Builder, Material, Stage
 from trueground.builders.grounding.settings import OPTIONS, ROLES
 from trueground.builders.settings import EndpointDefaults
 from trueground.builders.stages.flow import Flowed, do_stage, do_whole
@@ -24,14 +24,14 @@ _BUILDER = Builder("test", "", "", "", ROLES, (), (), lambda *_: None)  # type: 
 
 
 def run(
-    stage: Stage[Any, Any] | WholeStep[Any, Any],
+    stage: Stage[Any, Any] | BatchStage[Any, Any],
     items: Sequence[Any],
     answer: Answer = lambda _: "",
     folder: Path | None = None,
     **server: Any,
 ) -> tuple[list[Any], dict[str, tuple[str, str]], list[dict[str, Any]]]:
     """(what the stage gives, (reason, detail) of what fell by id, the calls)."""
-    if isinstance(stage, WholeStep):
+    if isinstance(stage, BatchStage):
         kept, account = do_whole(stage, items)
         return kept, _fell(account), []
     assert folder is not None

@@ -12,9 +12,9 @@ import pytest
 
 from trueground.builders.asking.ask import REASONS, Ask, AskedModel
 from trueground.builders.base import Material, Stage
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.instances import AtomicFact, Factual, OriginalInstance
 from trueground.builders.grounding.items import Context, GroundedPair
+from trueground.builders.rejected import Rejected
 from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel
 
@@ -46,7 +46,7 @@ ORIGINAL = OriginalInstance("p1", PAIR, FACTS, (0, 2), (0, 2))
 
 
 def done(stage: Stage[Any, Any], item: Any, **says: Callable[[str], Any]) -> Any:
-    """What the stage makes of the item; roles are named with _ for -. Raises Fallen."""
+    """What the stage makes of the item; roles are named with _ for -. Raises Rejected."""
 
     def model(say: Callable[[str], Any]) -> FakeModel:
         def reply(request: ChatRequest) -> str:
@@ -64,7 +64,7 @@ def done(stage: Stage[Any, Any], item: Any, **says: Callable[[str], Any]) -> Any
 
 def reason(stage: Stage[Any, Any], item: Any, **says: Callable[[str], Any]) -> str:
     """Why the item falls; it must."""
-    with pytest.raises(Fallen) as fallen:
+    with pytest.raises(Rejected) as rejected:
         done(stage, item, **says)
-    assert fallen.value.reason in {**REASONS, **stage.reasons}
-    return fallen.value.reason
+    assert rejected.value.reason in {**REASONS, **stage.reasons}
+    return rejected.value.reason

@@ -18,11 +18,11 @@ from tests.builders.grounding.stages import (
     reason,
 )
 
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.conflict.conflict import conflict_stage
 from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.instances import AtomicFact, OriginalInstance
 from trueground.builders.grounding.items import Context
+from trueground.builders.rejected import Rejected
 
 STAGE = conflict_stage(MATERIAL, FactJudge("lexical"))
 
@@ -279,18 +279,18 @@ def test_a_script_without_spaces(new: str, expected: str | None) -> None:
 
 
 def test_what_was_refused_can_be_looked_at() -> None:
-    with pytest.raises(Fallen) as fallen:
+    with pytest.raises(Rejected) as rejected:
         done(STAGE, ORIGINAL, writer=lambda _: revision(answer="In 1820."), judge=judge())
-    assert fallen.value.made["answer"] == "In 1820."
-    assert fallen.value.made["contexts"][0]["text"] == TEXT.replace("1820", "1911")
-    json.dumps(fallen.value.made)
+    assert rejected.value.content["answer"] == "In 1820."
+    assert rejected.value.content["contexts"][0]["text"] == TEXT.replace("1820", "1911")
+    json.dumps(rejected.value.content)
 
 
 def test_a_quotation_may_have_other_marks() -> None:
     said = [{"quote": "“The keeper’s house\n was finished…”", "why": "It cannot be."}]
-    with pytest.raises(Fallen) as fallen:
+    with pytest.raises(Rejected) as rejected:
         done(STAGE, ORIGINAL, writer=lambda _: revision(), judge=judge(said))
-    assert fallen.value.reason == "contradiction"
+    assert rejected.value.reason == "contradiction"
 
 
 def test_a_copied_title_line_is_no_part_of_a_context() -> None:

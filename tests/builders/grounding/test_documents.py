@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trueground.builders.base import Dropped, Material
+from trueground.builders.base import Material
 from trueground.builders.grounding.documents.document import SourceDocument
 from trueground.builders.grounding.documents.library import (
     REASONS,
@@ -18,6 +18,7 @@ from trueground.builders.grounding.documents.library import (
     open_library,
 )
 from trueground.builders.grounding.settings import OPTIONS
+from trueground.builders.rejected import Rejected
 from trueground.builders.stages.accounts import read_source
 from trueground.errors import InputError
 
@@ -35,7 +36,7 @@ def _library(
 def _read(library: DocumentLibrary) -> tuple[dict[str, SourceDocument], dict[str, str]]:
     """(documents by id, reasons by id)."""
     found = list(library.source.read())
-    dropped = [one for one in found if isinstance(one, Dropped)]
+    dropped = [one for one in found if isinstance(one, Rejected)]
     assert {one.reason for one in dropped} <= set(REASONS)
     assert all(one.detail for one in dropped)
     kept = {one.id: one for one in found if isinstance(one, SourceDocument)}
@@ -284,7 +285,7 @@ def test_the_limit_is_the_frames_and_counts_what_it_leaves_out(tmp_path: Path) -
 def test_what_is_said_of_documents_without_use(tmp_path: Path) -> None:
     path = _rows(tmp_path / "d.jsonl", *GOOD, {"text": "word " * 31}, {"text": "—"}, {"id": "n"})
     found = list(_library(path, max_document_words=30).source.read())
-    assert [one.detail.partition("line ")[2] for one in found if isinstance(one, Dropped)] == [
+    assert [one.detail.partition("line ")[2] for one in found if isinstance(one, Rejected)] == [
         "4: 31 words; 30 at most",
         "5: found 1 characters without a letter or digit",
         "6: found no text",

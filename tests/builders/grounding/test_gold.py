@@ -8,12 +8,12 @@ import msgspec
 import pytest
 from tests.builders.grounding.stages import FACTS, FACTUAL, MATERIAL, PAIR, done, reason
 
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.facts import facts_stage
 from trueground.builders.grounding.facts.gold import gold_stage
 from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.instances import AtomicFact
 from trueground.builders.grounding.items import Context
+from trueground.builders.rejected import Rejected
 from trueground.claims import RuleDecomposer
 from trueground.types import Failure, Status
 
@@ -62,9 +62,9 @@ def test_a_decomposer_that_fails_drops_the_pair(
         def decompose(self, texts: Any) -> list[Any]:
             return [Failure(status, "no") for _ in texts]
 
-    with pytest.raises(Fallen) as fallen:
+    with pytest.raises(Rejected) as rejected:
         done(facts_stage(Failing()), PAIR)
-    assert (fallen.value.reason, fallen.value.passing) == (expected, passing)
+    assert (rejected.value.reason, rejected.value.transient) == (expected, passing)
 
 
 @pytest.mark.parametrize("answers", [("|",), (" ", "| |"), ()])
@@ -104,9 +104,9 @@ def test_what_is_wrong_with_a_proposal_drops_the_pair(proposed: Any, expected: s
     ],
 )
 def test_what_was_refused_can_be_looked_at(proposed: Any, judge: Any, made: list[str]) -> None:
-    with pytest.raises(Fallen) as fallen:
+    with pytest.raises(Rejected) as rejected:
         done(STAGE, FACTUAL, writer=proposed, judge=judge)
-    assert fallen.value.made == {"question": PAIR.question, "gold_facts": made}
+    assert rejected.value.content == {"question": PAIR.question, "gold_facts": made}
 
 
 def test_a_fact_that_no_context_holds_is_caught_even_where_it_is_listed() -> None:

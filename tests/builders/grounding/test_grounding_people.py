@@ -14,7 +14,7 @@ from tests.builders.grounding.test_output import INSTANCES
 from tests.builders.scripted_server import scripted
 
 from trueground.annotation.base import AnnotationTask, Label
-from trueground.builders.base import Dropped, WholeStep
+from trueground.builders.base import BatchStage
 from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.grounding.instances import Factual, Instance
 from trueground.builders.grounding.people import (
@@ -26,6 +26,7 @@ from trueground.builders.grounding.people import (
     revision_task,
 )
 from trueground.builders.people import PeopleLabels
+from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 
 GOLD = gold_task(FACTUAL).id
@@ -37,7 +38,7 @@ def given(path: Path, *labels: Label) -> PeopleLabels:
     return people_of(file)
 
 
-def choosing(people: PeopleLabels) -> WholeStep[Factual, Factual]:
+def choosing(people: PeopleLabels) -> BatchStage[Factual, Factual]:
     stage = labelled_gold(people)
     assert stage is not None
     return stage
@@ -64,7 +65,7 @@ def test_people_choose_gold_facts_or_the_pair_falls(
         assert isinstance(made, Factual)
         assert made.labelled == expected
     else:
-        assert isinstance(made, Dropped)
+        assert isinstance(made, Rejected)
         assert (made.id, made.reason) == ("p1", expected)
         assert GOLD in made.detail
 

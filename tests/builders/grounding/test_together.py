@@ -11,9 +11,9 @@ import pytest
 from tests.builders.grounding.stages import FACTS, TEXT
 from tests.builders.scripted_server import scripted
 
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.together import Together
+from trueground.builders.rejected import Rejected
 
 
 def test_each_gets_its_own_answers_and_all_of_a_turn_are_one_lot() -> None:
@@ -114,7 +114,7 @@ def test_no_verdict_is_no_finding(said: Any, reason: str, passing: bool) -> None
         async def whole() -> None:
             await judge.check_supported([FACTS[0].text, FACTS[1].text], [TEXT])
 
-        with pytest.raises(Fallen) as fallen:
+        with pytest.raises(Rejected) as rejected:
             asyncio.run(whole())
         judge.close()
-    assert (fallen.value.reason, fallen.value.passing) == (reason, passing)
+    assert (rejected.value.reason, rejected.value.transient) == (reason, passing)

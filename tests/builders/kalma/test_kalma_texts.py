@@ -11,12 +11,12 @@ from tests.builders.kalma.world import ANNOTATED, GOOD, part
 from tests.builders.scripted_server import scripted
 
 from trueground.builders.checks.forms import odd_form
-from trueground.builders.fallen import Fallen
 from trueground.builders.kalma import BUILDER
 from trueground.builders.kalma.items import Draft, grown
 from trueground.builders.kalma.pool import pool
 from trueground.builders.kalma.questioning import check_question
 from trueground.builders.kalma.settings import read_settings
+from trueground.builders.rejected import Rejected
 
 PARAGRAPH = (
     "Tobias Quill, a poet from Inkford, wrote The Salt Road. He married Anna Harrow in 1690."
@@ -70,7 +70,7 @@ def test_questions_that_answer_themselves_or_ask_nothing(question: str, reason: 
     if reason is None:
         check_question(question, DRAFT, PARAGRAPH)
     else:
-        with pytest.raises(Fallen) as caught:
+        with pytest.raises(Rejected) as caught:
             check_question(question, DRAFT, PARAGRAPH)
         assert caught.value.reason == reason
 

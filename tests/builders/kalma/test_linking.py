@@ -14,10 +14,10 @@ from tests.builders.kalma.world import graph_file, turtle
 from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.items import LinkedPair, SourcePair
 from trueground.builders.kalma.linking import make_linking
 from trueground.builders.kalma.relations import Relations, read_relations
+from trueground.builders.rejected import Rejected
 from trueground.errors import InputError, UsageError
 from trueground.graph.base import KnowledgeGraph
 from trueground.graph.endpoint.graph import EndpointGraph
@@ -47,7 +47,7 @@ def linked(
 
 
 def fallen(*given: Any, **more: Any) -> str:
-    with pytest.raises(Fallen) as caught:
+    with pytest.raises(Rejected) as caught:
         linked(*given, **more)
     return caught.value.reason
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from trueground.builders.base import Dropped
 from trueground.builders.kalma.items import SourcePair
 from trueground.builders.kalma.source import make_source
+from trueground.builders.rejected import Rejected
 from trueground.builders.rows import source_files
 from trueground.errors import InputError
 
 GOOD = b'{"paragraph": "A.", "head": "Ona Reed", "relation": "child", "tail": "Ilse Reed"}\n'
 
 
-def read(path: Path, name_words: int = 1, *, skip_bad: bool = False) -> list[SourcePair | Dropped]:
+def read(path: Path, name_words: int = 1, *, skip_bad: bool = False) -> list[SourcePair | Rejected]:
     return list(make_source(source_files([path]), name_words, skip_bad=skip_bad).read())
 
 
@@ -50,7 +50,7 @@ def test_rows_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"no json\n" + b'{"a": "\xff\xfe"}\n' + b"[1]\n" + GOOD + GOOD)
     found = read(path, skip_bad=True)
-    reasons = [(one.id[-6:], one.reason) for one in found if isinstance(one, Dropped)]
+    reasons = [(one.id[-6:], one.reason) for one in found if isinstance(one, Rejected)]
     assert reasons[:3] == [("line 1", "unreadable"), ("line 2", "binary"), ("line 3", "unreadable")]
     assert [reason for _, reason in reasons[3:]] == ["duplicate"]
     assert isinstance(found[3], SourcePair)
@@ -70,7 +70,7 @@ def test_wrong_rows_end_all_and_stand_in_one_error(tmp_path: Path) -> None:
     assert "line 2, field 'relation'" in words[2]
     assert "line 4: found the id '1' a second time, first in" in words[3]
     found = read(path, skip_bad=True)
-    assert [one.reason for one in found if isinstance(one, Dropped)] == [
+    assert [one.reason for one in found if isinstance(one, Rejected)] == [
         "unreadable",
         "missing",
         "duplicate_id",
@@ -81,7 +81,7 @@ def test_what_is_only_unfit_does_not_end_all(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(GOOD.replace(b'"A."', b'" "') + GOOD)
     blank, good = read(path)
-    assert isinstance(blank, Dropped)
+    assert isinstance(blank, Rejected)
     assert blank.reason == "blank"
     assert isinstance(good, SourcePair)
 
@@ -102,5 +102,5 @@ def test_names_may_need_several_words(tmp_path: Path) -> None:
     short = b'{"paragraph": "A.", "head": "Ona -", "relation": "x", "tail": "Ilse Reed"}\n'
     path.write_bytes(short + GOOD)
     found = read(path, name_words=2)[0]
-    assert isinstance(found, Dropped)
+    assert isinstance(found, Rejected)
     assert found.reason == "incomplete_name"

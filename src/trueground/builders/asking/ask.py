@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trueground.builders.asking.asked import CALL_FAILED, REASONS, AskedModel, whole
+from trueground.builders.asking.asked import AskedModel, whole
 from trueground.builders.asking.jsonreply import Unreadable, read_object
 from trueground.builders.asking.replies import PaidReply, ReplyLog
 from trueground.builders.asking.schemas import (
@@ -20,7 +20,7 @@ from trueground.builders.asking.schemas import (
     schema_of,
 )
 from trueground.builders.asking.scores import PaidScorer
-from trueground.builders.fallen import Fallen
+from trueground.builders.rejected import Rejected
 from trueground.errors import UsageError
 from trueground.models.asker import Spent
 from trueground.models.base import ChatRequest, Message, Reply, tidy
@@ -28,7 +28,7 @@ from trueground.models.calls import Calls, InFlight, recall, remember, request_k
 from trueground.net.cache import ResponseCache
 from trueground.types import Status
 
-__all__ = ["CALL_FAILED", "REASONS", "Ask", "AskedModel", "no_objection"]
+__all__ = ["Ask", "AskedModel", "no_objection"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 _AGAIN = (
@@ -94,14 +94,14 @@ class Ask:
         """The object that the model replies with; asked once more where it cannot be read.
 
         `kind` is a Struct, whose JSON schema is asked for where the endpoint offers that; `check`
-        says in words what is wrong with its fields, or raises a Fallen of its own. The model is
-        told either once. Raises Fallen with one of REASONS, or that of `check`.
+        says in words what is wrong with its fields, or raises a Rejected of its own. The model is
+        told either once. Raises Rejected with one of REASONS, or that of `check`.
         """
         use = CacheUse(True)
         try:
             return await self._object(role, messages, kind, check, use)
-        except Fallen as fallen:
-            if fallen.passing or self._reuse_bad or not use.used:
+        except Rejected as rejected:
+            if rejected.transient or self._reuse_bad or not use.used:
                 raise
         return await self._object(role, messages, kind, check, CacheUse(False))
 
@@ -122,11 +122,11 @@ class Ask:
                 problem = check(made)
                 if problem is None:
                     return made
-                found = Fallen("wrong_fields", problem)
+                found = Rejected("wrong_fields", problem)
             except Unreadable as unreadable:
-                found, problem = Fallen(unreadable.reason, unreadable.detail), unreadable.detail
-            except Fallen as fallen:
-                found, problem = fallen, f"{fallen.reason.replace('_', ' ')}: {fallen.detail}"
+                found, problem = Rejected(unreadable.reason, unreadable.detail), unreadable.detail
+            except Rejected as rejected:
+                found, problem = rejected, f"{rejected.reason.replace('_', ' ')}: {rejected.detail}"
             if last:
                 break
             again = _AGAIN.format(problem=problem, schema=as_text(schema))
@@ -150,7 +150,7 @@ class Ask:
         schema: Mapping[str, Any],
         use: CacheUse,
     ) -> Reply:
-        """A whole reply. Raises Fallen."""
+        """A whole reply. Raises Rejected."""
         if role not in self.models:
             raise UsageError(f"no model for the role {role!r} was given")
         asked = self.models[role]

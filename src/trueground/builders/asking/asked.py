@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from trueground.builders.asking.schemas import is_refused, refuses_schema
-from trueground.builders.fallen import Fallen
+from trueground.builders.rejected import CALL_FAILED, Rejected
 from trueground.models.asker import Spent
 from trueground.models.base import ChatModel, Params, Reply
 from trueground.types import Status
-
-CALL_FAILED = "call_failed"
-# Why an item falls in any stage that asks, beside the stage's own reasons.
-REASONS: Mapping[str, str] = {
-    CALL_FAILED: "the call failed; the next run asks again",
-    "truncated": "the reply was cut off at the token limit",
-    "too_long": "the prompt is too long for the model",
-    "refused": "the model declined to answer",
-    "empty_reply": "the reply was empty, twice",
-    "not_json": "the reply held no JSON, twice",
-    "wrong_fields": "the reply's JSON lacked a field or had a wrong one, twice",
-}
 
 
 @dataclass
@@ -46,13 +33,13 @@ class AskedModel:
 
 
 def whole(reply: Reply) -> Reply:
-    """The reply itself, if there is a whole one. Raises Fallen."""
+    """The reply itself, if there is a whole one. Raises Rejected."""
     if reply.refusal:
-        raise Fallen("refused", reply.text[:200])
+        raise Rejected("refused", reply.text[:200])
     if reply.status is Status.TRUNCATED:
-        raise Fallen("truncated", "the reply was cut off; give --max-tokens a larger number")
+        raise Rejected("truncated", "the reply was cut off; give --max-tokens a larger number")
     if reply.status is Status.TOO_LONG:
-        raise Fallen("too_long", reply.error or "")
+        raise Rejected("too_long", reply.error or "")
     if reply.status is not None:
-        raise Fallen(CALL_FAILED, reply.error or "", passing=True)
+        raise Rejected(CALL_FAILED, reply.error or "", transient=True)
     return reply

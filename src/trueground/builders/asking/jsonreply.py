@@ -24,7 +24,7 @@ _SHOWN = 120
 
 
 class Unreadable(Exception):  # noqa: N818 - becomes a reason, never reaches the user
-    """No such object in the reply: `reason` as in asked.REASONS, `detail` what was found."""
+    """No such object in the reply: `reason` as in rejected.REASONS, `detail` what was found."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Stage, Usual
+from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.checks import says, words
 from trueground.builders.contexts.items import UNKNOWN, Sample, Target, TaskName, Why
 from trueground.builders.contexts.sizes import SampleSizes, around
 from trueground.builders.contexts.strings import alike, is_common, is_verdict, says_nothing
 from trueground.builders.draws import draw
-from trueground.builders.fallen import Fallen
+from trueground.builders.rejected import Rejected
 from trueground.builders.rows import ODD
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
@@ -46,10 +46,6 @@ def make_answering(prompt: Prompt, seed: int, sizes: SampleSizes) -> Stage[Sampl
             return [_drawn(sample, seed)]
         return [await _made_up(sample, prompt, ask)]
 
-    def usual(_tokens: float) -> Sequence[Usual]:
-        size = sizes.source(_MADE_UP) + around(prompt)
-        return [Usual("writer", 1, size, 80, of=lambda sample: sample.task == _MADE_UP)]
-
     return Stage(
         "answer",
         "Choose or make up the new answer",
@@ -60,7 +56,14 @@ def make_answering(prompt: Prompt, seed: int, sizes: SampleSizes) -> Stage[Sampl
         identity={"rules": _RULES, "seed": seed},
         prompts=(prompt.file,),
         roles=("writer",),
-        usual=usual,
+        calls=[
+            CallEstimate(
+                "writer",
+                lambda _: sizes.source(_MADE_UP) + around(prompt),
+                80,
+                applies=lambda sample: sample.task == _MADE_UP,
+            )
+        ],
     )
 
 
@@ -71,13 +74,13 @@ def _drawn(sample: Sample, seed: int) -> Target:
     wrong = [c for c in source.choices if c.label != source.key]
     others = [c for c in wrong if c.text.casefold() != right.casefold()]
     if not others:
-        raise Fallen("same_answer", "every other option reads as the right one")
+        raise Rejected("same_answer", "every other option reads as the right one")
     chosen = draw(f"option/{seed}", sample.id, others, lambda choice: choice.label)
     return Target(sample.id, sample.task, source, chosen.text, chosen.label)
 
 
 async def _made_up(sample: Sample, prompt: Prompt, ask: Ask) -> Target:
-    """Step 1 of inconsistent (appendix D). Fallen."""
+    """Step 1 of inconsistent (appendix D). Rejected."""
     source = sample.source
     answers = "\n".join(source.answers)
     mark = mark_for([source.context, source.question, answers])
@@ -95,7 +98,7 @@ async def _made_up(sample: Sample, prompt: Prompt, ask: Ask) -> Target:
     if why is not None:
         refused = {"question": source.question, "old_answers": source.answers}
         made_up = {"new_answer": made.new_answer, "justification": made.justification}
-        raise Fallen(*why, made=refused | made_up)
+        raise Rejected(*why, content=refused | made_up)
     return Target(sample.id, sample.task, source, answer, why=made.justification)
 
 

@@ -22,7 +22,7 @@ from trueground.builders.contexts.items import Why, WrittenContext
 from trueground.builders.contexts.settings import ContextsSettings
 from trueground.builders.contexts.strings import can_be_joined, holds_option, is_common, left_over
 from trueground.builders.contexts.writing import options_text
-from trueground.builders.fallen import Fallen
+from trueground.builders.rejected import Rejected
 
 _RULES = 1  # part of what outcomes are kept under: a change of any check counts here
 _REASONS = {
@@ -51,7 +51,7 @@ def make_checking(settings: ContextsSettings) -> Stage[WrittenContext, WrittenCo
         found = (check(written, settings) for check in (*_ALWAYS, *checks))
         why = next((why for why in found if why is not None), None)
         if why is not None:
-            raise Fallen(*why, made=written.refused())
+            raise Rejected(*why, content=written.refused())
         return [msgspec.structs.replace(written, share_kept=_share(written))]
 
     identity = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Stage, Usual, WholeStep
+from trueground.builders.base import BatchStage, CallEstimate, Stage
 from trueground.builders.contexts.items import (
     ContextVerdict,
     JudgedContext,
@@ -18,7 +18,7 @@ from trueground.builders.contexts.sizes import SampleSizes, around
 from trueground.builders.contexts.weighing import WEIGHING, weigh
 from trueground.builders.contexts.writing import prompt_messages
 from trueground.builders.draws import key
-from trueground.builders.fallen import Fallen
+from trueground.builders.rejected import Rejected
 from trueground.models.prompts import Prompt
 
 PLACES: Mapping[str, tuple[str, ...]] = {
@@ -45,11 +45,11 @@ def make_judging(prompts: Prompts, sizes: SampleSizes) -> Stage[WrittenContext, 
         identity={"weighing": WEIGHING},
         prompts=[prompt.file for prompt in prompts.values()],
         roles=("judge",),
-        usual=lambda _tokens: [Usual("judge", 1, sizes.made() + around(*prompts.values()), 150)],
+        calls=[CallEstimate("judge", lambda _: sizes.made() + around(*prompts.values()), 150)],
     )
 
 
-def make_sampling(number: int, seed: int) -> WholeStep[JudgedContext, JudgedContext]:
+def make_sampling(number: int, seed: int) -> BatchStage[JudgedContext, JudgedContext]:
     """Marks the items that the second judge sees, by seed and id."""
 
     def work(items: Sequence[JudgedContext]) -> list[JudgedContext]:
@@ -57,7 +57,7 @@ def make_sampling(number: int, seed: int) -> WholeStep[JudgedContext, JudgedCont
         chosen = {one.id for one in order[:number]}
         return [msgspec.structs.replace(one, sampled=one.id in chosen) for one in items]
 
-    return WholeStep(
+    return BatchStage(
         "sample", "Draw those that are judged again", JudgedContext, JudgedContext, work
     )
 
@@ -75,16 +75,12 @@ def make_second(
             return [judged]
         try:
             second = await _verdict("second-judge", judged.written, prompts, ask)
-        except Fallen as fallen:
-            if drops or fallen.passing:
+        except Rejected as rejected:
+            if drops or rejected.transient:
                 raise
             return [judged]
         against = weigh(judged.written, second)
         return [msgspec.structs.replace(judged, second=second, second_against=against)]
-
-    def usual(_tokens: float) -> Sequence[Usual]:
-        size = sizes.made() + around(*prompts.values())
-        return [Usual("second-judge", 1, size, 150, of=lambda one: one.sampled, most=number)]
 
     return Stage(
         "second",
@@ -95,7 +91,15 @@ def make_second(
         identity={"drops": drops, "weighing": WEIGHING},
         prompts=[prompt.file for prompt in prompts.values()],
         roles=("second-judge",),
-        usual=usual,
+        calls=[
+            CallEstimate(
+                "second-judge",
+                lambda _: sizes.made() + around(*prompts.values()),
+                150,
+                applies=lambda one: one.sampled,
+                most=number,
+            )
+        ],
     )
 
 

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 from trueground.benchmarks.faitheval.source import Choices, dataset_name, read_choices
 from trueground.benchmarks.rows import Label, Row, Text, Texts, named, read_row, texts_of
-from trueground.builders.base import Dropped, SourceStep
+from trueground.builders.base import SourceStep
 from trueground.builders.checks import words
 from trueground.builders.contexts.items import ContextQuestion, TaskName
 from trueground.builders.contexts.rows import ContextRow, source_rows
 from trueground.builders.contexts.settings import ContextsSettings
+from trueground.builders.rejected import Rejected
 from trueground.builders.rows import Unusable, fault
 from trueground.errors import InputError
 from trueground.records.problems import Problem, describe, shorten
@@ -44,9 +45,9 @@ class _SourceQuestion(Row):
         return InputError(Problem(field, found, expected).message(f"{self.place} (id {self.id!r})"))
 
 
-class _Left(Exception):  # noqa: N818 - becomes a Dropped
+class _Left(Exception):  # noqa: N818 - becomes a Rejected
     def __init__(self, item: str, reason: str, detail: str) -> None:
-        self.dropped = Dropped(item, reason, detail)
+        self.dropped = Rejected(reason, detail, id=item)
 
 
 def make_source(files: Sequence[Path], settings: ContextsSettings) -> SourceStep[ContextQuestion]:
@@ -60,12 +61,12 @@ class _SourceReader:
     def __init__(self, files: Sequence[Path], settings: ContextsSettings) -> None:
         self._files, self._settings = files, settings
 
-    def __call__(self) -> Iterator[ContextQuestion | Dropped]:
+    def __call__(self) -> Iterator[ContextQuestion | Rejected]:
         found = list(self._all())
         self._check([one for one in found if isinstance(one, ContextQuestion)])
         return iter(found)
 
-    def _all(self) -> Iterator[ContextQuestion | Dropped]:
+    def _all(self) -> Iterator[ContextQuestion | Rejected]:
         bad: list[str] = []
         contents: dict[bytes, str] = {}
         ids: dict[str, str] = {}
@@ -76,7 +77,7 @@ class _SourceReader:
                 yield left.dropped
             except InputError as error:
                 if self._settings.skip_bad:
-                    yield Dropped(row.place, "bad_row", str(error))
+                    yield Rejected("bad_row", str(error), id=row.place)
                 bad.append(str(error))
         if bad and not self._settings.skip_bad:
             raise _all_wrong(bad)

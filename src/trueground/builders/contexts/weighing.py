@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trueground.builders.base import Dropped, WholeStep
+from trueground.builders.base import BatchStage
 from trueground.builders.checks import quoted, same_text
 from trueground.builders.contexts.items import (
     ContextVerdict,
@@ -17,6 +17,7 @@ from trueground.builders.contexts.items import (
     WrittenContext,
 )
 from trueground.builders.contexts.strings import alike, says_nothing
+from trueground.builders.rejected import Rejected
 from trueground.stats.agreement import table_of, two_judges
 
 WEIGHING = 1  # part of what verdicts are kept under: a change of what is weighed counts here
@@ -38,10 +39,10 @@ class Weighed:
         self._judged_twice: Sequence[JudgedContext] = ()
 
     @property
-    def stage(self) -> WholeStep[JudgedContext, JudgedContext]:
+    def stage(self) -> BatchStage[JudgedContext, JudgedContext]:
         """The stage."""
         doc = "Let fall what a judge finds invalid"
-        return WholeStep("valid", doc, JudgedContext, JudgedContext, self._work, _REASONS)
+        return BatchStage("valid", doc, JudgedContext, JudgedContext, self._work, _REASONS)
 
     def agreement(self) -> dict[str, object] | None:
         """How two judges agree on what is valid, before anything falls; None without a second one.
@@ -61,18 +62,18 @@ class Weighed:
             "table": table_of(pairs).tolist(),
         }
 
-    def _work(self, items: Sequence[JudgedContext]) -> list[JudgedContext | Dropped]:
+    def _work(self, items: Sequence[JudgedContext]) -> list[JudgedContext | Rejected]:
         self._judged_twice = [one for one in items if one.second is not None]
         return [self._check(one) for one in items]
 
-    def _check(self, judged: JudgedContext) -> JudgedContext | Dropped:
+    def _check(self, judged: JudgedContext) -> JudgedContext | Rejected:
         why, second = judged.against, judged.second_against
         if why is None and second is not None and self._drops:
             why = (_SECOND, f"{second[0]}: {second[1]}")
         if why is None:
             return judged
         said = {"verdict": judged.verdict, "second_verdict": judged.second}
-        return Dropped(judged.id, *why, judged.written.refused() | said)
+        return Rejected(*why, judged.written.refused() | said, id=judged.id)
 
 
 def weigh(written: WrittenContext, verdict: ContextVerdict) -> Why | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Stage, Usual
+from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.contexts.items import Target, TaskName, WrittenContext
 from trueground.builders.contexts.sizes import SampleSizes, around
 from trueground.models.base import Message
@@ -56,9 +56,6 @@ def make_writing(
         messages = prompt_messages(prompts[target.task], target, target.source.context, min_words)
         return [await _written(target, messages, ask)]
 
-    def usual(_tokens: float) -> Sequence[Usual]:
-        return [Usual("writer", 1, sizes.source() + around(*prompts.values()), sizes.made() + 200)]
-
     return Stage(
         "write",
         "Write the new context",
@@ -68,7 +65,13 @@ def make_writing(
         identity={"min_words": min_words},
         prompts=[prompt.file for prompt in prompts.values()],
         roles=("writer",),
-        usual=usual,
+        calls=[
+            CallEstimate(
+                "writer",
+                lambda _: sizes.source() + around(*prompts.values()),
+                lambda _: sizes.made() + 200,
+            )
+        ],
     )
 
 

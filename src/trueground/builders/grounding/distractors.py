@@ -9,7 +9,7 @@ import msgspec
 
 from trueground.benchmarks.truly_ground.distractors import make_counter
 from trueground.benchmarks.truly_ground.source import format_context
-from trueground.builders.base import WholeStep
+from trueground.builders.base import BatchStage
 from trueground.builders.grounding.instances import Instance
 from trueground.builders.grounding.items import Context
 from trueground.retrieval.corpora.corpus import Corpus, PassageEntry
@@ -44,7 +44,7 @@ def check_retriever(written: str, *, try_it: bool) -> None:
 
 def distractors_stage(
     passages: Callable[[], Mapping[str, Context]], retriever: str, top: int
-) -> WholeStep[Instance, Instance]:
+) -> BatchStage[Instance, Instance]:
     """Instances → the same with the ids of their nearest passages, alike in both versions.
 
     Passages of documents that hold a gold context are left out.
@@ -69,7 +69,7 @@ def distractors_stage(
         ]
 
     doc = "Find near passages of other documents"
-    return WholeStep(name="distractors", doc=doc, takes=Instance, gives=Instance, work=work)
+    return BatchStage(name="distractors", doc=doc, takes=Instance, gives=Instance, work=work)
 
 
 def sets(

@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from trueground.annotation.base import AnnotationTask, Label
-from trueground.builders.base import Dropped, WholeStep
+from trueground.builders.base import BatchStage
 from trueground.builders.grounding.instances import Factual, Instance
 from trueground.builders.grounding.items import Context, GroundedPair
 from trueground.builders.grounding.prompting import answer_of
 from trueground.builders.people import REASONS, PeopleLabels
+from trueground.builders.rejected import Rejected
 
 CANDIDATE, GOLD, REVISION = "candidate", "gold-facts", "revision"
 _REASONS = {
@@ -32,7 +33,7 @@ def judged(_item: Any, task: AnnotationTask) -> Mapping[str, str]:
     return {CANDIDATE: {"keep": "yes"}, REVISION: {"right": "yes"}}.get(task.kind, {})
 
 
-def labelled_gold(people: PeopleLabels) -> WholeStep[Factual, Factual] | None:
+def labelled_gold(people: PeopleLabels) -> BatchStage[Factual, Factual] | None:
     """The stage that gives pairs the gold facts that people chose; None where no one did.
 
     A pair that people were not asked about keeps what models propose.
@@ -40,17 +41,17 @@ def labelled_gold(people: PeopleLabels) -> WholeStep[Factual, Factual] | None:
     if GOLD not in people.labels:
         return None
 
-    def work(items: Sequence[Factual]) -> list[Factual | Dropped]:
+    def work(items: Sequence[Factual]) -> list[Factual | Rejected]:
         made = [_with_label(item, people.label(gold_task(item))) for item in items]
         pairs = zip(items, made, strict=True)
-        people.decided_before([item for item, one in pairs if isinstance(one, Dropped)])
+        people.decided_before([item for item, one in pairs if isinstance(one, Rejected)])
         return made
 
     doc = "Take the gold facts that people chose"
-    return WholeStep("labelled", doc, Factual, Factual, work, _REASONS)
+    return BatchStage("labelled", doc, Factual, Factual, work, _REASONS)
 
 
-def _with_label(item: Factual, label: Label | None) -> Factual | Dropped:
+def _with_label(item: Factual, label: Label | None) -> Factual | Rejected:
     """Numbers are shown to people from 1; one that is none of the facts is no decision."""
     if label is None:
         return item
@@ -58,9 +59,9 @@ def _with_label(item: Factual, label: Label | None) -> Factual | Dropped:
     numbers = [_number(one) for one in said] if isinstance(said, list) else [-1]
     made = {"question": item.pair.question, "facts": [fact.text for fact in item.facts]}
     if not all(0 <= number < len(item.facts) for number in numbers):
-        return Dropped(item.id, "unlabelled", f"{label.id}: gold is not decided", made)
+        return Rejected("unlabelled", f"{label.id}: gold is not decided", made, id=item.id)
     if not numbers:
-        return Dropped(item.id, "no_gold_facts", f"{label.id}: gold is none of them", made)
+        return Rejected("no_gold_facts", f"{label.id}: gold is none of them", made, id=item.id)
     return msgspec.structs.replace(item, labelled=tuple(sorted(set(numbers))))
 
 

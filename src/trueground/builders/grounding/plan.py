@@ -9,7 +9,7 @@ from typing import Any
 from trueground.benchmarks.base import Value
 from trueground.benchmarks.values import text_of, whole_of
 from trueground.builders.asking.others import told
-from trueground.builders.base import BuildPlan, BuiltDataset, Material, Stage, WholeStep
+from trueground.builders.base import BatchStage, BuildPlan, BuiltDataset, Material, Stage
 from trueground.builders.grounding.conflict.conflict import conflict_stage, no_conflict
 from trueground.builders.grounding.distractors import by_id, check_retriever, distractors_stage
 from trueground.builders.grounding.documents.document import SourceDocument
@@ -33,7 +33,7 @@ from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.plugins import parse_part
 from trueground.records import FileInfo
 
-AnyStage = Stage[Any, Any] | WholeStep[Any, Any]
+AnyStage = Stage[Any, Any] | BatchStage[Any, Any]
 
 
 class DocumentPassages:
@@ -130,9 +130,9 @@ def _stages(options: Mapping[str, Value], material: Material, parts: _Parts) -> 
     return [stage for stage in stages if stage is not None]
 
 
-def _bare() -> WholeStep[OriginalInstance, Instance]:
+def _bare() -> BatchStage[OriginalInstance, Instance]:
     doc = "Keep the original version alone"
-    return WholeStep(
+    return BatchStage(
         name="original", doc=doc, takes=OriginalInstance, gives=Instance, work=no_conflict
     )
 

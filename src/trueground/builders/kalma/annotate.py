@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Stage, Usual
+from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.checks.forms import REASONS as FORM_REASONS
-from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.asking import RULES, check_form, checked
 from trueground.builders.kalma.citing import check_same_words, facts_of
 from trueground.builders.kalma.items import CountedPair, Draft, Fact, grown
 from trueground.builders.kalma.pool import pool, told
+from trueground.builders.rejected import Rejected
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 from trueground.text.citations import read_triples
@@ -43,7 +43,7 @@ def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[CountedPa
     async def work(item: CountedPair, ask: Ask) -> Sequence[Draft]:
         facts = pool(item, skipped)
         if not facts:
-            raise Fallen("no_knowledge", f"{item.qids[0]} and {item.qids[1]}")
+            raise Rejected("no_knowledge", f"{item.qids[0]} and {item.qids[1]}")
         knowledge = told(facts, item)
         mark = mark_for([item.paragraph, knowledge])
         messages = prompt.fill(
@@ -68,7 +68,15 @@ def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[CountedPa
         {"rules": RULES, "skipped": sorted(skipped)},
         [prompt.file],
         ("writer",),
-        lambda tokens: [Usual("writer", 1, tokens + KNOWLEDGE_TOKENS + 300, 2 * tokens + 40)],
+        [
+            CallEstimate(
+                "writer",
+                lambda tokens: tokens + KNOWLEDGE_TOKENS,
+                lambda tokens: 2 * tokens + 40,
+                1,
+                prompt,
+            )
+        ],
     )
 
 
@@ -76,4 +84,4 @@ def _check(made: Annotated, item: CountedPair, facts: Sequence[Fact]) -> None:
     check_form(made.paragraph, item.paragraph + told(facts, item))
     check_same_words(made.paragraph, item.paragraph, item.graphs)
     if not facts_of(read_triples(made.paragraph, item.graphs), facts, item.graphs):
-        raise Fallen("nothing_cited", "no citation of the knowledge stands in the paragraph")
+        raise Rejected("nothing_cited", "no citation of the knowledge stands in the paragraph")

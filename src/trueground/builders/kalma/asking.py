@@ -10,7 +10,7 @@ import msgspec
 from trueground.builders.asking.ask import Ask
 from trueground.builders.checks import other_language
 from trueground.builders.checks.forms import odd_form
-from trueground.builders.fallen import Fallen
+from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -24,26 +24,26 @@ async def checked(
     kind: type[T],
     check: Callable[[T], None],
 ) -> T:
-    """The object, once `check` does not raise Fallen; the model is told what is wrong, once.
+    """The object, once `check` does not raise Rejected; the model is told what is wrong, once.
 
-    Raises the Fallen of the second reply's check, with the reply as what was made, or one of
-    asked.REASONS.
+    Raises the Rejected of the second reply's check, with the reply as what was made, or one of
+    rejected.REASONS.
     """
 
     def check_and_keep(made: T) -> None:
         try:
             check(made)
-        except Fallen as fallen:
+        except Rejected as rejected:
             refused = msgspec.to_builtins(made)
-            raise Fallen(fallen.reason, fallen.detail, made=refused) from None
+            raise Rejected(rejected.reason, rejected.detail, content=refused) from None
 
     return await ask.object(role, messages, kind, check=check_and_keep)
 
 
 def check_form(text: str, shown: str) -> None:
-    """The text holds nothing odd that was not shown. Fallen: one of checks.forms.REASONS."""
+    """The text holds nothing odd that was not shown. Rejected: one of checks.forms.REASONS."""
     if odd := odd_form(text, shown):
-        raise Fallen(*odd)
+        raise Rejected(*odd)
 
 
 def check_numbers(field: str, numbers: Sequence[int], count: int) -> str | None:
@@ -55,7 +55,7 @@ def check_numbers(field: str, numbers: Sequence[int], count: int) -> str | None:
 
 
 def check_language(text: str, original: str, wanted: bool) -> None:
-    """The text is in the original's language, as far as can be told. Fallen: other_language."""
+    """The text is in the original's language, as far as can be told. Rejected: other_language."""
     found = other_language(text, original) if wanted else None
     if found is not None:
-        raise Fallen("other_language", f"found {found}")
+        raise Rejected("other_language", f"found {found}")

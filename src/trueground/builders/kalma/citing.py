@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
-from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.items import Fact
+from trueground.builders.rejected import Rejected
 from trueground.records.problems import shorten
 from trueground.text.citations import Sentence, read_triples, remove_brackets
 from trueground.text.triple_brackets import triple_brackets
@@ -27,10 +27,12 @@ def bare(text: str, graphs: Sequence[Graph]) -> str:
 
 
 def check_same_words(changed: str, original: str, graphs: Sequence[Graph]) -> None:
-    """An annotated paragraph is the original with brackets in it. Fallen: paragraph_changed."""
+    """An annotated paragraph is the original with brackets in it. Rejected: paragraph_changed."""
     if _letters(bare(changed, graphs)) != _letters(original):
         place = _differs(bare(changed, graphs), original)
-        raise Fallen("paragraph_changed", f"without its citations the paragraph differs at {place}")
+        raise Rejected(
+            "paragraph_changed", f"without its citations the paragraph differs at {place}"
+        )
 
 
 def facts_of(
@@ -38,51 +40,51 @@ def facts_of(
 ) -> list[Fact]:
     """The facts that are cited, each once, as the pool spells them; names do not count.
 
-    Fallen: citation_not_in_pool; value_not_said where a sentence does not speak of what it cites.
+    Rejected: citation_not_in_pool; value_not_said where a sentence does not speak of what it cites.
     """
     known = {triple_key(fact): fact for fact in pool}
     names = {(plain(str(graph["qid"])), plain(str(graph.get("name", "")))) for graph in graphs}
     found: dict[Fact, None] = {}
     for sentence in sentences:
         if sentence.missing:
-            raise Fallen("citation_not_in_pool", "[NA] cites nothing")
+            raise Rejected("citation_not_in_pool", "[NA] cites nothing")
         for one in sentence.citations:
             if plain_property(one.property).lower() == "name":
                 if (plain(one.qid), plain(one.value)) not in names:
-                    raise Fallen("citation_not_in_pool", _written(one.qid, "name", one.value))
+                    raise Rejected("citation_not_in_pool", _written(one.qid, "name", one.value))
                 continue
             fact = known.get(triple_key((one.qid, one.property, one.value)))
             if fact is None:
-                raise Fallen("citation_not_in_pool", _written(one.qid, one.property, one.value))
+                raise Rejected("citation_not_in_pool", _written(one.qid, one.property, one.value))
             if not speaks_of(sentence.text, fact[2]):
                 words = f'{_written(*fact)} behind "{shorten(sentence.text)}"'
-                raise Fallen("value_not_said", words)
+                raise Rejected("value_not_said", words)
             found[fact] = None
     return list(found)
 
 
 def added(changed: str, before: str, graphs: Sequence[Graph]) -> str:
-    """What stands behind the old paragraph. Fallen: paragraph_changed, not_one_sentence."""
+    """What stands behind the old paragraph. Rejected: paragraph_changed, not_one_sentence."""
     new, old = plain(changed), plain(before)
     if not new.startswith(old):
-        raise Fallen("paragraph_changed", f"the old paragraph differs at {_differs(new, old)}")
+        raise Rejected("paragraph_changed", f"the old paragraph differs at {_differs(new, old)}")
     rest = new[len(old) :].strip()
     if rest.startswith("["):  # behind the full stop it belongs to what stands before
         words = "the citation stands before the new sentence, and so counts for the old one"
-        raise Fallen("not_one_sentence", words)
+        raise Rejected("not_one_sentence", words)
     said = [one for one in read_triples(rest, graphs) if one.text.strip()]
     if len(said) != 1:
-        raise Fallen("not_one_sentence", f"found {len(said)} sentences behind the old paragraph")
+        raise Rejected("not_one_sentence", f"found {len(said)} sentences behind the old paragraph")
     return rest
 
 
 def check_cited(found: Collection[Fact], wanted: Fact, before: Collection[Fact]) -> None:
-    """Of new knowledge just the wanted is cited. Fallen: knowledge_not_cited, other_knowledge."""
+    """Of new knowledge just the wanted is cited. Rejected: knowledge_not_cited, other_knowledge."""
     if wanted not in found:
-        raise Fallen("knowledge_not_cited", f"{_written(*wanted)} is not cited")
+        raise Rejected("knowledge_not_cited", f"{_written(*wanted)} is not cited")
     others = [fact for fact in found if fact != wanted and fact not in before]
     if others:
-        raise Fallen("other_knowledge", f"{_written(*others[0])} was not to be added")
+        raise Rejected("other_knowledge", f"{_written(*others[0])} was not to be added")
 
 
 def speaks_of(sentence: str, value: str) -> bool:

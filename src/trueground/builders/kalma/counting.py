@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.builders.base import WholeStep
+from trueground.builders.base import BatchStage
 from trueground.builders.kalma.items import CountedPair, LinkedPair, grown
 from trueground.builders.kalma.wording import read_json_object
 from trueground.errors import InputError
@@ -48,10 +48,10 @@ class Counting:
         self._frozen = frozen
         self.used = frozen or RelationCounts(0, {})
 
-    def stage(self) -> WholeStep[LinkedPair, CountedPair]:
+    def stage(self) -> BatchStage[LinkedPair, CountedPair]:
         """Counts, for each relation, the one-hop graphs that have it: two graphs an entry."""
         doc = "Count the relations" if self._frozen is None else "Take the counts of --counts"
-        return WholeStep("count", doc, LinkedPair, CountedPair, self._work)
+        return BatchStage("count", doc, LinkedPair, CountedPair, self._work)
 
     def _work(self, items: Sequence[LinkedPair]) -> list[CountedPair]:
         """The items with the counts of their own relations. An entity counts in each entry."""

@@ -12,9 +12,8 @@ import msgspec
 
 from trueground.builders.asking.ask import Ask
 from trueground.builders.asking.scores import PERPLEXITY
-from trueground.builders.base import Stage, Usual
+from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.checks.forms import REASONS as FORM_REASONS
-from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.annotate import REASONS as ANNOTATE_REASONS
 from trueground.builders.kalma.asking import RULES, check_form, check_language, checked
 from trueground.builders.kalma.citing import added, bare, check_cited, facts_of
@@ -23,6 +22,7 @@ from trueground.builders.kalma.pool import name_by_id, pool, told
 from trueground.builders.kalma.selection import near_ties, order, scored, specificity
 from trueground.builders.kalma.settings import KalmaBuildSettings
 from trueground.builders.kalma.wording import Wording
+from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
 from trueground.models.marks import block, mark_for
 from trueground.models.perplexity_base import UnscoredText, perplexity
@@ -87,7 +87,7 @@ class Chooser:
         }
 
     async def choose(self, draft: Draft, ask: Ask) -> Fact | None:
-        """The best candidate; None where the pool is exhausted. Fallen: unrated."""
+        """The best candidate; None where the pool is exhausted. Rejected: unrated."""
         candidates = self.candidates(draft)
         if not candidates:
             return None
@@ -110,7 +110,7 @@ class Chooser:
         return specificity(draft.entries, draft.counts[plain_property(fact[1])])
 
     async def _rated(self, draft: Draft, candidates: Sequence[Fact], ask: Ask) -> dict[Fact, float]:
-        """The perplexities; a candidate that can have none (too long) is none. Fallen: unrated.
+        """The perplexities; a candidate that can have none (too long) is none. Rejected: unrated.
 
         All are asked for whatever becomes of one, so that the next run pays for none again.
         """
@@ -132,7 +132,7 @@ class Chooser:
         if passing or not rated:
             worst = (passing or problems)[0]
             words = f"{len(problems)} of {len(candidates)} candidates: {worst}"
-            raise Fallen("unrated", words, passing=worst.passing) from worst
+            raise Rejected("unrated", words, transient=worst.passing) from worst
         return rated
 
 
@@ -154,22 +154,29 @@ def make_extending(number: int, prompt: Prompt, chooser: Chooser) -> Stage[Draft
         chooser.identity,
         [prompt.file],
         ("writer",),
-        lambda tokens: _usual(tokens + _SENTENCE * number, settings),
+        _calls(number, prompt, settings),
     )
 
 
-def _usual(tokens: float, settings: KalmaBuildSettings) -> list[Usual]:
-    """Of a paragraph of so many tokens, which stands there with and without its citations."""
-    found = [Usual("writer", 1, 2 * tokens + 300, 2 * tokens + 50)]
-    if settings.perplexity is not None:
-        found.append(Usual(PERPLEXITY, settings.candidates, tokens, 0))
-    return found
+def _calls(number: int, prompt: Prompt, settings: KalmaBuildSettings) -> list[CallEstimate]:
+    """The paragraph as it is in this round, with and without its citations."""
+    more = _SENTENCE * number
+    writer = CallEstimate(
+        "writer",
+        lambda tokens: 2 * (tokens + more),
+        lambda tokens: 2 * (tokens + more) + 50,
+        1,
+        prompt,
+    )
+    if settings.perplexity is None:
+        return [writer]
+    return [writer, CallEstimate(PERPLEXITY, lambda tokens: tokens + more, 0, settings.candidates)]
 
 
 async def _extended(
     draft: Draft, fact: Fact, prompt: Prompt, settings: KalmaBuildSettings, ask: Ask
 ) -> Draft:
-    """The paragraph with one sentence more that cites the fact. Fallen."""
+    """The paragraph with one sentence more that cites the fact. Rejected."""
     facts = pool(draft, settings.skipped)
 
     def check(made: Extended) -> None:

@@ -8,8 +8,7 @@ from typing import Literal
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Stage, Usual
-from trueground.builders.fallen import Fallen
+from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.kalma.asking import check_numbers
 from trueground.builders.kalma.items import (
     VERSIONS,
@@ -19,6 +18,7 @@ from trueground.builders.kalma.items import (
     grown,
 )
 from trueground.builders.kalma.pool import for_people
+from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
@@ -46,7 +46,9 @@ def make_judging(prompt: Prompt, required: bool) -> Stage[QuestionRequest, Judge
                 verdicts[version] = verdict
                 if required and not verdict.authentic:
                     question = item.question(version)
-                    raise Fallen("not_authentic", f"{version}: {verdict.reason}", made=question)
+                    raise Rejected(
+                        "not_authentic", f"{version}: {verdict.reason}", content=question
+                    )
         return [grown(item, JudgedQuestion, verdicts=verdicts)]
 
     async def _verdict(item: QuestionRequest, version: str, ask: Ask) -> QuestionVerdict | None:
@@ -58,8 +60,8 @@ def make_judging(prompt: Prompt, required: bool) -> Stage[QuestionRequest, Judge
                 Opinion,
                 check=lambda opinion: check_numbers("needed", opinion.needed, count),
             )
-        except Fallen as fallen:
-            if required or fallen.passing:
+        except Rejected as rejected:
+            if required or rejected.transient:
                 raise
             return None  # noted only: what cannot be read is no verdict
         return QuestionVerdict(
@@ -76,7 +78,7 @@ def make_judging(prompt: Prompt, required: bool) -> Stage[QuestionRequest, Judge
         {"required": required},
         [prompt.file],
         ("judge",),
-        lambda tokens: [Usual("judge", 2, 2 * tokens + 450, 120)],
+        [CallEstimate("judge", lambda tokens: 2 * tokens, 120, 2, prompt)],
     )
 
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage
-from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.items import LinkedPair, SourcePair, grown
 from trueground.builders.kalma.reaching import Reach
 from trueground.builders.kalma.relations import Relations
+from trueground.builders.rejected import Rejected
 from trueground.errors import GraphError
 from trueground.graph.base import (
     Entity,
@@ -74,20 +74,20 @@ def make_linking(
             found = await look(pair)
         except GraphError as error:
             reach.failed(pair, graph.name, str(error))
-            raise Fallen("graph_failed", str(error), passing=True) from error
+            raise Rejected("graph_failed", str(error), transient=True) from error
         reach.answered()
-        if isinstance(found, Fallen):
+        if isinstance(found, Rejected):
             raise found
         return [found]
 
-    async def look(pair: SourcePair) -> LinkedPair | Fallen:
+    async def look(pair: SourcePair) -> LinkedPair | Rejected:
         given = (graph, pair, relations, types)
         try:
             if isinstance(graph, Listed):  # on this machine: quick, and not for several threads
                 return _linked(*given)
             return await asyncio.to_thread(_linked, *given)
-        except Fallen as fallen:
-            return fallen
+        except Rejected as rejected:
+            return rejected
 
     identity = {
         "graph": graph.signature,
@@ -104,7 +104,9 @@ def _linked(
     heads, tails = _namesakes(graph, pair, types)
     joined = list(_joined(graph, heads, tails))
     if not joined:
-        raise Fallen("no_such_pair", f"{_many(heads)} and {_many(tails)}: no edge between any two")
+        raise Rejected(
+            "no_such_pair", f"{_many(heads)} and {_many(tails)}: no edge between any two"
+        )
     aligned = [
         (one, edges)
         for one in joined
@@ -112,7 +114,7 @@ def _linked(
     ]
     if not aligned:
         names = dict.fromkeys(edge.name for one in joined for edge in one.edges)
-        raise Fallen("other_relation", f"joined by {', '.join(list(names)[:_SHOWN])}")
+        raise Rejected("other_relation", f"joined by {', '.join(list(names)[:_SHOWN])}")
     one, edges = _only(aligned)
     return grown(
         pair,
@@ -133,7 +135,7 @@ def _namesakes(
         fitting = [one.qid for one in some if _fits(one, types)]
         if not fitting:
             what = f"none of {len(some)} is of the class" if some else "found none"
-            raise Fallen("name_not_found", f"{shorten(name)!r}: {what}")
+            raise Rejected("name_not_found", f"{shorten(name)!r}: {what}")
         found.append(fitting)
     return found[0], found[1]
 
@@ -204,7 +206,7 @@ def _only(aligned: Sequence[tuple[_Joined, list[Edge]]]) -> tuple[_Joined, list[
         best = [b for b in best if len({e.forward for e in b[0].edges}) == 2] or best
     if len(best) > 1:
         shown = "; ".join(f"{one.head.qid} and {one.tail.qid}" for one, _ in best[:_SHOWN])
-        raise Fallen("ambiguous_pair", f"{len(best)} pairs: {shown}")
+        raise Rejected("ambiguous_pair", f"{len(best)} pairs: {shown}")
     return best[0]
 
 

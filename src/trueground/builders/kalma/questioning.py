@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from trueground.builders.checks import says, share_kept, words_without
-from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.citing import bare
 from trueground.builders.kalma.items import Draft
 from trueground.builders.kalma.pool import name_of
+from trueground.builders.rejected import Rejected
 from trueground.graph.folding import name_key
 from trueground.records.problems import shorten
 
@@ -30,23 +30,23 @@ _WHOLE = 0.9  # share of the paragraph's words: with so many it is told whole
 
 
 def check_question(question: str, draft: Draft, paragraph: str) -> None:
-    """One question about the two that does not answer itself. Fallen: one of REASONS."""
+    """One question about the two that does not answer itself. Rejected: one of REASONS."""
     text = question.strip()
     marks = sum(text.count(mark) for mark in _ENDS)
     shown = f'"{shorten(text, 120)}"'
     if marks != 1 or text[-1:] not in _ENDS or len(text) > _LONGEST or "\n" in text:
-        raise Fallen("not_one_question", shown)
+        raise Rejected("not_one_question", shown)
     if bare(text, draft.graphs) != " ".join(text.split()):
-        raise Fallen("has_citations", shown)
+        raise Rejected("has_citations", shown)
     names = [draft.head, draft.tail, *map(name_of, draft.graphs)]
     if not _names_one(text, names):
-        raise Fallen("names_nobody", shown)
+        raise Rejected("names_nobody", shown)
     own = {word for name in names for word in words_without(name, ())}
     rest = sum(n for word, n in words_without(text, ()).items() if word not in own)
     if rest < _LEAST_WORDS:
-        raise Fallen("no_question", f"{shown}: {rest} words besides the names")
+        raise Rejected("no_question", f"{shown}: {rest} words besides the names")
     if problem := _given_away(text, draft, names, paragraph):
-        raise Fallen("gives_away", f"{shown}: {problem}")
+        raise Rejected("gives_away", f"{shown}: {problem}")
 
 
 def _names_one(text: str, names: Sequence[str]) -> bool:

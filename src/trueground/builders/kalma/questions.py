@@ -8,16 +8,16 @@ import msgspec
 
 from trueground.benchmarks.kalma.source import question_key
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Dropped, Stage, Usual, WholeStep
+from trueground.builders.base import BatchStage, CallEstimate, Stage
 from trueground.builders.checks import same_text
 from trueground.builders.checks.forms import REASONS as FORM_REASONS
-from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.asking import RULES, check_form, check_language, checked
 from trueground.builders.kalma.citing import bare
 from trueground.builders.kalma.items import VERSIONS, Draft, QuestionRequest, grown
 from trueground.builders.kalma.questioning import REASONS as QUESTION_REASONS
 from trueground.builders.kalma.questioning import check_question
 from trueground.builders.kalma.settings import KalmaBuildSettings
+from trueground.builders.rejected import Rejected
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
@@ -48,7 +48,7 @@ def make_questions(
         rounds = len(draft.knowledge)
         if rounds < settings.minimum_rounds:
             wanted = settings.minimum_rounds
-            raise Fallen("too_few_rounds", f"{rounds} rounds; expected {wanted} or more")
+            raise Rejected("too_few_rounds", f"{rounds} rounds; expected {wanted} or more")
         text = bare(draft.text, draft.graphs)
         found: dict[str, str] = {}
         for version in VERSIONS:
@@ -63,7 +63,7 @@ def make_questions(
             )
             found[version] = " ".join(made.question.split())
         if same_text(found["general"], found["specific"]):
-            raise Fallen("same_question", shorten(found["general"]), made=found)
+            raise Rejected("same_question", shorten(found["general"]), content=found)
         return [grown(draft, QuestionRequest, bare=text, **found)]
 
     def _check(question: str, draft: Draft, text: str) -> None:
@@ -85,28 +85,28 @@ def make_questions(
         },
         [general.file, specific.file],
         ("writer",),
-        lambda tokens: [Usual("writer", 2, tokens + 40 * settings.rounds + 150, 40)],
+        [CallEstimate("writer", lambda tokens: tokens + 40 * settings.rounds, 40, 2, general)],
     )
 
 
-def make_sorting() -> WholeStep[QuestionRequest, QuestionRequest]:
+def make_sorting() -> BatchStage[QuestionRequest, QuestionRequest]:
     """Of items that ask the same the first stays: sets are found by their question."""
 
-    def work(items: Sequence[QuestionRequest]) -> list[QuestionRequest | Dropped]:
+    def work(items: Sequence[QuestionRequest]) -> list[QuestionRequest | Rejected]:
         seen: set[str] = set()
-        out: list[QuestionRequest | Dropped] = []
+        out: list[QuestionRequest | Rejected] = []
         for item in items:
             keys = {question_key(item.question(version)) for version in VERSIONS}
             if keys & seen:
                 both = {version: item.question(version) for version in VERSIONS}
                 detail = shorten(item.specific, 120)
-                out.append(Dropped(item.id, "asked_before", detail, both))
+                out.append(Rejected("asked_before", detail, both, id=item.id))
             else:
                 out.append(item)
                 seen |= keys
         return out
 
     reasons = {"asked_before": "another item asks the same question"}
-    return WholeStep(
+    return BatchStage(
         "sort", "Leave out what is asked twice", QuestionRequest, QuestionRequest, work, reasons
     )

@@ -1,12 +1,13 @@
-"""A graph that never answers ends the build, before every row has fallen for it."""
+"""A graph that never answers ends the build, before every row has rejected for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueground.builders.base import Dropped, SourceStep
+from trueground.builders.base import SourceStep
 from trueground.builders.kalma.items import SourcePair
+from trueground.builders.rejected import Rejected
 from trueground.errors import UnreachableError
 
 FIRST = 5  # pairs
@@ -27,7 +28,7 @@ class Reach:
     def watched(self, source: SourceStep[SourcePair]) -> SourceStep[SourcePair]:
         """The source, whose first pairs will be known."""
 
-        def read() -> Iterator[SourcePair | Dropped]:
+        def read() -> Iterator[SourcePair | Rejected]:
             rows = list(source.read())
             pairs = [one.id for one in rows if isinstance(one, SourcePair)]
             self._first = frozenset(pairs[:FIRST])

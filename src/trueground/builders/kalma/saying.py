@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Stage, Usual
-from trueground.builders.fallen import Fallen
+from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.kalma.asking import check_numbers
 from trueground.builders.kalma.citing import bare
 from trueground.builders.kalma.items import Draft
 from trueground.builders.kalma.pool import for_people
+from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
@@ -51,7 +51,7 @@ def make_saying(prompt: Prompt, rounds: int) -> Stage[Draft, Draft]:
             for number, (sentence, fact) in enumerate(told, 1):
                 if number not in heard.said:
                     words = f'{fact} behind "{shorten(sentence)}": {shorten(heard.reason, 300)}'
-                    raise Fallen("not_said", words, made=sentence)
+                    raise Rejected("not_said", words, content=sentence)
         return [draft]
 
     return Stage(
@@ -64,7 +64,7 @@ def make_saying(prompt: Prompt, rounds: int) -> Stage[Draft, Draft]:
         {},
         [prompt.file],
         ("judge",),
-        lambda tokens: [Usual("judge", 1, tokens + 75 * rounds + 300, 120)],
+        [CallEstimate("judge", lambda tokens: tokens + 75 * rounds, 120, 1, prompt)],
     )
 
 

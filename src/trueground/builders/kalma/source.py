@@ -9,8 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.base import Dropped, SourceStep
+from trueground.builders.base import SourceStep
 from trueground.builders.kalma.items import SourcePair
+from trueground.builders.rejected import Rejected
 from trueground.builders.rows import SourceRow, Unusable, fault, source_rows
 from trueground.errors import InputError
 from trueground.graph.folding import name_key
@@ -51,9 +52,9 @@ def make_source(
 ) -> SourceStep[SourcePair]:
     """Reads the files. Without `skip_bad` all wrong rows are named in one InputError."""
 
-    def read() -> Iterator[SourcePair | Dropped]:
+    def read() -> Iterator[SourcePair | Rejected]:
         found = list(_unique(_read(row, name_words) for row in source_rows(files, _EXPECTED)))
-        left_out = [one for one in found if isinstance(one, Dropped)]
+        left_out = [one for one in found if isinstance(one, Rejected)]
         wrong = [one for one in left_out if one.reason in _WRONG]
         if wrong and not skip_bad:
             raise _all_wrong(wrong)
@@ -64,7 +65,7 @@ def make_source(
     return SourceStep("pairs", "Read pairs of names with a paragraph", SourcePair, read, REASONS)
 
 
-def _all_wrong(wrong: Sequence[Dropped]) -> InputError:
+def _all_wrong(wrong: Sequence[Rejected]) -> InputError:
     listed = "\n".join(shorten(one.detail, 400) for one in wrong[:_SHOWN])
     more = f"\n… and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
     return InputError(
@@ -73,7 +74,7 @@ def _all_wrong(wrong: Sequence[Dropped]) -> InputError:
     )
 
 
-def _nothing(files: Sequence[Path], left_out: Sequence[Dropped]) -> InputError:
+def _nothing(files: Sequence[Path], left_out: Sequence[Rejected]) -> InputError:
     counts = Counter(one.reason for one in left_out).most_common()
     why = ", ".join(f"{n:,} {reason}" for reason, n in counts)
     first = f" (the rows: {why}; the first: {left_out[0].detail})" if left_out else ""
@@ -83,34 +84,34 @@ def _nothing(files: Sequence[Path], left_out: Sequence[Dropped]) -> InputError:
     )
 
 
-def _unique(found: Iterator[tuple[str, SourcePair | Dropped]]) -> Iterator[SourcePair | Dropped]:
+def _unique(found: Iterator[tuple[str, SourcePair | Rejected]]) -> Iterator[SourcePair | Rejected]:
     """Of rows that say the same the first, and of several with one id too."""
     said: dict[tuple[str, ...], str] = {}
     ids: dict[str, str] = {}
     for place, one in found:
-        if isinstance(one, Dropped):
+        if isinstance(one, Rejected):
             yield one
             continue
         same = (plain(one.paragraph), *map(name_key, (one.head, one.relation, one.tail)))
         if same in said:
-            yield Dropped(one.id, "duplicate", f"{place}: the same as {said[same]}")
+            yield Rejected("duplicate", f"{place}: the same as {said[same]}", id=one.id)
         elif one.id in ids:
             detail = f"{place}: found the id {one.id!r} a second time, first in {ids[one.id]}"
             expected = "expected ids that are unique in all files"
-            yield Dropped(one.id, "duplicate_id", f"{detail}; {expected}")
+            yield Rejected("duplicate_id", f"{detail}; {expected}", id=one.id)
         else:
             said[same] = ids[one.id] = place
             yield one
 
 
-def _read(row: SourceRow, name_words: int) -> tuple[str, SourcePair | Dropped]:
+def _read(row: SourceRow, name_words: int) -> tuple[str, SourcePair | Rejected]:
     """(place, the row's pair or why it is none)."""
     if isinstance(row.value, Unusable):
-        return row.place, Dropped(row.value.id or row.place, row.value.kind, row.value.found)
+        return row.place, Rejected(row.value.kind, row.value.found, id=row.value.id or row.place)
     return row.place, _pair(row.place, row.value, name_words)
 
 
-def _pair(place: str, row: dict[str, Any], name_words: int) -> SourcePair | Dropped:
+def _pair(place: str, row: dict[str, Any], name_words: int) -> SourcePair | Rejected:
     name = (known_id(row) or "").strip() or place
     triple = row.get("triple")
     if isinstance(triple, list | tuple) and len(triple) == 3:
@@ -122,9 +123,9 @@ def _pair(place: str, row: dict[str, Any], name_words: int) -> SourcePair | Drop
             found = "nothing" if value is None else describe(value)
             other = f" (or as {', '.join(names[1:])})"
             detail = f"{place}, field {field!r}{other}: found {found}; expected a text"
-            return Dropped(name, "missing", detail)
+            return Rejected("missing", detail, id=name)
         if problem := _wrong(field, value):
-            return Dropped(name, problem[0], f"{place}, field {field!r}: {problem[1]}")
+            return Rejected(problem[0], f"{place}, field {field!r}: {problem[1]}", id=name)
         texts[field] = " ".join(value.split())
     pair = SourcePair(name if name != place else _id(texts), **texts)
     return _refused(pair, place, name_words) or pair
@@ -137,16 +138,16 @@ def _wrong(field: str, value: str) -> tuple[str, str] | None:
     return None if problem is None else (problem[0], f"found {problem[1]}")
 
 
-def _refused(pair: SourcePair, place: str, name_words: int) -> Dropped | None:
+def _refused(pair: SourcePair, place: str, name_words: int) -> Rejected | None:
     for name in (pair.head, pair.tail):
         if (found := sum(bool(_WORD.search(word)) for word in name.split())) < name_words:
             words = f"{found} word{'s' * (found != 1)}; expected {name_words} or more"
             detail = f"{place}: {shorten(name)!r} has {words}"
-            return Dropped(pair.id, "incomplete_name", detail)
+            return Rejected("incomplete_name", detail, id=pair.id)
     if name_key(pair.head) == name_key(pair.tail):
-        return Dropped(pair.id, "same_names", f"{place}: found {shorten(pair.head)!r} twice")
+        return Rejected("same_names", f"{place}: found {shorten(pair.head)!r} twice", id=pair.id)
     if any(sentence.citations or sentence.missing for sentence in read_triples(pair.paragraph, ())):
-        return Dropped(pair.id, "has_citations", f"{place}: {shorten(pair.paragraph)}")
+        return Rejected("has_citations", f"{place}: {shorten(pair.paragraph)}", id=pair.id)
     return None
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trueground.builders.base import Dropped, SourceStep, WholeStep
+from trueground.builders.base import BatchStage, SourceStep
+from trueground.builders.rejected import Rejected
 from trueground.errors import ProtocolError
 
 
@@ -23,8 +24,8 @@ class Flowed:
     came: int
     gave: int
     reasons: dict[str, str]
-    dropped: list[Dropped] = field(default_factory=list)
-    again: list[Dropped] = field(default_factory=list)
+    dropped: list[Rejected] = field(default_factory=list)
+    again: list[Rejected] = field(default_factory=list)
     failed: int = 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def read_source(source: SourceStep[Any], limit: int | None = None) -> tuple[list
     """
     rows = list(source.read())
     if limit is not None:
-        kept_at = [at for at, one in enumerate(rows) if not isinstance(one, Dropped)]
+        kept_at = [at for at, one in enumerate(rows) if not isinstance(one, Rejected)]
         end = kept_at[limit] if len(kept_at) > limit else len(rows)
     else:
         end = len(rows)
@@ -59,23 +60,23 @@ def read_source(source: SourceStep[Any], limit: int | None = None) -> tuple[list
     return kept, flowed, len(rows) - end
 
 
-def do_whole(stage: WholeStep[Any, Any], items: Sequence[Any]) -> tuple[list[Any], Flowed]:
+def do_whole(stage: BatchStage[Any, Any], items: Sequence[Any]) -> tuple[list[Any], Flowed]:
     """A stage that sees all items at once."""
     kept, dropped = _sorted_out(stage.name, stage.reasons, stage.work(items))
     return kept, Flowed(stage.name, stage.doc, len(items), len(kept), dict(stage.reasons), dropped)
 
 
-def _sorted_out(name: str, reasons: Any, found: Any) -> tuple[list[Any], list[Dropped]]:
+def _sorted_out(name: str, reasons: Any, found: Any) -> tuple[list[Any], list[Rejected]]:
     kept: list[Any] = []
-    dropped: list[Dropped] = []
+    dropped: list[Rejected] = []
     for one in found:
-        (dropped if isinstance(one, Dropped) else kept).append(one)
+        (dropped if isinstance(one, Rejected) else kept).append(one)
     check_reasons(name, reasons, dropped)
     check_ids(name, kept)
     return kept, dropped
 
 
-def check_reasons(name: str, reasons: Any, dropped: Sequence[Dropped]) -> None:
+def check_reasons(name: str, reasons: Any, dropped: Sequence[Rejected]) -> None:
     """ProtocolError where something fell for a reason that the stage does not declare."""
     for one in dropped:
         if one.reason not in reasons:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from trueground.builders.asking.ask import CALL_FAILED, REASONS, Ask
-from trueground.builders.base import BuildPlan, Dropped, Stage, WholeStep
+from trueground.builders.asking.ask import Ask
+from trueground.builders.asking.schemas import schema_of
+from trueground.builders.base import BatchStage, BuildPlan, ItemStage, LLMStage
 from trueground.builders.directory import WORK, remove_stages, write_stage
-from trueground.builders.fallen import Fallen
+from trueground.builders.rejected import CALL_FAILED, REASONS, Rejected
 from trueground.builders.stages.accounts import Flowed, check_ids, check_reasons, do_whole
 from trueground.builders.stages.patience import Patience
 from trueground.builders.stages.threads import in_daemon
@@ -43,12 +44,12 @@ class Made(NamedTuple):
     """An outcome as items and what fell."""
 
     kept: list[Any]
-    dropped: list[Dropped]
+    dropped: list[Rejected]
 
 
 async def do_stage(
     folder: Path,
-    stage: Stage[Any, Any],
+    stage: ItemStage,
     items: Sequence[Any],
     ask: Ask,
     progress: Progress,
@@ -62,7 +63,7 @@ async def do_stage(
         waiting = [(key, item) for key, item in zip(keys, items, strict=True) if key not in made]
         progress(stage.name, len(made), len(items))
         todo = iter(waiting)
-        again: dict[str, list[Dropped]] = {}
+        again: dict[str, list[Rejected]] = {}
 
         async def work() -> None:
             for key, item in todo:
@@ -103,12 +104,12 @@ def _check_ids(folder: Path, stage: str, kept: Sequence[Any]) -> None:
         ) from None
 
 
-def _detail(dropped: Sequence[Dropped]) -> str:
+def _detail(dropped: Sequence[Rejected]) -> str:
     """The first that says anything."""
     return next((one.detail for one in dropped if one.detail), "nothing more is known")
 
 
-def known(stage: Stage[Any, Any], log: KnownOutcomes, keys: Iterable[str]) -> dict[str, Made]:
+def known(stage: ItemStage, log: KnownOutcomes, keys: Iterable[str]) -> dict[str, Made]:
     """What is done already, by key; an outcome that this version cannot read is done again."""
     made = {}
     for key in keys:
@@ -119,7 +120,7 @@ def known(stage: Stage[Any, Any], log: KnownOutcomes, keys: Iterable[str]) -> di
     return made
 
 
-def workers(stage: Stage[Any, Any], ask: Ask) -> int:
+def workers(stage: ItemStage, ask: Ask) -> int:
     """How many items are worked on at once: enough to keep the stage's fastest model busy.
 
     The calls of each model are held to its own number by Ask.
@@ -140,21 +141,19 @@ async def _all(work: Callable[[], Any], number: int) -> None:
         raise failed
 
 
-async def _outcome(
-    stage: Stage[Any, Any], key: str, item: Any, ask: Ask
-) -> tuple[StageOutcome, bool]:
+async def _outcome(stage: ItemStage, key: str, item: Any, ask: Ask) -> tuple[StageOutcome, bool]:
     """(what became of the item, whether the next run must try it again)."""
     try:
         made = await stage.work(item, ask)
-    except Fallen as why:
-        fell = Fell(item.id, why.reason, why.detail, why.made)
-        return StageOutcome(key, dropped=[fell]), why.passing
-    kept = [msgspec.Raw(_encode(one)) for one in made if not isinstance(one, Dropped)]
-    fallen = [Fell(o.id, o.reason, o.detail, o.made) for o in made if isinstance(o, Dropped)]
-    return StageOutcome(key, kept, fallen), any(one.reason == CALL_FAILED for one in fallen)
+    except Rejected as why:
+        fell = Fell(item.id, why.reason, why.detail, why.content)
+        return StageOutcome(key, dropped=[fell]), why.transient
+    kept = [msgspec.Raw(_encode(one)) for one in made if not isinstance(one, Rejected)]
+    rejected = [Fell(o.id, o.reason, o.detail, o.content) for o in made if isinstance(o, Rejected)]
+    return StageOutcome(key, kept, rejected), any(one.reason == CALL_FAILED for one in rejected)
 
 
-def stage_key(stage: Stage[Any, Any], ask: Ask, item: Any) -> str:
+def stage_key(stage: ItemStage, ask: Ask, item: Any) -> str:
     """SHA-256 (hex) of all that the stage's outcome for this item depends on."""
     models = [
         (role, ask.models[role].model.signature, ask.models[role].params)
@@ -162,23 +161,30 @@ def stage_key(stage: Stage[Any, Any], ask: Ask, item: Any) -> str:
         if role in ask.models
     ]
     prompts = [(prompt.id, prompt.sha256) for prompt in stage.prompts]
-    words = (_VERSION, stage.name, stage.identity, prompts, models, item)
+    words = (_VERSION, stage.name, _identity(stage), prompts, models, item)
     return hashlib.sha256(_canonical(words)).hexdigest()
 
 
-def _read(stage: Stage[Any, Any], outcome: StageOutcome) -> Made:
+def _identity(stage: ItemStage) -> Mapping[str, Any]:
+    if not isinstance(stage, LLMStage):
+        return stage.identity
+    some = stage.reply.values() if isinstance(stage.reply, Mapping) else [stage.reply]
+    return {**stage.identity, "replies": [schema_of(kind) for kind in some]}
+
+
+def _read(stage: ItemStage, outcome: StageOutcome) -> Made:
     """The outcome as items. Raises ProtocolError for what the stage cannot have given."""
     decode = msgspec.json.Decoder(stage.gives).decode
     try:
         kept = [decode(raw) for raw in outcome.kept]
     except msgspec.MsgspecError as error:
         raise ProtocolError(f"the stage {stage.name} gave what cannot be read: {error}") from None
-    dropped = [Dropped(one.id, one.reason, one.detail, one.made) for one in outcome.dropped]
+    dropped = [Rejected(one.reason, one.detail, one.made, id=one.id) for one in outcome.dropped]
     check_reasons(stage.name, _reasons(stage), dropped)
     return Made(kept, dropped)
 
 
-def _reasons(stage: Stage[Any, Any]) -> dict[str, str]:
+def _reasons(stage: ItemStage) -> dict[str, str]:
     return {**REASONS, **stage.reasons}
 
 
@@ -198,7 +204,7 @@ async def flow(
     """
     accounts = []
     for number, stage in enumerate(plan.stages, start=2):
-        if isinstance(stage, WholeStep):
+        if isinstance(stage, BatchStage):
             progress(stage.name, 0, len(items))
             items, flowed = await in_daemon(partial(do_whole, stage, items))
         else:

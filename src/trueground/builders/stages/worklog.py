@@ -17,7 +17,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Fell(msgspec.Struct, omit_defaults=True):
-    """What fell: as `base.Dropped`, with the thing itself."""
+    """What fell: as `base.Rejected`, with the thing itself."""
 
     id: str
     reason: str

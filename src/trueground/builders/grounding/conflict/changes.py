@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from trueground.builders.checks import count, other_language, same_text, says, words_without
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.instances import (
     Conflict,
     KnowledgeChange,
     OriginalInstance,
     is_yes_or_no,
 )
+from trueground.builders.rejected import Rejected
 from trueground.text.sentences import split_sentences
 
 # Words beside the changed phrases that may come or go in a sentence with one, such as articles.
@@ -33,7 +33,7 @@ Part = tuple[str, str, str]  # what it is, its old text, its new text
 def check_changes(original: OriginalInstance, made: Conflict) -> None:
     """See that the new version is what it must be, as far as can be seen without a model.
 
-    Raises Fallen with one of REASONS.
+    Raises Rejected with one of REASONS.
     """
     checks: Sequence[Callable[[OriginalInstance, Conflict], None]] = (
         _check_changed,
@@ -51,19 +51,19 @@ def _check_changed(original: OriginalInstance, made: Conflict) -> None:
     texts = (*original.context_texts, *original.gold_texts)
     others = (*(context.text for context in made.contexts), *made.gold)
     if all(map(same_text, texts, others)):
-        raise Fallen("unchanged", "contexts and gold facts are as they were")
+        raise Rejected("unchanged", "contexts and gold facts are as they were")
     for change in made.changes:
         if same_text(change.old, change.new):
-            raise Fallen("unchanged", f"{change.old!r} was to become {change.new!r}")
+            raise Rejected("unchanged", f"{change.old!r} was to become {change.new!r}")
         if not any(count(old, change.old) for _, old, _ in _parts(original, made)):
-            raise Fallen("not_in_original", change.old)
+            raise Rejected("not_in_original", change.old)
 
 
 def _check_language(original: OriginalInstance, made: Conflict) -> None:
     new = "\n".join(context.text for context in made.contexts)
     found = other_language(new, "\n".join(original.context_texts))
     if found is not None:
-        raise Fallen("other_language", f"found {found}")
+        raise Rejected("other_language", f"found {found}")
 
 
 def _check_gold(original: OriginalInstance, made: Conflict) -> None:
@@ -74,7 +74,7 @@ def _check_gold(original: OriginalInstance, made: Conflict) -> None:
             original.context_texts[at], made.contexts[at].text
         ):
             return
-    raise Fallen("gold_unchanged", f"{len(made.gold)} gold facts")
+    raise Rejected("gold_unchanged", f"{len(made.gold)} gold facts")
 
 
 def _check_phrases(original: OriginalInstance, made: Conflict) -> None:
@@ -83,18 +83,18 @@ def _check_phrases(original: OriginalInstance, made: Conflict) -> None:
         for change in made.changes:
             stood = count(old, change.old)
             if count(new, change.old) > _allowed(change.old, old, made.changes):
-                raise Fallen("old_left", f"{what}: {change.old}")
+                raise Rejected("old_left", f"{what}: {change.old}")
             if stood and not count(new, change.new):
-                raise Fallen("new_missing", f"{what}: {change.new}")
+                raise Rejected("new_missing", f"{what}: {change.new}")
     for context in made.contexts:
         for change in made.changes:
             if count(context.title, change.old):
-                raise Fallen("old_left", f"the title {context.title!r}: {change.old}")
+                raise Rejected("old_left", f"the title {context.title!r}: {change.old}")
     for answer in (made.answer, *made.answers):
         for change in made.changes:
             old_answers = " / ".join((original.pair.answer, *original.pair.answers))
             if count(answer, change.old) > _allowed(change.old, old_answers, made.changes):
-                raise Fallen("old_left", f"the answer {answer!r}: {change.old}")
+                raise Rejected("old_left", f"the answer {answer!r}: {change.old}")
 
 
 def _allowed(phrase: str, original: str, changes: Sequence[KnowledgeChange]) -> int:
@@ -110,12 +110,12 @@ def _check_kept(original: OriginalInstance, made: Conflict) -> None:
             if _touched(sentence, made.changes):
                 touched += 1
             elif not says(new, sentence):
-                raise Fallen("other_changed", f"{what}: {sentence}")
+                raise Rejected("other_changed", f"{what}: {sentence}")
         before = words_without(old, [change.old for change in made.changes])
         after = words_without(new, [change.new for change in made.changes])
         for words, how in ((after - before, "added"), (before - after, "lost")):
             if words.total() > FEW * touched:
-                raise Fallen("other_changed", f"{what}: {how} {' '.join(words)}")
+                raise Rejected("other_changed", f"{what}: {how} {' '.join(words)}")
 
 
 def _check_answer(original: OriginalInstance, made: Conflict) -> None:
@@ -124,21 +124,21 @@ def _check_answer(original: OriginalInstance, made: Conflict) -> None:
     olds, news = (pair.answers, made.answers) if definite else ((pair.answer,), (made.answer,))
     for new in news:
         if any(same_text(new, old) for old in olds):
-            raise Fallen("same_answer", new)
+            raise Rejected("same_answer", new)
     if not definite:
         return
     before = "\n".join(original.context_texts)
     after = "\n".join(context.text for context in made.contexts)
     stood = [old for old in olds if says(before, old) and not is_yes_or_no(old)]
     if stood and not any(says(after, new) for new in news):
-        raise Fallen("answer_not_in_context", " / ".join(news))
+        raise Rejected("answer_not_in_context", " / ".join(news))
     titles = "\n".join((pair.question, *(context.title for context in pair.contexts)))
     # "Which of both is older?": both names stand in the contexts before and after.
     chosen = any(says(before, new) for new in news)
     for old in stood:
         allowed = _allowed(old, before, made.changes)
         if not chosen and not says(titles, old) and count(after, old) > allowed:
-            raise Fallen("old_left", f"the old answer {old!r} stands in the new contexts")
+            raise Rejected("old_left", f"the old answer {old!r} stands in the new contexts")
 
 
 def _parts(original: OriginalInstance, made: Conflict) -> Iterator[Part]:

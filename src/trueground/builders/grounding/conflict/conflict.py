@@ -8,8 +8,7 @@ from typing import Literal
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Material, Stage, Usual
-from trueground.builders.fallen import Fallen
+from trueground.builders.base import CallEstimate, Material, Stage
 from trueground.builders.grounding.conflict import changes, judging
 from trueground.builders.grounding.facts.forms import forms
 from trueground.builders.grounding.facts.supporting import REASONS, FactJudge
@@ -27,6 +26,7 @@ from trueground.builders.grounding.prompting import (
     titled,
     tokens_of_contexts,
 )
+from trueground.builders.rejected import Rejected
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 
@@ -74,18 +74,13 @@ def conflict_stage(
             await facts.check_supported(made.gold, [one.text for one in made.contexts])
             await judging.check_consistent(made, ask, judges)
             await judging.check_follows(item, made, ask, judges)
-        except Fallen as fallen:
-            fallen.made = msgspec.to_builtins(made)
+        except Rejected as rejected:
+            rejected.content = msgspec.to_builtins(made)
             raise
         return [Instance(item.id, item, made)]
 
-    def usual(tokens: float) -> list[Usual]:
-        read = tokens_of_contexts(tokens, words_of_context)
-        return [
-            Usual("writer", 1, read + 700, read + 200),
-            Usual("judge", 2, read + 400, 80),
-            *facts.usual(read),
-        ]
+    def read(tokens: float) -> float:
+        return tokens_of_contexts(tokens, words_of_context)
 
     return Stage(
         name="conflict",
@@ -97,7 +92,11 @@ def conflict_stage(
         identity={"fact_judge": facts.signature},
         prompts=(writing.file, judges.consistent.file, judges.follows.file),
         roles=("writer", "judge"),
-        usual=usual,
+        calls=[
+            CallEstimate("writer", read, lambda tokens: read(tokens) + 200, 1, writing),
+            CallEstimate("judge", read, 80, 2, judges.consistent),
+            facts.calls(read),
+        ],
     )
 
 
@@ -107,7 +106,7 @@ def no_conflict(items: Sequence[OriginalInstance]) -> list[Instance]:
 
 
 async def _revised(item: OriginalInstance, ask: Ask, prompt: Prompt) -> Conflict:
-    """The new version as the writer gave it, with the fields it must have. Raises Fallen."""
+    """The new version as the writer gave it, with the fields it must have. Raises Rejected."""
     pair, definite = item.pair, item.pair.form == "definite"
     contexts = titled(pair.contexts)
     answer = answer_of(pair.answer, pair.answers)

@@ -9,10 +9,10 @@ import msgspec
 from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Material
 from trueground.builders.checks import quoted, same_text
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import matches
 from trueground.builders.grounding.instances import Conflict, OriginalInstance
 from trueground.builders.grounding.prompting import PACKAGE, numbered, titled
+from trueground.builders.rejected import Rejected
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 
@@ -48,7 +48,7 @@ def prompts(material: Material) -> Prompts:
 
 
 async def check_consistent(made: Conflict, ask: Ask, prompts: Prompts) -> None:
-    """Nothing that stayed contradicts what is new: the judge must quote what does. Raises Fallen.
+    """Nothing that stayed contradicts what is new: the judge must quote what does. Raises Rejected.
 
     A quote that stands in no context is asked for again; twice so, and the item falls.
     """
@@ -74,11 +74,11 @@ async def check_consistent(made: Conflict, ask: Ask, prompts: Prompts) -> None:
     doubts = await ask.object("judge", filled, _Doubts, check=check)
     if doubts.contradictions:
         first = doubts.contradictions[0]
-        raise Fallen("contradiction", f'"{first.quote}": {first.why}')
+        raise Rejected("contradiction", f'"{first.quote}": {first.why}')
 
 
 async def check_follows(item: OriginalInstance, made: Conflict, ask: Ask, prompts: Prompts) -> None:
-    """The new contexts lead to the new answer and to no other. Raises Fallen.
+    """The new contexts lead to the new answer and to no other. Raises Rejected.
 
     For a definite answer the judge is not told which it is, and must find it.
     """
@@ -95,13 +95,13 @@ async def check_follows(item: OriginalInstance, made: Conflict, ask: Ask, prompt
     )
     found = await ask.object("judge", filled, _Follows)
     if not found.answerable:
-        raise Fallen("does_not_follow", "the judge finds no answer in the new contexts")
+        raise Rejected("does_not_follow", "the judge finds no answer in the new contexts")
     if definite:
         if not found.answer or not matches(found.answer, made.answers):
-            raise Fallen("does_not_follow", f"expected {made.answer}, found {found.answer}")
+            raise Rejected("does_not_follow", f"expected {made.answer}, found {found.answer}")
         if any(same_text(found.answer, old) for old in item.pair.answers):
-            raise Fallen("does_not_follow", f"the judge still finds {found.answer}")
+            raise Rejected("does_not_follow", f"the judge still finds {found.answer}")
     news = made.answers if definite else (made.answer,)
     others = [one for one in found.others if one and not matches(one, news)]
     if others:
-        raise Fallen("other_answer", others[0])
+        raise Rejected("other_answer", others[0])

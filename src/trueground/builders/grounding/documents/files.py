@@ -8,11 +8,11 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-from trueground.builders.base import Dropped
 from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.links import from_file, text_links, wiki_links
 from trueground.builders.grounding.documents.passages import PARAGRAPHS
 from trueground.builders.grounding.documents.tidying import Binary, tidied, tidy_title
+from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 from trueground.retrieval.documents import Document, read_bytes, read_document, read_text
 
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9_\])]\Z")
 _ASIDE = ("nav", "footer", "aside")
 
 
-def read_file(file: Path, page: str, note: Callable[[str], None]) -> Raw | Dropped:
+def read_file(file: Path, page: str, note: Callable[[str], None]) -> Raw | Rejected:
     """The document of a file, under its path `page` below its folder, or why there is none.
 
     `note` is told what of it cannot be read, such as pages without text. MissingExtraError: a kind
@@ -31,19 +31,19 @@ def read_file(file: Path, page: str, note: Callable[[str], None]) -> Raw | Dropp
     """
     try:
         if file.stat().st_size > _LARGEST:
-            return Dropped(page, "enormous", f"{file}: {file.stat().st_size:,} bytes")
+            return Rejected("enormous", f"{file}: {file.stat().st_size:,} bytes", id=page)
         document = read_document(file)
         hrefs = _hrefs(file)
         text, targets = _text(document, file)
         for said in document.notes:
             note(said)
     except OSError as error:
-        return Dropped(page, "unreadable", f"{file}: {error.strerror or error}")
+        return Rejected("unreadable", f"{file}: {error.strerror or error}", id=page)
     except InputError as error:
         binary = any(word in str(error) for word in _BINARY)
-        return Dropped(page, "binary" if binary else "unreadable", str(error))
+        return Rejected("binary" if binary else "unreadable", str(error), id=page)
     except Binary as problem:
-        return Dropped(page, "binary", f"{file}: {problem}")
+        return Rejected("binary", f"{file}: {problem}", id=page)
     title = " ".join((document.title or file.stem).split())
     return Raw(
         place=str(file),

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from trueground.benchmarks.base import Value
-from trueground.builders.base import Dropped, Material, SourceStep
+from trueground.builders.base import Material, SourceStep
 from trueground.builders.grounding.documents.document import Raw, SourceDocument
 from trueground.builders.grounding.documents.links import DocumentNames, in_degrees, resolved
 from trueground.builders.grounding.documents.meta_file import add_meta
@@ -24,6 +24,7 @@ from trueground.builders.grounding.documents.popularity import (
 from trueground.builders.grounding.documents.reading import REASONS as READING
 from trueground.builders.grounding.documents.reading import found_files, read_all
 from trueground.builders.grounding.settings import LINKS, Choosing, settle
+from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 from trueground.records import FileInfo
 
@@ -73,7 +74,7 @@ class DocumentLibrary:
         return [one for one in self._read if isinstance(one, SourceDocument)]
 
     @cached_property
-    def _read(self) -> list[SourceDocument | Dropped]:
+    def _read(self) -> list[SourceDocument | Rejected]:
         found = list(read_all(self._material.paths, self._choosing.meta, self._material.note))
         raws = [one for one in found if isinstance(one, Raw)]
         if self._choosing.meta is not None:
@@ -82,7 +83,7 @@ class DocumentLibrary:
         sorted_out, doubles = _sorted_out(found, self._choosing)
         if not any(isinstance(one, Raw) for one in sorted_out):
             raise _nothing_left(
-                self._material.paths, [one for one in sorted_out if isinstance(one, Dropped)]
+                self._material.paths, [one for one in sorted_out if isinstance(one, Rejected)]
             )
         return _documents(sorted_out, doubles, self._choosing.popularity_field)
 
@@ -91,24 +92,24 @@ _Doubles = dict[str, list[Raw]]  # by the id of the document to which they lend 
 
 
 def _sorted_out(
-    found: Iterable[Raw | Dropped], choosing: Choosing
-) -> tuple[list[Raw | Dropped], _Doubles]:
+    found: Iterable[Raw | Rejected], choosing: Choosing
+) -> tuple[list[Raw | Rejected], _Doubles]:
     """(all in their order, those without use as what fell; doubles)."""
-    made: list[Raw | Dropped] = []
+    made: list[Raw | Rejected] = []
     doubles: _Doubles = {}
     texts: dict[bytes, str] = {}
     for one in found:
-        if isinstance(one, Dropped):
+        if isinstance(one, Rejected):
             made.append(one)
             continue
         text = sha256(" ".join(one.text.casefold().split()).encode()).digest()
         if (useless := _useless(one, choosing.max_document_words)) is not None:
             made.append(useless)
         elif one.id in doubles:
-            made.append(Dropped(one.id, "duplicate_id", one.place))
+            made.append(Rejected("duplicate_id", one.place, id=one.id))
         elif text in texts:
             doubles[texts[text]].append(one)
-            made.append(Dropped(one.id, "duplicate_text", f"{one.place}: as {texts[text]}"))
+            made.append(Rejected("duplicate_text", f"{one.place}: as {texts[text]}", id=one.id))
         else:
             doubles[one.id] = []
             texts[text] = one.id
@@ -116,20 +117,20 @@ def _sorted_out(
     return made, doubles
 
 
-def _useless(one: Raw, most: int) -> Dropped | None:
+def _useless(one: Raw, most: int) -> Rejected | None:
     """Why nothing can be asked about it: no words, or too many."""
     words = word_count(one.text)
     if not words:
         what = f"{len(one.text)} characters without a letter or digit" if one.text else "no text"
-        return Dropped(one.id, "empty", f"{one.place}: found {what}")
+        return Rejected("empty", f"{one.place}: found {what}", id=one.id)
     if words > most:
-        return Dropped(one.id, "too_long", f"{one.place}: {words:,} words; {most:,} at most")
+        return Rejected("too_long", f"{one.place}: {words:,} words; {most:,} at most", id=one.id)
     return None
 
 
 def _documents(
-    found: Sequence[Raw | Dropped], doubles: _Doubles, asked: str | None
-) -> list[SourceDocument | Dropped]:
+    found: Sequence[Raw | Rejected], doubles: _Doubles, asked: str | None
+) -> list[SourceDocument | Rejected]:
     """Documents with links and numbers; those with a wrong number fall. InputError."""
     kept = [one for one in found if isinstance(one, Raw)]
     field = field_of((raw.row for raw in kept), asked)
@@ -140,9 +141,9 @@ def _documents(
     links = {raw.id: resolved(raw, raw.id, names) for raw in kept}
     numbers, wrong = _numbers(kept, links, field)
     check_numbers(numbers)
-    made: list[SourceDocument | Dropped] = []
+    made: list[SourceDocument | Rejected] = []
     for one in found:
-        if isinstance(one, Dropped):
+        if isinstance(one, Rejected):
             made.append(one)
         elif one.id in wrong:
             made.append(wrong[one.id])
@@ -154,24 +155,24 @@ def _documents(
 
 def _numbers(
     kept: Sequence[Raw], links: Mapping[str, Sequence[str]], field: str
-) -> tuple[dict[str, float], dict[str, Dropped]]:
+) -> tuple[dict[str, float], dict[str, Rejected]]:
     """(the popularity of documents by id, those with a wrong one)."""
     if field == LINKS:
         return {one: float(n) for one, n in in_degrees(links).items()}, {}
     numbers: dict[str, float] = {}
-    wrong: dict[str, Dropped] = {}
+    wrong: dict[str, Rejected] = {}
     for raw in kept:
         try:
             value = number(raw.row.get(field))
         except NoNumber as problem:
-            wrong[raw.id] = Dropped(raw.id, "bad_field", f"{raw.place}, {field!r}: {problem}")
+            wrong[raw.id] = Rejected("bad_field", f"{raw.place}, {field!r}: {problem}", id=raw.id)
             continue
         if value is not None:
             numbers[raw.id] = value
     return numbers, wrong
 
 
-def _nothing_left(paths: Sequence[Path], dropped: Sequence[Dropped]) -> InputError:
+def _nothing_left(paths: Sequence[Path], dropped: Sequence[Rejected]) -> InputError:
     counts = Counter(one.reason for one in dropped)
     why = ", ".join(f"{n} {reason}" for reason, n in counts.most_common())
     first = "; ".join(f"{one.detail or one.id} ({one.reason})" for one in dropped[:_SHOWN])

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from trueground.builders.base import Dropped
 from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.files import read_file
 from trueground.builders.grounding.documents.rows import read_rows
+from trueground.builders.rejected import Rejected
 from trueground.records.files import KINDS, data_files, inner_ending, leads_out
 from trueground.retrieval.documents import ENDINGS
 
@@ -25,7 +25,7 @@ REASONS = {
 
 def read_all(
     paths: Sequence[Path], apart: Path | None, note: Callable[[str], None]
-) -> Iterator[Raw | Dropped]:
+) -> Iterator[Raw | Rejected]:
     """The documents of all paths in turn, and what cannot be read. InputError: no such path."""
     for path in paths:
         files, dropped = found_files(path, apart)
@@ -40,7 +40,7 @@ def read_all(
         yield from (replace(one, id=prefix + one.id) for one in dropped)
 
 
-def found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Dropped]]:
+def found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejected]]:
     """(the files of a path that are read, in name order; what stands beside them).
 
     In a folder with documents the data files are not read; `apart` is passed over in any folder.
@@ -50,7 +50,7 @@ def found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Droppe
     """
     if not path.is_dir():
         return data_files(path), []
-    dropped: list[Dropped] = []
+    dropped: list[Rejected] = []
     files = sorted(file for file in _below(path, dropped) if not _same(file, apart))
     documents = [file for file in files if file.suffix.lower() in ENDINGS and _is_file(file)]
     read = documents or [file for file in files if inner_ending(file) in KINDS and _is_file(file)]
@@ -62,19 +62,19 @@ def _without(files: Iterable[Path], read: Iterable[Path]) -> list[Path]:
     return [file for file in files if file not in known]
 
 
-def _other(file: Path, root: Path) -> Dropped:
+def _other(file: Path, root: Path) -> Rejected:
     found = f"{file}: expected a name that ends in {_KNOWN}"
-    return Dropped(_printable(file.relative_to(root)), "other_kind", found)
+    return Rejected("other_kind", found, id=_printable(file.relative_to(root)))
 
 
 def _printable(path: Path) -> str:
     return path.as_posix().encode("utf-8", "backslashreplace").decode()
 
 
-def _below(root: Path, dropped: list[Dropped]) -> Iterator[Path]:
+def _below(root: Path, dropped: list[Rejected]) -> Iterator[Path]:
     def leave(path: Path, reason: str, why: str) -> None:
         id_ = _printable(path.relative_to(root)) if path != root else path.name
-        dropped.append(Dropped(id_, reason, f"{_printable(path)}: {why}"))
+        dropped.append(Rejected(reason, f"{_printable(path)}: {why}", id=id_))
 
     def refuse(error: OSError) -> None:
         leave(Path(error.filename), "unreadable", error.strerror or str(error))

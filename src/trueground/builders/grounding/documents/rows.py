@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.base import Dropped
 from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.links import text_links
 from trueground.builders.grounding.documents.tidying import Binary, tidied, tidy_title
+from trueground.builders.rejected import Rejected
 from trueground.builders.rows import SourceRow, Unusable, source_rows
 from trueground.errors import InputError
 from trueground.records.jsonl import decode
@@ -24,25 +24,25 @@ class BadField(ValueError):  # noqa: N818 - becomes a reason
     """A field of a row has a wrong type; the words name it."""
 
 
-def read_rows(file: Path) -> Iterator[Raw | Dropped]:
+def read_rows(file: Path) -> Iterator[Raw | Rejected]:
     """The documents of a file; rows that hold none are dropped, with their places."""
     try:
         for row in source_rows([file], _ROW):
             yield _read(row, f"{file.name}:{row.number}")
     except InputError as error:
-        yield Dropped(file.name, "unreadable", str(error))
+        yield Rejected("unreadable", str(error), id=file.name)
 
 
-def _read(row: SourceRow, usual: str) -> Raw | Dropped:
+def _read(row: SourceRow, usual: str) -> Raw | Rejected:
     """`usual` is the id of a row that has neither id nor title."""
     if isinstance(row.value, Unusable):
-        return Dropped(row.value.id or usual, _REASONS[row.value.kind], row.value.found)
+        return Rejected(_REASONS[row.value.kind], row.value.found, id=row.value.id or usual)
     try:
         return _raw(row.place, usual, row.value)
     except Binary as problem:
-        return Dropped(usual, "binary", f"{row.place}: {problem}")
+        return Rejected("binary", f"{row.place}: {problem}", id=usual)
     except BadField as problem:
-        return Dropped(usual, "bad_field", f"{row.place}, {problem}")
+        return Rejected("bad_field", f"{row.place}, {problem}", id=usual)
 
 
 def _raw(place: str, usual: str, row: dict[str, Any]) -> Raw:

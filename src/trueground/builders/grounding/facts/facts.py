@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Stage, Usual
+from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.checks import words
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import forms
 from trueground.builders.grounding.instances import AtomicFact, Factual, one_line
 from trueground.builders.grounding.items import GroundedPair
 from trueground.builders.grounding.prompting import tokens_of_contexts
 from trueground.builders.grounding.together import Together
+from trueground.builders.rejected import Rejected
 from trueground.claims import Decomposer
 from trueground.claims.base import Decomposed
 from trueground.text.normalize import fact_key
@@ -39,11 +39,13 @@ def facts_stage(
     async def work(pair: GroundedPair, _ask: Ask) -> Sequence[Factual]:
         answers = forms(pair.answers) if pair.form == "definite" else ()
         if pair.form == "definite" and not answers:
-            raise Fallen("unwritable_answer", f"found {' / '.join(pair.answers) or 'no answer'!r}")
+            raise Rejected(
+                "unwritable_answer", f"found {' / '.join(pair.answers) or 'no answer'!r}"
+            )
         texts = [context.text for context in pair.contexts]
         facts = _facts(await together.ask(texts))
         if not facts:
-            raise Fallen("no_facts", f"{len(texts)} contexts without a statement")
+            raise Rejected("no_facts", f"{len(texts)} contexts without a statement")
         return [Factual(pair.id, msgspec.structs.replace(pair, answers=answers), facts)]
 
     return Stage(
@@ -54,24 +56,31 @@ def facts_stage(
         work=work,
         reasons=_REASONS,
         identity={"decomposer": decomposer.signature},
-        usual=lambda tokens: _usual(tokens_of_contexts(tokens, words_of_context)),
+        calls=[
+            CallEstimate(
+                DECOMPOSER,
+                _TOKENS_OF_EXAMPLES,
+                60,
+                lambda tokens: _sentences(tokens_of_contexts(tokens, words_of_context)),
+            )
+        ],
     )
 
 
-def _usual(tokens: float) -> list[Usual]:
-    """What a decomposer asks that has a model: it is shown one sentence a call, and examples."""
-    return [Usual(DECOMPOSER, max(1.0, tokens / _TOKENS_OF_SENTENCE), _TOKENS_OF_EXAMPLES, 60)]
+def _sentences(tokens: float) -> float:
+    """A decomposer that has a model is shown one sentence a call, and examples."""
+    return max(1.0, tokens / _TOKENS_OF_SENTENCE)
 
 
 def _facts(decomposed: Sequence[Decomposed]) -> tuple[AtomicFact, ...]:
-    """The facts of all contexts in order, each once. Raises Fallen."""
+    """The facts of all contexts in order, each once. Raises Rejected."""
     facts: list[AtomicFact] = []
     seen: set[str] = set()
     for context, claims in enumerate(decomposed):
         if isinstance(claims, Failure):
             passing = claims.status is Status.ERROR
             reason = "call_failed" if passing else "no_decomposition"
-            raise Fallen(reason, f"context {context + 1}: {claims.reason}", passing=passing)
+            raise Rejected(reason, f"context {context + 1}: {claims.reason}", transient=passing)
         for claim in claims:
             text = _sentence(one_line(claim.text))
             if words(text) >= _LEAST_WORDS and fact_key(text) not in seen:

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Material, Stage, Usual
+from trueground.builders.base import CallEstimate, Material, Stage
 from trueground.builders.checks import same_text
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.sufficiency import needed_ones
 from trueground.builders.grounding.facts.supporting import REASONS as SUPPORTING
 from trueground.builders.grounding.facts.supporting import FactJudge
@@ -25,6 +24,7 @@ from trueground.builders.grounding.prompting import (
     titled,
     tokens_of_contexts,
 )
+from trueground.builders.rejected import Rejected
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 
@@ -61,24 +61,21 @@ def gold_stage(
             proposed = await _proposed(item, ask, "writer", proposing)
         chosen = item.labelled or proposed
         if not chosen:
-            raise Fallen("no_gold_facts", f"none of {len(item.facts)} facts was chosen")
+            raise Rejected("no_gold_facts", f"none of {len(item.facts)} facts was chosen")
         texts = [item.facts[number].text for number in chosen]
         try:
             await facts.check_supported(texts, [one.text for one in item.pair.contexts])
             gold = chosen
             if item.labelled is None:
                 gold = await needed_ones(item, chosen, ask, judging)
-        except Fallen as fallen:
-            fallen.made = {"question": item.pair.question, "gold_facts": texts}
+        except Rejected as rejected:
+            rejected.content = {"question": item.pair.question, "gold_facts": texts}
             raise
         second = await _second(item, ask, proposing)
         return [OriginalInstance(item.id, item.pair, item.facts, gold, proposed, second)]
 
-    def usual(tokens: float) -> list[Usual]:
-        contexts = tokens_of_contexts(tokens, words_of_context)
-        proposers = ("writer", SECOND) if SECOND in material.roles else ("writer",)
-        found = [Usual(role, 1, 2 * contexts + 400, 120) for role in proposers]
-        return [*found, Usual("judge", 2, 400, 60), *facts.usual(contexts)]
+    def read(tokens: float) -> float:
+        return tokens_of_contexts(tokens, words_of_context)
 
     return Stage(
         name="gold",
@@ -90,12 +87,19 @@ def gold_stage(
         identity={"fact_judge": facts.signature},
         prompts=(proposing.file, judging.file),
         roles=("writer", "judge", SECOND),
-        usual=usual,
+        calls=[
+            *(
+                CallEstimate(role, lambda tokens: 2 * read(tokens), 120, 1, proposing)
+                for role in ("writer", SECOND)
+            ),
+            CallEstimate("judge", 150, 60, 2, judging),
+            facts.calls(read),
+        ],
     )
 
 
 async def _proposed(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple[int, ...]:
-    """The numbers of the facts that the model calls needed. Raises Fallen."""
+    """The numbers of the facts that the model calls needed. Raises Rejected."""
     pair = item.pair
     contexts = titled(pair.contexts)
     listed = numbered(fact.text for fact in item.facts)
@@ -113,8 +117,11 @@ async def _proposed(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple
     made = await ask.object(role, filled, _Proposal, check=lambda made: _check(made, item.facts))
     try:
         numbers = {_number(one, item.facts) for one in made.needed}
-    except Fallen as fallen:
-        fallen.made = {"question": pair.question, "gold_facts": [one.fact for one in made.needed]}
+    except Rejected as rejected:
+        rejected.content = {
+            "question": pair.question,
+            "gold_facts": [one.fact for one in made.needed],
+        }
         raise
     return tuple(sorted(numbers))
 
@@ -131,9 +138,9 @@ def _check(made: _Proposal, facts: Sequence[AtomicFact]) -> str | None:
 
 
 def _number(one: _Needed, facts: Sequence[AtomicFact]) -> int:
-    """Raises Fallen where the words are none of the facts."""
+    """Raises Rejected where the words are none of the facts."""
     if not same_text(one.fact, facts[one.number - 1].text):
-        raise Fallen("fabricated_fact", f"{one.number}: {one.fact}")
+        raise Rejected("fabricated_fact", f"{one.number}: {one.fact}")
     return one.number - 1
 
 
@@ -147,7 +154,7 @@ async def _second(item: Factual, ask: Ask, prompt: Prompt) -> tuple[int, ...] | 
         return None
     try:
         return await _proposed(item, ask, SECOND, prompt)
-    except Fallen as fallen:
-        if fallen.passing:
+    except Rejected as rejected:
+        if rejected.transient:
             raise
         return None

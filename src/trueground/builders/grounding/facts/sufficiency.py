@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import matches
 from trueground.builders.grounding.instances import Factual
 from trueground.builders.grounding.prompting import numbered
+from trueground.builders.rejected import Rejected
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 
@@ -24,24 +24,24 @@ class _Enough(msgspec.Struct):
 async def needed_ones(
     item: Factual, chosen: tuple[int, ...], ask: Ask, prompt: Prompt
 ) -> tuple[int, ...]:
-    """The chosen facts without those that the judge finds unneeded. Raises Fallen."""
+    """The chosen facts without those that the judge finds unneeded. Raises Rejected."""
     unneeded = await _judged(item, chosen, ask, prompt)
     if not unneeded:
         return chosen
     left = tuple(number for at, number in enumerate(chosen, 1) if at not in unneeded)
     if not left:
-        raise Fallen("no_gold_facts", f"the judge needs none of the {len(chosen)} facts")
+        raise Rejected("no_gold_facts", f"the judge needs none of the {len(chosen)} facts")
     try:
         await _judged(item, left, ask, prompt)
-    except Fallen as fallen:
-        if fallen.reason not in ("not_enough_facts", "other_answer"):
+    except Rejected as rejected:
+        if rejected.reason not in ("not_enough_facts", "other_answer"):
             raise
-        raise Fallen("unclear_facts", fallen.detail) from None
+        raise Rejected("unclear_facts", rejected.detail) from None
     return left
 
 
 async def _judged(item: Factual, chosen: Sequence[int], ask: Ask, prompt: Prompt) -> set[int]:
-    """The places (from 1) of unneeded facts among the chosen. Raises Fallen.
+    """The places (from 1) of unneeded facts among the chosen. Raises Rejected.
 
     For a definite answer the judge is not told which it is, and must find it.
     """
@@ -58,9 +58,9 @@ async def _judged(item: Factual, chosen: Sequence[int], ask: Ask, prompt: Prompt
     )
     made = await ask.object("judge", filled, _Enough, check=lambda one: _check(one, len(chosen)))
     if not made.enough:
-        raise Fallen("not_enough_facts", listed)
+        raise Rejected("not_enough_facts", listed)
     if definite and not matches(made.answer, pair.answers):
-        raise Fallen("other_answer", f"expected {pair.answers[0]}, found {made.answer}")
+        raise Rejected("other_answer", f"expected {pair.answers[0]}, found {made.answer}")
     return set(made.unneeded)
 
 

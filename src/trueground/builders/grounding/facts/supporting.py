@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from trueground.builders.asking.ask import CALL_FAILED
-from trueground.builders.base import Usual
-from trueground.builders.fallen import Fallen
+from trueground.builders.base import CallEstimate
 from trueground.builders.grounding.together import Together
+from trueground.builders.rejected import CALL_FAILED, Rejected
 from trueground.judges import get_judge
 from trueground.judges.base import ask
 from trueground.types import JudgeRequest, Status, Verdict
@@ -32,7 +31,7 @@ class FactJudge:
     async def check_supported(self, facts: Sequence[str], contexts: Sequence[str]) -> None:
         """See that each fact stands in one of the contexts.
 
-        Raises Fallen with one of REASONS; `call_failed` where the judge could not be asked.
+        Raises Rejected with one of REASONS; `call_failed` where the judge could not be asked.
         """
         requests = [JudgeRequest(fact, tuple(contexts)) for fact in facts]
         verdicts = await self._together.ask(requests)
@@ -40,13 +39,13 @@ class FactJudge:
             if verdict.supported is None:
                 passing = verdict.status is Status.ERROR
                 said = "; ".join(verdict.reasons) or f"the verdict is {verdict.status}"
-                raise Fallen(CALL_FAILED if passing else "no_verdict", said, passing=passing)
+                raise Rejected(CALL_FAILED if passing else "no_verdict", said, transient=passing)
             if not verdict.supported:
-                raise Fallen("fact_not_in_context", fact)
+                raise Rejected("fact_not_in_context", fact)
 
-    def usual(self, tokens: float) -> list[Usual]:
-        """What it asks for contexts of so many tokens, if it has a model to ask."""
-        return [Usual(FACT_JUDGE, _FACTS, tokens + 250, 10)]
+    def calls(self, contexts: Callable[[float], float]) -> CallEstimate:
+        """What it asks, if it has a model to ask; `contexts` gives their tokens."""
+        return CallEstimate(FACT_JUDGE, lambda tokens: contexts(tokens) + 250, 10, _FACTS)
 
     def close(self) -> None:
         """Close the judge's model, where it has one."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trueground.benchmarks.base import Value
-from trueground.builders.base import Dropped, WholeStep
+from trueground.builders.base import BatchStage
 from trueground.builders.grounding.items import GroundedPair
 from trueground.builders.grounding.questions.classify import Classified
 from trueground.builders.grounding.settings import settle
+from trueground.builders.rejected import Rejected
 from trueground.text.normalize import get_normalizer
 
 REASONS = {
@@ -19,7 +20,7 @@ _CLASSES = 4  # of one document set
 _Class = tuple[str, str, str]  # set, documents, form
 
 
-def best_stage(options: Mapping[str, Value]) -> WholeStep[Classified, GroundedPair]:
+def best_stage(options: Mapping[str, Value]) -> BatchStage[Classified, GroundedPair]:
     """Classified candidates → pairs: for each set and class the one of the highest quality.
 
     Of equals the first counts; a question that an earlier set took is passed over. UsageError: an
@@ -27,16 +28,16 @@ def best_stage(options: Mapping[str, Value]) -> WholeStep[Classified, GroundedPa
     """
     most = min(1.0, _CLASSES / settle(options).candidates)
     doc = "Keep the best pair of each class: one document or several, definite or free-form"
-    return WholeStep("best", doc, Classified, GroundedPair, _best, REASONS, fan_out=most)
+    return BatchStage("best", doc, Classified, GroundedPair, _best, REASONS, fan_out=most)
 
 
-def _best(found: Sequence[Classified]) -> list[GroundedPair | Dropped]:
+def _best(found: Sequence[Classified]) -> list[GroundedPair | Rejected]:
     classes: dict[_Class, list[Classified]] = {}
     for one in sorted(found, key=lambda one: one.id):
         pair = one.candidate
         classes.setdefault((pair.set.id, pair.documents, pair.form), []).append(one)
-    kept: list[GroundedPair | Dropped] = []
-    dropped: list[Dropped] = []
+    kept: list[GroundedPair | Rejected] = []
+    dropped: list[Rejected] = []
     asked: dict[str, GroundedPair] = {}
     for rivals in classes.values():
         best: GroundedPair | None = None
@@ -44,9 +45,9 @@ def _best(found: Sequence[Classified]) -> list[GroundedPair | Dropped]:
             question = _plain(one.candidate.question)
             if best is not None:
                 detail = f"{one.quality}; {best.id} was chosen"
-                dropped.append(Dropped(one.id, "not_the_best", detail))
+                dropped.append(Rejected("not_the_best", detail, id=one.id))
             elif question in asked:
-                dropped.append(Dropped(one.id, "asked_elsewhere", f"as {asked[question].id}"))
+                dropped.append(Rejected("asked_elsewhere", f"as {asked[question].id}", id=one.id))
             else:
                 best = asked[question] = _pair(one)
                 kept.append(best)

@@ -8,9 +8,8 @@ import msgspec
 
 from trueground.benchmarks.base import Value
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Dropped, Material, Stage, Usual
+from trueground.builders.base import CallEstimate, Material, Stage
 from trueground.builders.checks import need_languages
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.items import DocumentSet
 from trueground.builders.grounding.prompting import PACKAGE, titled, tokens_of_contexts
 from trueground.builders.grounding.questions.proposals import (
@@ -20,10 +19,10 @@ from trueground.builders.grounding.questions.proposals import (
     checked,
 )
 from trueground.builders.grounding.settings import settle
+from trueground.builders.rejected import Rejected
 from trueground.models.marks import blocks, mark_for
 
 _TOKENS_A_PAIR = 120.0
-_TOKENS_OF_PROMPT = 550.0
 _SEVERAL = (
     "- Where the documents allow it, some questions should need both of them: the answer can only "
     "be given by putting together what stands in the one and in the other. Never put two questions "
@@ -45,13 +44,12 @@ def candidates_stage(
     optional = ("count", "documents", "several")
     prompt = material.prompt(PACKAGE, "candidates-1", ("contexts",), optional)
 
-    async def work(found: DocumentSet, ask: Ask) -> list[QuestionCandidate | Dropped]:
+    async def work(found: DocumentSet, ask: Ask) -> list[QuestionCandidate | Rejected]:
         said = await ask.object("writer", prompt.fill(_places(found, count)), Proposals)
         return _sorted_out(found, said, count)
 
-    def usual(tokens: float) -> list[Usual]:
-        read = tokens_of_contexts(tokens, choosing.context_words)
-        return [Usual("writer", 1, _TOKENS_OF_PROMPT + read, count * _TOKENS_A_PAIR)]
+    def read(tokens: float) -> float:
+        return tokens_of_contexts(tokens, choosing.context_words)
 
     return Stage(
         "candidates",
@@ -63,7 +61,7 @@ def candidates_stage(
         {"count": count},
         (prompt.file,),
         ("writer",),
-        usual,
+        [CallEstimate("writer", read, count * _TOKENS_A_PAIR, 1, prompt)],
         fan_out=float(count),
     )
 
@@ -78,20 +76,20 @@ def _places(found: DocumentSet, count: int) -> dict[str, str]:
     }
 
 
-def _sorted_out(of: DocumentSet, said: Proposals, count: int) -> list[QuestionCandidate | Dropped]:
+def _sorted_out(of: DocumentSet, said: Proposals, count: int) -> list[QuestionCandidate | Rejected]:
     if not said.pairs:
-        raise Fallen("no_candidates", "the list of pairs is empty")
+        raise Rejected("no_candidates", "the list of pairs is empty")
     kept: list[QuestionCandidate] = []
-    dropped: list[Dropped] = []
+    dropped: list[Rejected] = []
     for number, one in enumerate(said.pairs, start=1):
         id_ = f"{of.id}/q{number:02}"
         if number > count:
             came = f"{len(said.pairs)} came"
-            dropped.append(Dropped(id_, "beyond_the_asked", came, msgspec.to_builtins(one)))
+            dropped.append(Rejected("beyond_the_asked", came, msgspec.to_builtins(one), id=id_))
             continue
         try:
             kept.append(checked(id_, one, of, kept))
-        except Fallen as fallen:
+        except Rejected as rejected:
             made = msgspec.to_builtins(one)
-            dropped.append(Dropped(id_, fallen.reason, fallen.detail, made))
+            dropped.append(Rejected(rejected.reason, rejected.detail, made, id=id_))
     return [*kept, *dropped]

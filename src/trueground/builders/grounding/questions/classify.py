@@ -9,8 +9,7 @@ import msgspec
 
 from trueground.benchmarks.base import Value
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Material, Stage, Usual
-from trueground.builders.fallen import Fallen
+from trueground.builders.base import CallEstimate, Material, Stage
 from trueground.builders.grounding.prompting import (
     PACKAGE,
     answer_of,
@@ -19,6 +18,7 @@ from trueground.builders.grounding.prompting import (
 )
 from trueground.builders.grounding.questions.proposals import QuestionCandidate
 from trueground.builders.grounding.settings import settle
+from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
@@ -33,7 +33,6 @@ REASONS = {
 }
 _BEST = 5
 _SHOWN = 200
-_TOKENS_OF_PROMPT = 650.0
 
 
 class ClassVerdict(msgspec.Struct, frozen=True):
@@ -77,14 +76,13 @@ def classify_stage(
         )
         try:
             _judge(found, said, choosing.min_quality)
-        except Fallen as fallen:
-            fallen.made = {"question": found.question, "answer": found.answer}
+        except Rejected as rejected:
+            rejected.content = {"question": found.question, "answer": found.answer}
             raise
         return [Classified(found.id, found, said.quality, said.reason)]
 
-    def usual(tokens: float) -> list[Usual]:
-        read = tokens_of_contexts(tokens, choosing.context_words)
-        return [Usual("judge", 1, _TOKENS_OF_PROMPT + read, 120.0)]
+    def read(tokens: float) -> float:
+        return tokens_of_contexts(tokens, choosing.context_words)
 
     return Stage(
         "classify",
@@ -96,7 +94,7 @@ def classify_stage(
         {"min_quality": choosing.min_quality},
         (prompt.file,),
         ("judge",),
-        usual,
+        [CallEstimate("judge", read, 120.0, 1, prompt)],
     )
 
 
@@ -124,20 +122,20 @@ def _objection(contexts: int) -> Callable[[ClassVerdict], str | None]:
 
 
 def _judge(found: QuestionCandidate, said: ClassVerdict, least: int) -> None:
-    """Raises Fallen where the pair is not to be kept."""
+    """Raises Rejected where the pair is not to be kept."""
     why = shorten(said.reason, _SHOWN)
     needed = tuple(sorted(set(said.contexts)))
     if said.needs_other_facts or not needed:
-        raise Fallen("needs_other_facts", why)
+        raise Rejected("needs_other_facts", why)
     if not said.answer_right:
-        raise Fallen("wrong_answer", why)
+        raise Rejected("wrong_answer", why)
     if said.conjunction:
-        raise Fallen("conjunction", why)
+        raise Rejected("conjunction", why)
     if said.form != found.form or needed != found.needed:
-        raise Fallen(
+        raise Rejected(
             "class_differs",
             f"the writer says {found.form}, documents {list(found.needed)}; the judge {said.form}, "
             f"{list(needed)}: {why}",
         )
     if said.quality < least:
-        raise Fallen("low_quality", f"{said.quality}: {why}")
+        raise Rejected("low_quality", f"{said.quality}: {why}")

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from trueground.builders.checks import other_language, quoted, same_text, says
-from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.items import Context, Documents, DocumentSet, Form
+from trueground.builders.rejected import Rejected
 from trueground.records.problems import shorten
 from trueground.text.numerals import unit_at
 
@@ -111,12 +111,12 @@ class QuestionCandidate(msgspec.Struct, frozen=True):
 def checked(
     id_: str, found: QuestionProposal, of: DocumentSet, before: Sequence[QuestionCandidate]
 ) -> QuestionCandidate:
-    """The proposal as a candidate. `before` are those of the same set. Raises Fallen."""
+    """The proposal as a candidate. `before` are those of the same set. Raises Rejected."""
     _check_words(found, before)
     read = " ".join(one.text for one in of.contexts)
     spoken = other_language(f"{found.question} {found.answer}", read)
     if spoken is not None:
-        raise Fallen("other_language", f'{spoken}: "{shorten(found.question)}"')
+        raise Rejected("other_language", f'{spoken}: "{shorten(found.question)}"')
     needed = _check_evidence(found.evidence, of.contexts)
     answers = _check_answers(found, needed)
     return QuestionCandidate(id_, of, found.question, found.answer, answers, tuple(found.evidence))
@@ -125,29 +125,29 @@ def checked(
 def _check_words(found: QuestionProposal, before: Sequence[QuestionCandidate]) -> None:
     for reason, text in (("blank_question", found.question), ("blank_answer", found.answer)):
         if not re.search(r"\w", text):
-            raise Fallen(reason, f'"{shorten(text)}"')
+            raise Rejected(reason, f'"{shorten(text)}"')
     for one in before:
         if same_text(one.question, found.question):
-            raise Fallen("duplicate_question", f'as {one.id}: "{shorten(found.question)}"')
+            raise Rejected("duplicate_question", f'as {one.id}: "{shorten(found.question)}"')
     for text in (found.question, found.answer):
         for match in _OF_THE_TEXT.finditer(text):
             measured = match["number"] and unit_at(text, match.end())  # "a passage 2 km long"
             if not measured:
-                raise Fallen("talks_of_the_text", f'"{match[0]}" in "{shorten(text, 120)}"')
+                raise Rejected("talks_of_the_text", f'"{match[0]}" in "{shorten(text, 120)}"')
 
 
 def _check_evidence(evidence: Sequence[Quoted], contexts: Sequence[Context]) -> list[Context]:
     """The documents that are needed."""
     if not evidence:
-        raise Fallen("no_evidence", "the evidence is an empty list")
+        raise Rejected("no_evidence", "the evidence is an empty list")
     numbers = [one.context for one in evidence]
     if not set(numbers) <= set(range(1, len(contexts) + 1)) or len(set(numbers)) < len(numbers):
-        raise Fallen("unknown_context", f"found {numbers} of {len(contexts)}")
+        raise Rejected("unknown_context", f"found {numbers} of {len(contexts)}")
     for one in evidence:
         if len("".join(one.quote.split())) < _SHORTEST:
-            raise Fallen("span_too_short", f'"{shorten(one.quote)}"')
+            raise Rejected("span_too_short", f'"{shorten(one.quote)}"')
         if not quoted(one.quote, contexts[one.context - 1].text):
-            raise Fallen("span_not_in_context", f'{one.context}: "{shorten(one.quote, 120)}"')
+            raise Rejected("span_not_in_context", f'{one.context}: "{shorten(one.quote, 120)}"')
     return [contexts[number - 1] for number in numbers]
 
 
@@ -159,7 +159,7 @@ def _check_answers(found: QuestionProposal, needed: Sequence[Context]) -> tuple[
     standing = [form for form in forms if any(says(one.text, form) for one in needed)]
     if not standing:
         shown = ", ".join(f'"{shorten(form)}"' for form in forms[:3])
-        raise Fallen("answer_not_in_context", shown)
+        raise Rejected("answer_not_in_context", shown)
     if not any(says(found.answer, form) for form in standing):
-        raise Fallen("answer_without_form", f'"{standing[0]}" in "{shorten(found.answer, 120)}"')
+        raise Rejected("answer_without_form", f'"{standing[0]}" in "{shorten(found.answer, 120)}"')
     return tuple(standing)

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 
 from trueground.benchmarks.base import Value
-from trueground.builders.base import Dropped, WholeStep
+from trueground.builders.base import BatchStage
 from trueground.builders.draws import draw, key
 from trueground.builders.grounding.documents.document import SourceDocument
 from trueground.builders.grounding.documents.links import by_hops, links_of
@@ -15,6 +15,7 @@ from trueground.builders.grounding.documents.passages import chosen_passage
 from trueground.builders.grounding.documents.popularity import lists
 from trueground.builders.grounding.items import DocumentSet, Popularity
 from trueground.builders.grounding.settings import Choosing, settle
+from trueground.builders.rejected import Rejected
 
 LEVELS: tuple[Popularity, ...] = ("high", "low")
 REASONS = {
@@ -26,7 +27,7 @@ REASONS = {
 }
 
 
-def sets_stage(options: Mapping[str, Value], seed: int) -> WholeStep[SourceDocument, DocumentSet]:
+def sets_stage(options: Mapping[str, Value], seed: int) -> BatchStage[SourceDocument, DocumentSet]:
     """Documents → sets: each popular or unpopular document alone, and with one it is linked to.
 
     The other one is drawn by the seed: first the number of links between them, then one of the
@@ -34,23 +35,23 @@ def sets_stage(options: Mapping[str, Value], seed: int) -> WholeStep[SourceDocum
     """
     choosing = settle(options)
 
-    def work(documents: Sequence[SourceDocument]) -> list[DocumentSet | Dropped]:
+    def work(documents: Sequence[SourceDocument]) -> list[DocumentSet | Rejected]:
         return _sets(documents, choosing, seed)
 
     doc = "Choose documents by popularity, alone and with one that they are linked to"
-    return WholeStep("sets", doc, SourceDocument, DocumentSet, work, REASONS, fan_out=1.2)
+    return BatchStage("sets", doc, SourceDocument, DocumentSet, work, REASONS, fan_out=1.2)
 
 
 def _sets(
     documents: Sequence[SourceDocument], choosing: Choosing, seed: int
-) -> list[DocumentSet | Dropped]:
+) -> list[DocumentSet | Rejected]:
     by_id = {one.id: one for one in documents}
     numbers = {one.id: one.popularity for one in documents if one.popularity is not None}
     popularity = lists(numbers, choosing.share)
     lists_of = {level: {one for one in popularity if popularity[one] == level} for level in LEVELS}
     links = links_of(documents)
     found: list[DocumentSet] = []
-    dropped: list[Dropped] = []
+    dropped: list[Rejected] = []
     seen: dict[frozenset[str], str] = {}
     for one in sorted(documents, key=lambda one: one.id):
         if one.id not in popularity:
@@ -60,7 +61,7 @@ def _sets(
         found.append(_set((one,), level, 0, choosing))
         drawn = _drawn(one.id, links, lists_of[level], choosing.hops, seed)
         if drawn is None:
-            dropped.append(Dropped(one.id, "no_linked_document", one.title))
+            dropped.append(Rejected("no_linked_document", one.title, id=one.id))
             continue
         other, hops = drawn
         id_ = set_id(one.id, other)
@@ -68,15 +69,15 @@ def _sets(
         if first == id_:
             found.append(_set((one, by_id[other]), level, hops, choosing))
         else:
-            dropped.append(Dropped(id_, "same_set", f"as {first}"))
+            dropped.append(Rejected("same_set", f"as {first}", id=id_))
     kept, undrawn = _limited(found, choosing.sets, seed)
     return [*kept, *dropped, *undrawn]
 
 
-def _unlisted(document: SourceDocument) -> Dropped:
+def _unlisted(document: SourceDocument) -> Rejected:
     if document.popularity is None:
-        return Dropped(document.id, "no_popularity", document.title)
-    return Dropped(document.id, "middling", f"{document.title}: {document.popularity:g}")
+        return Rejected("no_popularity", document.title, id=document.id)
+    return Rejected("middling", f"{document.title}: {document.popularity:g}", id=document.id)
 
 
 def _set(
@@ -113,7 +114,7 @@ def _drawn(
 
 def _limited(
     sets: Sequence[DocumentSet], most: int | None, seed: int
-) -> tuple[list[DocumentSet], list[Dropped]]:
+) -> tuple[list[DocumentSet], list[Rejected]]:
     """(at most so many sets of each class, those that were not drawn)."""
     if most is None:
         return list(sets), []
@@ -122,5 +123,5 @@ def _limited(
         classes.setdefault((one.popularity, len(one.contexts)), []).append(one.id)
     order = partial(key, f"sets/{seed}")
     drawn = {one for ids in classes.values() for one in sorted(ids, key=order)[:most]}
-    undrawn = [Dropped(one.id, "not_drawn") for one in sets if one.id not in drawn]
+    undrawn = [Rejected("not_drawn", id=one.id) for one in sets if one.id not in drawn]
     return [one for one in sets if one.id in drawn], undrawn
