@@ -229,13 +229,18 @@ def test_one_person_with_two_answers(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (b"", "is empty"),
-        (b"a,b\n1,2\n", "has no column 'kind', only a, b"),
+        (
+            b"a,b\n1,2\n",
+            "no column 'kind', 'id', 'annotator', 'check': looked for kind, id, annotator, check "
+            "and those of the kind of task, found a, b. Give",
+        ),
         (
             "kind;id;annotator;check\nvalidity;M\u00fc;1;t\n".encode("latin-1"),
             "is not UTF-8 (saved",
         ),
         (b"kind,id,annotator,check\nmatrix,1,1,t\n", "row 2: unknown kind of task 'matrix'"),
         (b"kind,id,annotator,check\nvalidity,1,1,t\n", "has no column 'task', 'question',"),
+        (b"kind,id,annotator,check\nvalidity,1,1,t\n", "found kind, id, annotator, check. One"),
         (b'kind,id,annotator,check\n"validity,1,1,t\n', "is no table"),
         (b"kind,id,id,annotator,check\n", "two columns are called 'id'"),
         (b"\xff\xfe\x00", "is not UTF-8"),

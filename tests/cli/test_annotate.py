@@ -92,6 +92,7 @@ def test_agreement(folder: Path) -> None:
         ("annotate import . --out a.jsonl", ". cannot be read: Is a directory"),
         ("annotate import tasks-1.jsonl --out tasks-1.jsonl", "is one of the files to read"),
         ("agreement tasks-2.jsonl", "no task is filled in yet"),
+        ("annotate import tasks-2.jsonl --out a.jsonl", "no task is filled in yet (4 to do); fill"),
         ("agreement answers.jsonl", "answers.jsonl, line 1: no line of a file"),
     ],
 )

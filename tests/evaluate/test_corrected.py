@@ -155,8 +155,17 @@ def test_labels_of_annotate_tell_how_they_were_drawn(tmp_path: Path) -> None:
     entry = one.summary.corrected["support"]
     assert (entry["labels"], entry["drawn"], entry["notes"]) == (70, "random", [])
     changed = [{**row, "response": f"{row['response']} Indeed."} for row in answers()]
-    with pytest.raises(InputError, match="of an answer that is scored here"):
+    told = r"of an answer that is scored here; 70 labels are of another text than .* now, 'q\d+'"
+    with pytest.raises(InputError, match=told):
         tg.score(changed, metrics="support", labels=[tmp_path / "labels.jsonl"])
+    labelled = json.loads((tmp_path / "labels.jsonl").read_text().splitlines()[0])["id"]
+    some = [
+        changed[int(row["id"][1:])] if labelled.startswith(f"{row['id']}~") else row
+        for row in answers()
+    ]
+    one = tg.score(some, metrics="support", labels=[tmp_path / "labels.jsonl"])
+    (note,) = one.summary.corrected["support"]["notes"]
+    assert note.startswith("1 label is of another text than the answer has now, ")
 
 
 def test_a_model_is_asked_then_labelled_then_corrected(tmp_path: Path) -> None:

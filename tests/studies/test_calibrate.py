@@ -410,7 +410,7 @@ def test_notes_say_when_the_numbers_are_no_use() -> None:
     against = [row(s, 1 - r) for s, r in ((0.1, 0), (0.2, 0), (0.8, 1), (0.9, 1))] * 5
     notes = calibrate(against, Scripted(), resamples=1).notes
     assert any("AUROC is 0.000" in note for note in notes)
-    good = [row(s, s > 0.5) for s in (0.1, 0.2, 0.8, 0.9)] * 5
+    good = [row(s, s > 0.5) for s in (0.1, 0.2, 0.8, 0.9)] * 10
     notes = calibrate(good, Scripted(), resamples=1).notes
     notes = [note for note in notes if not note.startswith("cross-validated, the Brier")]
     assert [note.rpartition(": ")[2] for note in notes] == ["keep the default"]
@@ -488,14 +488,32 @@ def test_the_lexical_judge_from_file_to_verdicts(tmp_path: Path) -> None:
         assert after.probability == pytest.approx(1 / (1 + np.exp(-odds)))
 
 
-def test_a_judge_that_says_the_opposite_is_told_so_with_its_file() -> None:
+def test_a_judge_that_says_the_opposite_has_no_file(tmp_path: Path) -> None:
     rows = [
         {"response": c, "contexts": ["x"], "human": {"faithful": y}}
         for c, y in [("a", 0), ("b", 0), ("c", 1), ("d", 1)]
     ]
     judge = FakeJudge({"a": 0.9, "b": 0.8, "c": 0.2, "d": 0.1})
-    notes = calibrate(rows, judge, resamples=10).notes
-    assert any("judges refuse a file" in note for note in notes)
+    found = calibrate(rows, judge, resamples=10)
+    assert any("judges refuse a file" in note for note in found.notes)
+    assert any("fitted to 4 labels, 2 of the rarer kind" in note for note in found.notes)
+    with pytest.raises(InputError, match=r"c\.json is not written: the curve falls, and judges"):
+        found.write(tmp_path / "c.json")
+    assert not (tmp_path / "c.json").exists()
+    found.write(tmp_path / "c.html")
+
+
+def test_a_file_from_few_labels_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"response": c, "contexts": ["x"], "human": {"faithful": y}}
+        for c, y in zip("abcdefgh", (0, 0, 0, 0, 1, 1, 1, 1), strict=True)
+    ]
+    judge = FakeJudge({c: (i + 1) / 10 for i, c in enumerate("abcdefgh")})
+    calibrate(rows, judge, resamples=10).write(tmp_path / "c.json")
+    assert "WARNING: " in (said := capsys.readouterr().err)
+    assert "c.json: fitted to 8 labels, 4 of the rarer kind" in said
 
 
 def columns(rows: Rows) -> tuple[np.ndarray, np.ndarray]:

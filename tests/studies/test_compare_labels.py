@@ -70,6 +70,21 @@ def test_a_file_for_all_runs_or_one_each(tmp_path: Path, runs: list[Path]) -> No
     assert told in render_page(comparison_page(compared.as_dict()))
 
 
+def test_labels_of_the_other_run_are_told(tmp_path: Path, runs: list[Path]) -> None:
+    """By id alone nothing tells of which run a label is but the judge, item by item."""
+    ids = random.Random(2).sample(range(N), 90)
+    each = [write(tmp_path / f"{run}.jsonl", lines(run, ids)) for run in "ba"]
+    compared = compare(runs, labels=each, labels_drawn="random", allow_mismatch=True)
+    (pair,) = compared.pairs
+    (note,) = pair.corrected["support"]["notes"]
+    assert note.endswith("were the labels of the two runs swapped?")
+    assert "runs swapped?" in " ".join(format_comparison(compared.as_dict()).split())
+    for path, run in zip(each, "ba", strict=True):
+        write(path, lines(run, ids, run=run))
+    with pytest.raises(InputError, match="--labels files as runs are read in the order of the run"):
+        compare(runs, labels=each, labels_drawn="random", allow_mismatch=True)
+
+
 def test_when_all_are_labelled_the_difference_is_that_of_the_labels(
     tmp_path: Path, runs: list[Path]
 ) -> None:

@@ -81,6 +81,8 @@ def test_a_pilot_tells_what_the_judge_is_worth(tmp_path: Path, run: Path) -> Non
     assert plan.labels < blind.labels
     shown = render_plan(plan)
     assert f"{plan.labels:,} of 600 answers to label" in shown
+    assert f"expected of these labels with the judge's scores: ± {100 * plan.expected:.2g}" in shown
+    assert f"labels that it would take without its scores: {plan.alone:,}" in shown
     assert "annotate export support" in shown
 
 

@@ -319,8 +319,14 @@ def test_labels_of_annotate(tmp_path: Path) -> None:
     again = one(validate(path, labels=[merged], metrics="k_precision", **FAST))
     assert (again["n"], again["positives"]) == (5, 2)
     changed = write(tmp_path / "b.jsonl", [{**row, "response": "No."} for row in content])
-    with pytest.raises(InputError, match="6 no_label"):  # a label is of what was shown
+    told = r"6 no_label.*; 5 labels are of another text than the answer has now, 'a0' the first: ex"
+    with pytest.raises(InputError, match=told):  # a label is of what was shown
         validate(changed, labels=[merged], metrics="k_precision")
+    content[3]["response"] = "No."
+    some = write(tmp_path / "c.jsonl", content)
+    found = validate(some, labels=[merged], metrics="k_precision", **FAST)
+    assert one(found)["n"] == 4
+    assert any(note.startswith("1 label is of another text than the") for note in found.notes)
     with pytest.raises(UsageError, match="gives the labels"):
         validate(path, labels=[merged], label="fluent")
 

@@ -142,11 +142,8 @@ def measure_agreement(
     from trueground.annotation.agreement import Agreement, measure_kind
     from trueground.annotation.answers import read_answers
     from trueground.annotation.kinds import KINDS
-    from trueground.errors import InputError
 
     answers = read_answers(paths, allow_edited=allow_edited)
-    if not answers.tasks:
-        raise InputError(f"{', '.join(map(str, paths))}: no task is filled in yet")
     kinds = {
         name: measure_kind(kind, answers, hardest, resamples=resamples, seed=seed, level=LEVEL)
         for name, kind in KINDS.items()

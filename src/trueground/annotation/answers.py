@@ -103,6 +103,11 @@ def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answer
         )
     if not found.shown:
         raise InputError(f"{', '.join(map(str, paths))}: no tasks; export some first")
+    if not found.tasks:
+        raise InputError(
+            f"{', '.join(map(str, paths))}: no task is filled in yet ({len(found.shown):,} to do); "
+            "fill in `answer` in JSON lines, or the empty cells of a sheet"
+        )
     return found
 
 

@@ -305,12 +305,13 @@ def _read_sheet(path: Path) -> Iterator[FilledTask]:
             raise InputError(f"{path}: two columns are called {shorten(bare)!r}; leave one")
         if bare:
             columns[bare] = at
-    for name in _OWN_COLUMNS:
-        if name not in columns:
-            raise InputError(
-                f"{path} has no column {name!r}, only {', '.join(map(shorten, rows[0][:12]))}; "
-                "expected the columns of `trueground annotate export --csv` in the first row"
-            )
+    if missing := [name for name in _OWN_COLUMNS if name not in columns]:
+        raise InputError(
+            f"{path} has no column {', '.join(map(repr, missing))}: looked for "
+            f"{', '.join(_OWN_COLUMNS)} and those of the kind of task, found "
+            f"{', '.join(map(shorten, rows[0][:12]))}. Give a sheet that `trueground annotate "
+            "export --csv` wrote, with its first row, or JSON lines"
+        )
     for number, cells in enumerate(rows[1:], 2):
         if any(cell.strip() for cell in cells):
             yield _read_row(path, number, cells, columns)
@@ -364,7 +365,8 @@ def _read_row(path: Path, number: int, cells: list[str], columns: Mapping[str, i
     if missing := [name for name in needed if name not in columns]:
         raise InputError(
             f"{path} has no column {', '.join(map(repr, missing))}, which tasks of kind "
-            f"{kind.name} have; one sheet holds one kind, with all columns that were exported"
+            f"{kind.name} have; found {', '.join(map(shorten, columns))}. One sheet holds one "
+            "kind, with all columns that were exported"
         )
     parts = {}
     for name, column in counts.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -32,7 +32,24 @@ _KINDS = {
     KINDS[name].label: KINDS[name]
     for name in ("support", "correctness", "contains", "contains-list", "alignment", "relevance")
 }
+_ONE_TASK = ("faithful", "correct")  # of these a record has one task, with its own id
 _EXAMPLE = '{"id": "q1", "human": {"faithful": 1}}'
+
+
+def list_paths(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    """One path or several, as they are given in Python."""
+    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+
+
+def describe_changed(ids: Collection[str]) -> str:
+    """What is told of labels whose answers have another text now; empty where there are none."""
+    if not ids:
+        return ""
+    labels, them = ("label is", "it") if len(ids) == 1 else ("labels are", "them")
+    return (
+        f"{len(ids):,} {labels} of another text than the answer has now, {next(iter(ids))!r} the "
+        f"first: export and label {them} again, or give the answers as they were labelled"
+    )
 
 
 def read_labels(path: str | Path, kind: str) -> dict[str, Label]:
@@ -165,7 +182,13 @@ class LabelFiles:
     records.
     """
 
-    def __init__(self, paths: Sequence[Path], wanted: str | None, *, claims: bool = False) -> None:
+    def __init__(
+        self,
+        paths: str | Path | Sequence[str | Path],
+        wanted: str | None = None,
+        *,
+        claims: bool = False,
+    ) -> None:
         """`wanted` is the label meant, such as "faithful" (kind support) or "aligned" (alignment).
 
         With `claims` parts of records are claims with their texts, as judges are asked.
@@ -178,16 +201,17 @@ class LabelFiles:
             )
         self.draws: dict[str, Any] = {}
         self.found: set[str] = set()
+        self._changed: dict[str, str] = {}
         self._claims = claims
         self._by_id: dict[tuple[str, str], Votes] = {}  # id and run, "" where none is named
         self._by_task: dict[str, dict[str, Votes]] = {label: {} for label in _KINDS}
-        forms = {path: _find_form(path) for path in paths}
+        forms = {path: _find_form(path) for path in list_paths(paths)}
         for form, read in (
             ("lines", self._read_lines),
             ("labels", self._read_merged),
             ("filled", self._read_filled),
         ):
-            if of_form := [path for path in paths if forms[path] == form]:
+            if of_form := [path for path in forms if forms[path] == form]:
                 read(of_form)
         named = {name.partition(BY)[0] for human in self._by_id.values() for name in human}
         there = [label for label in _KINDS if self._by_task[label]]
@@ -196,20 +220,30 @@ class LabelFiles:
             kinds = [kind.name for label, kind in _KINDS.items() if wanted in (None, label)]
             found = f"found the labels {', '.join(sorted(named))}; " if named else ""
             raise InputError(
-                f"{', '.join(map(str, paths))}: no labels of the kind {', '.join(kinds)}; {found}"
+                f"{', '.join(map(str, forms))}: no labels of the kind {', '.join(kinds)}; {found}"
                 "expected a file that `trueground annotate import` wrote, one that an annotator "
                 f"filled in, or lines such as {_EXAMPLE}"
             )
         self.label = wanted or there[0]
         self.of_parts = not _KINDS[self.label].whole
-        tasks = self._by_task[self.label] if self.of_parts else ()
-        self._labelled = {item_of(task).rpartition("#")[0] for task in tasks}
+        self._records = {
+            label: {
+                item_of(task) if label in _ONE_TASK else item_of(task).rpartition("#")[0]
+                for task in by_task
+            }
+            for label, by_task in self._by_task.items()
+        }
 
     @property
     def ids(self) -> set[str]:
         """The ids of all whole records that the files have labels of, as they stand there."""
-        tasks = (task for label in ("faithful", "correct") for task in self._by_task[label])
-        return {item_of(task) for task in tasks} | {id_ for id_, _ in self._by_id}
+        labelled = (self._records[label] for label in _ONE_TASK)
+        return set[str]().union(*labelled, (id_ for id_, _ in self._by_id))
+
+    @property
+    def changed(self) -> list[str]:
+        """The ids, as they stand in the files, whose records had another text when labelled."""
+        return [id_ for id_, record in self._changed.items() if record not in self.found]
 
     @property
     def anonymous(self) -> str | None:
@@ -238,7 +272,7 @@ class LabelFiles:
         record = replace(record, human={**others, **human})
         if not self.of_parts:
             yield record
-        elif not self._labelled.isdisjoint((record.id, f"{source}:{record.id}")):
+        else:
             for votes, part in self._find_parts(self.label, record, source):
                 yield replace(part, human={**(record.human or {}), **votes})
 
@@ -247,16 +281,20 @@ class LabelFiles:
     ) -> Iterator[tuple[Votes, Record]]:
         """What labelled tasks of a record ask about, as a record each, with the votes."""
         by_task = self._by_task[label]
+        names = self._records[label] & {record.id, f"{source}:{record.id}"}
         seen: set[str] = set()
-        for pairing in ("gold", "response") if by_task else ():
+        for pairing in ("gold", "response") if names else ():
             try:
                 for task, part in _KINDS[label].tasks_of(record, pairing):
                     votes = by_task.get(task.id) or by_task.get(f"{source}:{task.id}")
                     if votes and task.id not in seen:
                         seen.add(task.id)
+                        self.found.add(record.id)
                         yield votes, part.record(record, task.item, claims=self._claims)
             except MissingPart:
                 continue
+        if not seen:
+            self._changed |= dict.fromkeys(sorted(names), record.id)
 
     def _read_lines(self, paths: Sequence[Path]) -> None:
         """Lines with `id` and `human`. InputError: no such line, or a record that comes twice."""

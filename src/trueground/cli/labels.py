@@ -86,15 +86,15 @@ def calibrate(
         check_free(out, overwrite)
     with progress_bar(quiet or no_progress) as progress:
         result = calibrate_judge(files, judge, **options, progress=progress)
-    if out is not None:
-        result.write(out, overwrite=overwrite)
     if format_ is Format.JSON:
         echo_json(result.raw)
     elif not quiet:
         from trueground.reports.calibration import render
 
         typer.echo(render(result.raw))
-        if out is not None:
+    if out is not None:
+        result.write(out, overwrite=overwrite)
+        if format_ is Format.TEXT and not quiet:
             typer.echo(f"\nout    {out}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from trueground.annotation.base import LabelDraw
-from trueground.annotation.labels import TIED, LabelFiles, LabelRule, RecordLabel
+from trueground.annotation.labels import (
+    TIED,
+    LabelFiles,
+    LabelRule,
+    RecordLabel,
+    describe_changed,
+    list_paths,
+)
 from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
@@ -39,8 +46,8 @@ class LabelledSlice:
     `files` are where they stand, for the manifest. `labels` maps a label to values (records,), 1, 0
     or NaN. `probability` (records,) is that of being labelled, NaN where none is told, `strata`
     (records,) numbers, None where none are told. `random` (records,) says whose labels were
-    drawn at random. `unknown` are labelled ids that are not there, `notes` what the user should
-    know.
+    drawn at random. `unknown` are labelled ids that are not there, or have another text by now
+    (`changed`), `notes` what the user should know.
     """
 
     files: list[dict[str, str]]
@@ -49,6 +56,7 @@ class LabelledSlice:
     strata: Ints | None
     random: Mask
     unknown: list[str]
+    changed: list[str]
     notes: list[str] = field(default_factory=list)
 
     def draw(self, label: str, rows: Ints, clusters: Ints | None) -> tuple[Draw, list[str]]:
@@ -96,7 +104,7 @@ def read_slice(
     is neither random nor weighted.
     """
     paths = list_paths(paths)
-    files = LabelFiles(paths, None)
+    files = LabelFiles(paths)
     where = ", ".join(map(str, paths))
     if files.of_parts:
         raise InputError(
@@ -129,10 +137,12 @@ def read_slice(
             random.append(how == RANDOM or (drawn == RANDOM and weighted is None))
     labels = {k: np.array(v) for k, v in values.items() if not np.isnan(v).all()}
     unknown = sorted(files.ids - files.found - {f"{source}:{id_}" for id_ in files.found})
+    changed = files.changed
     if not labels:
+        why = "".join(f"; {note}" for note in note_unknown(unknown, changed))
         raise InputError(
             f"{where}: no label {' or '.join(map(repr, LABELS))} of an answer that is scored "
-            f"here{_few(unknown)}; expected lines such as "
+            f"here{why}; expected lines such as "
             '{"id": "q1", "human": {"faithful": 1}}, or what `trueground annotate import` wrote of '
             "these very answers"
         )
@@ -140,7 +150,14 @@ def read_slice(
     names = np.unique(strata, return_inverse=True)[1] if any(strata) else None
     told = [{"path": str(path), "sha256": file_digest(path)} for path in paths]
     slice_ = LabelledSlice(
-        told, labels, np.array(probability), names, np.array(random, np.bool_), unknown, notes
+        told,
+        labels,
+        np.array(probability),
+        names,
+        np.array(random, np.bool_),
+        unknown,
+        changed,
+        notes,
     )
     everything = np.arange(len(probability))
     for label in labels:  # refused before anything is judged
@@ -148,19 +165,12 @@ def read_slice(
     return slice_
 
 
-def list_paths(paths: str | Path | Sequence[str | Path]) -> list[Path]:
-    """One path or several, as they are given in Python."""
-    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-
-
-def note_unknown(ids: Sequence[str]) -> list[str]:
-    """What is told of labels of answers that are not there, if there are any."""
-    if not ids:
-        return []
-    is_, was = ("id is", "was") if len(ids) == 1 else ("ids are", "were")
-    return [
-        f"{len(ids):,} labelled {is_} not among the answers, or {was} shown another text{_few(ids)}"
-    ]
+def note_unknown(ids: Sequence[str], changed: Collection[str]) -> list[str]:
+    """What is told of labels of answers that are not there, or have another text by now."""
+    missing = [id_ for id_ in ids if id_ not in changed]
+    noun = "id is" if len(missing) == 1 else "ids are"
+    told = f"{len(missing):,} labelled {noun} not among the answers{_few(missing)}"
+    return [note for note in (told if missing else "", describe_changed(changed)) if note]
 
 
 def _draw_of(files: LabelFiles, id_: str, source: int, where: str) -> LabelDraw | Drawn | None:
@@ -235,7 +245,7 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
             "lambda": corrected.weight,
             "drawn": "all" if draw.labelled.all() else "random" if draw.equal else "weighted",
             "clusters": None if groups is None else len(np.unique(groups)),
-            "notes": [*note_unknown(slice_.unknown), *slice_.notes, *notes],
+            "notes": [*note_unknown(slice_.unknown, slice_.changed), *slice_.notes, *notes],
         }
     if refused is not None and not found:
         tell(f"WARNING: no rate is corrected: {refused}")

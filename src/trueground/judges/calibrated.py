@@ -29,7 +29,7 @@ FORMAT = "trueground-calibration-2"
 FAMILY = "trueground-calibration-"
 FORMATS = (f"{FAMILY}1", FORMAT)
 METHODS = ("platt", "isotonic")
-_USELESS = (
+USELESS = (
     "On the records that it was made from, what is supported scores no higher than what is not: "
     "this judge is of no use there, or the labels are turned round"
 )
@@ -135,13 +135,13 @@ def _check_numbers(calibration: CalibrationFile, place: str, again: str) -> None
                 f"{place}: the knots are not scores and probabilities that rise; {again}"
             )
         if knots[0][1] == knots[-1][1]:
-            raise InputError(f"{place}: the curve is level at {knots[0][1]:g}; {_USELESS}")
+            raise InputError(f"{place}: the curve is level at {knots[0][1]:g}; {USELESS}")
         return
     found = (calibration.threshold, calibration.slope, calibration.intercept)
     if any(number is None or not math.isfinite(number) for number in found):
         raise InputError(f"{place}: threshold, slope and intercept are {found}; {again}")
     if calibration.slope is not None and calibration.slope <= 0:
-        raise InputError(f"{place}: slope {calibration.slope:g}; expected more than 0. {_USELESS}")
+        raise InputError(f"{place}: slope {calibration.slope:g}; expected more than 0. {USELESS}")
 
 
 def basis_of(judge: Judge) -> str:

@@ -47,16 +47,17 @@ def render_export(done: Exported) -> str:
 def render_plan(done: PlannedLabels) -> str:
     """How many labels, which answers they are of, and what to do next."""
     known = {
-        "pilot": f"its scores of the {done.pilot:,} answers of the pilot",
-        "labelled sets": "what it was worth on labelled sets (docs/trust.md)",
-        "nothing": "nothing: it was not measured, so it is taken to know nothing. Label a pilot of "
-        "50 (`annotate export --sample 50`), and name it with --labels",
+        "pilot": f"measured on the {done.pilot:,} labels of the pilot",
+        "labelled sets": "taken from labelled sets (docs/trust.md)",
+        "nothing": "not measured, so it is taken to know nothing. Label a pilot of 50 (`annotate "
+        "export --sample 50`), and name it with --labels",
     }[done.basis]
     rate = f"the share of {done.label} answers ± {100 * done.half_width:.3g} points"
     lines = [
         f"{done.labels:,} of {done.answers:,} answers to label, for {rate} ({done.level:.0%})",
-        f"{done.alone:,} without the judge; expected: ± {100 * done.expected:.2g} points",
-        f"known of the judge: {known}",
+        f"expected of these labels with the judge's scores: ± {100 * done.expected:.2g} points",
+        f"labels that it would take without its scores: {done.alone:,}",
+        f"what the judge is worth: {known}",
     ]
     if done.unscored:
         lines.append(f"{several(done.unscored, 'answer')} without {done.metric} left out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from trueground.annotation.labels import list_paths
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.corrected import (
     Drawn,
     LabelledSlice,
-    list_paths,
     note_unknown,
     predicted_label,
     read_slice,
@@ -25,6 +26,8 @@ from trueground.studies.comparison import PairComparison
 from trueground.studies.finished import FinishedRun, read_records
 from trueground.studies.pairing import Aligned
 from trueground.types import Answered
+
+_FAR = 3  # standard errors
 
 
 class RunLabels:
@@ -69,7 +72,10 @@ class RunLabels:
             except InputError as error:
                 self.missing[name] = str(error)
         if len(self.slices) < 2:
-            raise InputError("; ".join(dict.fromkeys(self.missing.values())))
+            why = [*dict.fromkeys(self.missing.values())]
+            if each:
+                why.append("as many --labels files as runs are read in the order of the runs")
+            raise InputError("; ".join(why))
 
     def add_to(
         self, pair: PairComparison, aligned: Aligned, metrics: Sequence[str], level: float
@@ -82,7 +88,8 @@ class RunLabels:
             return replace(pair, notes=(*pair.notes, *why))
         a, b = self.slices[pair.a], self.slices[pair.b]
         unknown = sorted({*a.unknown} & {*b.unknown})
-        notes = [*note_unknown(unknown), *dict.fromkeys([*a.notes, *b.notes])]
+        changed = [id_ for id_ in a.changed if id_ in b.changed]
+        notes = [*note_unknown(unknown, changed), *dict.fromkeys([*a.notes, *b.notes])]
         found: dict[str, dict[str, Any]] = {}
         for place, key in enumerate(metrics):
             if key not in pair.metrics:
@@ -115,6 +122,11 @@ def _correct(
     notes = []
     if find_shift(scores, draw):
         notes.append("the judge sees another difference on the labelled items than on all")
+    if _are_opposed(scores[draw.labelled], (y_b - y_a)[draw.labelled]):
+        notes.append(
+            "item by item people see the difference the other way round from the judge: were the "
+            "labels of the two runs swapped?"
+        )
     return {
         "label": label,
         "difference": found.mean,
@@ -129,6 +141,14 @@ def _correct(
         "drawn": "random" if draw.equal else "weighted",
         "notes": notes,
     }
+
+
+def _are_opposed(scores: Floats, labels: Floats) -> bool:
+    """Whether two differences, item by item, go against each other by more than chance."""
+    if not scores.std() or not labels.std():
+        return False
+    r = float(np.corrcoef(scores, labels)[0, 1])
+    return r * math.sqrt(len(scores) - 2) < -_FAR * math.sqrt(max(1 - r * r, 1e-12))
 
 
 def _draw_of_both(

@@ -24,6 +24,7 @@ from trueground.annotation.labels import (
     LabelRule,
     RecordLabel,
     Votes,
+    describe_changed,
     why_dropped,
 )
 from trueground.errors import InputError, UsageError, unknown_name
@@ -264,6 +265,8 @@ class LabelledSets:
     def _check(self) -> None:
         """Tell of sets without a label. InputError where nothing is left, or of one kind only."""
         self.notes += [self._why_empty(one) for one in self.all_sets if not one.n]
+        if changed := describe_changed(self._files.changed if self._files else ()):
+            self.notes.append(changed)
         if not self.sets:
             raise InputError("; ".join(self.notes))
         if self.rule.graded:

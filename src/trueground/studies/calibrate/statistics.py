@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
-from trueground.errors import InputError, UsageError, unknown_name
-from trueground.judges.calibrated import FAMILY, FORMAT, METHODS, basis_of
+from trueground.errors import InputError, UsageError, tell, unknown_name
+from trueground.judges.calibrated import FAMILY, FORMAT, METHODS, USELESS, basis_of
 from trueground.net.redact import redact_urls
 from trueground.options import check_draws
 from trueground.runs.directory import find_outputs, make_folder, write_json
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats, Mask, sum_clusters
+from trueground.stats.corrected import LEAST_LABELS, LEAST_OF_A_CLASS
 from trueground.stats.human.measure import Measured, measure_all
 from trueground.stats.proportions import lower_bound
 from trueground.stats.thresholds import (
@@ -96,20 +97,35 @@ class Calibration:
         """What to know before the numbers are used."""
         return list(self.raw["notes"])
 
+    @property
+    def refused(self) -> str | None:
+        """Why no file is written, which every judge would refuse; None where the curve rises."""
+        knots = self.knots
+        rise = self.slope or 0.0 if knots is None else knots[-1][1] - knots[0][1]
+        if rise > 0:
+            return None
+        curve = "is level" if rise == 0 else "falls"
+        return f"the curve {curve}, and judges refuse a file with such numbers. {USELESS}"
+
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write FILE.json, which a judge reads, the page FILE.html, or both into a folder.
 
+        InputError: no judge would read the file (`refused`); the page is written all the same.
         UsageError, OutputError, WriteError.
         """
         page, file = check_free(Path(path), overwrite)
-        if one := page or file:
-            make_folder(one)
-        if file is not None:
-            write_json(file, self.raw)
+        if page is not None or (file is not None and self.refused is None):
+            make_folder(page or file or Path())
         if page is not None:
             from trueground.reports.calibration import write_calibration
 
             write_calibration(page, self.raw)
+        if file is not None:
+            if self.refused is not None:
+                raise InputError(f"{file} is not written: {self.refused}")
+            write_json(file, self.raw)
+            for note in _few_notes(self.raw):
+                tell(f"WARNING: {file}: {note}")
 
 
 def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path | None]:
@@ -454,8 +470,18 @@ def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
     yield from _curve_notes(raw)
     if raw["of"] == "score":
         yield from _precision_notes(raw) if raw["precision"] else _threshold_notes(raw, measure)
+    yield from _few_notes(raw)
     if raw["chosen"]["share_positive"] in (0, 1):
         yield "the chosen threshold gives one verdict for all; choose another objective"
+
+
+def _few_notes(raw: Mapping[str, Any]) -> Iterator[str]:
+    fewest = min(raw["positives"], raw["n"] - raw["positives"])
+    if raw["n"] < LEAST_LABELS or fewest < LEAST_OF_A_CLASS:
+        yield (
+            f"fitted to {raw['n']} labels, {fewest} of the rarer kind: threshold and probabilities "
+            f"follow single records; label {LEAST_LABELS} or more, {LEAST_OF_A_CLASS} of each kind"
+        )
 
 
 def _threshold_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:

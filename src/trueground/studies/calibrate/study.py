@@ -6,7 +6,6 @@ Truly-Ground chose its thresholds so that the judge's verdicts correlate most wi
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from trueground.options import (
@@ -99,7 +98,7 @@ def calibrate(
 
     settings = CalibrationSettings(objective, precision, method, seed, resamples, level)
     bare = make_uncalibrated(judge, cache)
-    files = LabelFiles([Path(path) for path in labels], label, claims=True) if labels else None
+    files = LabelFiles(labels, label, claims=True) if labels else None
     if settings.chooses and not has_scores(bare):
         raise no_scores(bare)
     splitter = (
@@ -174,7 +173,7 @@ def fit_judge(
     names = split_outside(judges) if isinstance(judges, str) else list(judges)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice!r} is named twice; name each judge once")
-    files = LabelFiles([Path(path) for path in labels], label, claims=True) if labels else None
+    files = LabelFiles(labels, label, claims=True) if labels else None
     splitter = (
         get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     )

@@ -149,7 +149,7 @@ def validate(
                 source,
                 label=default if pairs and label is None else label,
                 rule={"positive_above": positive_above, "ordinal": ordinal, "graded": pairs},
-                labels=LabelFiles([Path(path) for path in labels], label) if labels else None,
+                labels=LabelFiles(labels, label) if labels else None,
                 default=default,
                 use=measures.why_no_pair if pairs else lambda _record: None,
                 keep=keep,
