@@ -19,7 +19,7 @@ from trueground.claims import get_decomposer
 from trueground.errors import TruegroundError
 from trueground.judges import get_judge
 from trueground.judges.replies import read_score, read_verdict
-from trueground.models.thinking import split_thinking
+from trueground.models.openai_replies import split_thinking
 from trueground.retrieval.cutting import cut
 from trueground.retrieval.documents import read_document
 from trueground.text.choices import chosen_label

@@ -16,8 +16,7 @@ from tests.chaos import KEY
 from trueground.evaluate import batches
 from trueground.evaluate.batches import write_files
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params
-from trueground.models.batch_lines import read_line
-from trueground.models.batches import BatchApi, BatchModel, EndpointBatch
+from trueground.models.batches import BatchApi, BatchModel, EndpointBatch, read_line
 from trueground.models.fake import FakeModel
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import ModelOptions

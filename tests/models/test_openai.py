@@ -26,14 +26,17 @@ from trueground.models.base import (
     estimate_tokens,
     sane,
 )
-from trueground.models.batch_lines import read_line
-from trueground.models.endpoint import find_endpoint
-from trueground.models.openai import OpenAIModel
-from trueground.models.openai_errors import failed, refused, trouble_of
-from trueground.models.openai_replies import read_reply
+from trueground.models.batches import read_line
+from trueground.models.openai import OpenAIModel, find_endpoint
+from trueground.models.openai_replies import (
+    failed,
+    read_reply,
+    refused,
+    split_thinking,
+    trouble_of,
+)
 from trueground.models.options import ModelOptions
-from trueground.models.thinking import split_thinking
-from trueground.models.wrapper import lay_out, read_wrapper
+from trueground.models.prompts import lay_out, read_wrapper
 from trueground.net.failures import HttpError, HttpReply
 from trueground.types import Status
 

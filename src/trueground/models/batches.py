@@ -1,26 +1,35 @@
 """OpenAI's Batch API, and endpoints that copy it: calls go up in a file and come down in another.
 
 A file of calls is uploaded, a batch is made of it, and within a day its results lie in two files,
-one of replies and one of calls that failed, with their lines in any order.
+one of replies and one of calls that failed, with their lines in any order. A line gives the same
+reply, or the same failure, as a live call.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 import orjson
 
-from trueground.models.base import ChatRequest, Reply
-from trueground.models.batch_lines import BatchResult, read_line, told_twice
-from trueground.models.endpoint import Endpoint
+from trueground.models.base import ChatRequest, Reply, without_secrets
+from trueground.models.openai import Endpoint
+from trueground.models.openai_replies import (
+    error_body,
+    failed,
+    read_reply,
+    trouble_in,
+    wants_other_limit,
+)
 from trueground.net.failures import HttpError, HttpReply, UnusableError, readable
 from trueground.net.files import write_atomically
 from trueground.net.http import FileForm, HttpClient, read_json
-from trueground.net.redact import scrub
+from trueground.net.redact import hide, scrub
 from trueground.types import Status
 
 T = TypeVar("T")
@@ -29,6 +38,9 @@ _PAGE = 100
 _ENDED = {"completed", "failed", "expired", "cancelled"}
 _TWICE = "the batch holds several replies to this call, and nothing tells which one is its own"
 _SHOWN = 3  # errors of a failed batch that a message quotes
+_HEADERS = {"Content-Type": "application/json"}
+# The window or the user's patience ended before the call's turn came: nothing was paid.
+_NOT_CALLED = {"batch_expired", "batch_cancelled"}
 
 
 @runtime_checkable
@@ -89,11 +101,16 @@ class EndpointBatch(msgspec.Struct):
     def reason(self) -> str:
         """Its status and what the endpoint finds wrong, in a few words."""
         errors = self.errors.get("data") if isinstance(self.errors, dict) else self.errors
-        found = [_words(error) for error in errors] if isinstance(errors, list) else []
+        found = []
+        for error in errors if isinstance(errors, list) else []:
+            line = error.get("line") if isinstance(error, dict) else None
+            if isinstance(error, dict):
+                error = error.get("message") or error.get("code")
+            words = readable(str(error).encode())
+            found.append(f"{words} (line {line})" if line else words)
         words = "; ".join([word for word in found if word][:_SHOWN])
         nothing = " and has no results" if self.status.lower() == "completed" else ""
-        told = f"batch {self.id} is {self.status}{nothing}" + (f": {words}" if words else "")
-        return scrub(told)
+        return scrub(f"batch {self.id} is {self.status}{nothing}" + (f": {words}" if words else ""))
 
 
 class _EndpointFile(msgspec.Struct):
@@ -103,6 +120,36 @@ class _EndpointFile(msgspec.Struct):
 class _Page(msgspec.Struct):
     data: list[EndpointBatch]
     has_more: bool = False
+
+
+class _Response(msgspec.Struct):
+    status_code: int
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _BatchLine(msgspec.Struct):
+    custom_id: str
+    response: _Response | None = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_BatchLine).decode
+
+
+class BatchResult(NamedTuple):
+    """What came of one call; `reply` is None if the model was not asked.
+
+    `other_limit`: the endpoint wants `max_completion_tokens` in the place of `max_tokens`.
+    """
+
+    custom_id: str
+    reply: Reply | None
+    other_limit: bool = False
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether the endpoint lets nobody ask this, perhaps for what stands in it."""
+        return self.reply is not None and (self.reply.error or "").startswith("HTTP 403")
 
 
 class BatchApi:
@@ -147,8 +194,8 @@ class BatchApi:
             # A batch whose reply was lost exists and will be paid for: before a second attempt it
             # is looked for, which the client's own retries cannot do.
             read = _reader(EndpointBatch)
-            made = await self._client.post(self._url("batches"), body, read, once=True)
-            return _own(made, made.id, file_id)
+            batch = await self._client.post(self._url("batches"), body, read, once=True)
+            return _check_own(batch, batch.id, file_id)
 
         async def find_or_make() -> EndpointBatch:
             return await self.find(file_id, mark) or await make()
@@ -163,34 +210,42 @@ class BatchApi:
 
     async def find(self, file_id: str, mark: Mapping[str, str]) -> EndpointBatch | None:
         """The batch that was made of this file or bears this mark; None if there is none."""
-        after = ""
+        query = f"limit={_PAGE}"
         while True:
-            page = await self._client.get(self._url("batches", after), _reader(_Page))
+            url = self._url("batches")
+            address = f"{url}{'&' if '?' in url else '?'}{query}"
+            page = await self._client.get(address, _reader(_Page))
             for batch in page.data:
                 if batch.input_file_id == file_id or batch.bears(mark):
                     return batch
             if not page.data or not page.has_more:
                 return None
-            after = page.data[-1].id
+            query = f"limit={_PAGE}&after={page.data[-1].id}"
 
     async def get(self, batch_id: str, file_id: str | None = None) -> EndpointBatch:
         """The batch as it is now; `file_id` is that of its calls, if known."""
         found = await self._client.get(self._url(f"batches/{batch_id}"), _reader(EndpointBatch))
-        return _own(found, batch_id, file_id)
+        return _check_own(found, batch_id, file_id)
 
     async def results(self, batch: EndpointBatch, path: Path) -> AsyncIterator[BatchResult]:
         """What came of the calls of a batch that has ended; `path` is a file to use meanwhile.
 
         A line that cannot be read is left out: its call counts as not asked. A call with several
-        replies has failed. Raises OSError.
+        different replies has failed. Raises OSError.
         """
         for file_id in (batch.output_file_id, batch.error_file_id):
             if not file_id:
                 continue
             with write_atomically(path) as out:
                 await self._client.download(self._url(f"files/{file_id}/content"), out)
+            first: dict[str, bytes] = {}
+            twice = set()
             with path.open("rb") as lines:
-                twice = told_twice(lines)
+                for line in lines:
+                    if (found := _parse(line)) is not None:
+                        digest = hashlib.blake2b(line.strip(), digest_size=16).digest()
+                        if first.setdefault(found.custom_id, digest) != digest:
+                            twice.add(found.custom_id)
                 lines.seek(0)
                 for line in lines:
                     result = read_line(line, self._model.endpoint.secrets)
@@ -199,19 +254,51 @@ class BatchApi:
             for name in sorted(twice):
                 yield BatchResult(name, Reply(status=Status.ERROR, error=_TWICE))
 
-    def _url(self, path: str, after: str | None = None) -> str:
-        url = self._model.endpoint.url(path)
-        if after is None:
-            return url
-        joint = "&" if "?" in url else "?"
-        return f"{url}{joint}limit={_PAGE}" + (f"&after={after}" if after else "")
+    def _url(self, path: str) -> str:
+        return self._model.endpoint.url(path)
 
 
-def _own(batch: EndpointBatch, batch_id: str, file_id: str | None) -> EndpointBatch:
+def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> BatchResult | None:
+    """The result on a line; None for a line that is none. No secret shows in it."""
+    found = _parse(hide(line, secrets))
+    if found is None:
+        return None
+    response = found.response
+    try:
+        if response is not None and response.status_code:
+            reply = HttpReply(response.status_code, _HEADERS, bytes(response.body))
+            return BatchResult(found.custom_id, without_secrets(read_reply(reply), secrets))
+        trouble = trouble_in({"error": found.error})
+        if trouble.codes & _NOT_CALLED:
+            return BatchResult(found.custom_id, None)
+        reason = f"the batch holds no reply to this call: {trouble.words or 'no reason given'}"
+        body = error_body(found.error) if found.error else b""
+        raise UnusableError(reason, retryable=False, body=body)
+    except HttpError as error:
+        lost = without_secrets(failed(error), secrets)
+        return BatchResult(found.custom_id, lost, wants_other_limit(error))
+
+
+def _parse(line: bytes) -> _BatchLine | None:
+    try:
+        return _decode(line)
+    except (ValueError, RecursionError):
+        pass
+    try:  # what strict JSON forbids and endpoints write, such as NaN
+        value = json.loads(line.decode("utf-8", "replace"))
+        body = value["response"].pop("body", None)
+        found = msgspec.convert(value, _BatchLine)
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None
+    if found.response is not None:
+        found.response.body = msgspec.Raw(json.dumps(body).encode())
+    return found
+
+
+def _check_own(batch: EndpointBatch, batch_id: str, file_id: str | None) -> EndpointBatch:
     """The batch itself, if it is the one that was asked for. Raises UnusableError."""
-    if batch.id == batch_id and None in (file_id, batch.input_file_id):
-        return batch
-    if (batch.id, batch.input_file_id) == (batch_id, file_id):
+    unknown = None in (file_id, batch.input_file_id)
+    if batch.id == batch_id and (unknown or batch.input_file_id == file_id):
         return batch
     raise UnusableError(f"the endpoint tells of batch {batch.id} where {batch_id} was asked for")
 
@@ -227,12 +314,3 @@ def _reader(kind: type[T]) -> Callable[[HttpReply], T]:
             raise UnusableError(reason, retryable=False) from None
 
     return read
-
-
-def _words(error: Any) -> str:
-    """What one error of a failed batch says, and to which line of the file."""
-    if not isinstance(error, dict):
-        return readable(str(error).encode())
-    words = readable(str(error.get("message") or error.get("code")).encode())
-    line = error.get("line")
-    return f"{words} (line {line})" if line else words

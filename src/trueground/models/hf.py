@@ -14,9 +14,9 @@ from trueground.models.hf_batching import Batcher
 from trueground.models.hf_generate import MAX_TOKENS, Output, TokenizedPrompt, generate
 from trueground.models.hf_loading import Loaded, load
 from trueground.models.hf_source import check, find, needed
+from trueground.models.openai_replies import split_thinking
 from trueground.models.options import ModelOptions
-from trueground.models.thinking import split_thinking
-from trueground.models.wrapper import lay_out, read_wrapper
+from trueground.models.prompts import lay_out, read_wrapper
 from trueground.types import Status
 
 

@@ -16,8 +16,8 @@ import orjson
 
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import CHARACTERS_PER_TOKEN, UNREACHABLE
-from trueground.models.endpoint import find_endpoint
-from trueground.models.openai_errors import error_inside, failed, refused
+from trueground.models.openai import find_endpoint
+from trueground.models.openai_replies import error_inside, failed, refused
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity_base import UnscoredText
 from trueground.models.perplexity_forms import NoLogprobs, of_echo, of_prompt_logprobs

@@ -1,15 +1,15 @@
-"""Prompts as text files with places such as {question}; each is named by its id and its hash.
+"""Prompts as text files with places such as {question}; messages as one text.
 
-A prompt that ships with the package is the file `prompts/NAME-VERSION.txt` beside the code that
-uses it; a change of words is a new version. A line `---system---` before, and a line `---user---`
-behind, mark what goes into a system message; without them the whole text is the user message.
-`{{word}}` stands for `{word}`; all other braces are text.
+Each prompt is named by its id and its hash. One that ships with the package is the file
+`prompts/NAME-VERSION.txt` beside the code that uses it; a change of words is a new version. A line
+`---system---` before, and a line `---user---` behind, mark what goes into a system message; without
+them the whole text is the user message. `{{word}}` stands for `{word}`; all other braces are text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -23,6 +23,7 @@ from trueground.text.placeholders import PLACEHOLDER, placeholders_in
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
 PLAIN = "plain_"
 _SYSTEM, _USER = "---system---", "---user---"
+_WRAPPED = re.compile(r"\{(system|user)\}")
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,18 @@ class Prompt:
 
     def has(self, place: str) -> bool:
         """Whether the text has this place, as a marked block or plain."""
-        return not placeholders_in(f"{self.system}\n{self.user}").isdisjoint(
-            (place, f"{PLAIN}{place}")
-        )
+        places = placeholders_in(f"{self.system}\n{self.user}")
+        return place in places or f"{PLAIN}{place}" in places
 
     def fill(self, places: Mapping[str, str]) -> tuple[Message, ...]:
         """The messages with every place filled; braces inside the values stay as they are."""
+
+        def filled(text: str) -> str:
+            text = _LINE.sub(lambda match: match[0] if places.get(match[1], "") else "", text)
+            return PLACEHOLDER.sub(lambda m: m[1] or places.get(m[2], ""), text).strip("\n")
+
         texts = (("system", self.system), ("user", self.user))
-        filled = ((role, _fill(text, places)) for role, text in texts if text)
-        return tuple(Message(role, text) for role, text in filled)
+        return tuple(Message(role, filled(text)) for role, text in texts if text)
 
 
 def packaged_prompt(package: str, name: str) -> Prompt:
@@ -65,7 +69,7 @@ def packaged_prompt(package: str, name: str) -> Prompt:
     Its id is the last word of the package and the name: `faitheval/direct-1`.
     """
     file = files(package) / "prompts" / f"{name}.txt"
-    return _prompt(f"{package.rpartition('.')[2]}/{name}", file.read_text(encoding="utf-8"))
+    return _parse(f"{package.rpartition('.')[2]}/{name}", file.read_text(encoding="utf-8"))
 
 
 def user_prompt(
@@ -98,13 +102,14 @@ def user_prompt(
             f"the prompt {path} has an unknown place {{{name}}}; it may have {shown}. For the "
             f"text {{{name}}} itself write {{{{{name}}}}}"
         )
-    return _prompt(path.name, text)
+    return _parse(path.name, text)
 
 
-def _prompt(name: str, text: str) -> Prompt:
+def _parse(name: str, text: str) -> Prompt:
     text = text.replace("\r\n", "\n")
     file = PromptFile(name, sha256(text.encode()).hexdigest())
-    lines = [line.strip() for line in text.split("\n")]
+    raw = text.split("\n")
+    lines = [line.strip() for line in raw]
     marks = [(line, at) for at, line in enumerate(lines) if line in (_SYSTEM, _USER)]
     if not marks:
         return Prompt(file, "", text.strip("\n"))
@@ -114,13 +119,49 @@ def _prompt(name: str, text: str) -> Prompt:
             "it, or neither"
         )
     (_, begin), (_, middle) = marks
-    raw = text.split("\n")
     system, user = "\n".join(raw[begin + 1 : middle]), "\n".join(raw[middle + 1 :])
     if not user.strip():
         raise UsageError(f"the prompt {name} has nothing after the line {_USER}")
     return Prompt(file, system.strip("\n"), user.strip("\n"))
 
 
-def _fill(text: str, places: Mapping[str, str]) -> str:
-    text = _LINE.sub(lambda match: match[0] if places.get(match[1], "") else "", text)
-    return PLACEHOLDER.sub(lambda match: match[1] or places.get(match[2], ""), text).strip("\n")
+def lay_out(messages: Sequence[Message], wrapper: str | None) -> str:
+    """The messages as one text in the wrapper, for models without a chat template.
+
+    Without a wrapper: system text, empty line, user text, newline. A conversation of several turns
+    names the speaker of each. A system text for which the wrapper has no place stands before the
+    user's.
+    """
+    system = "\n\n".join(m.content for m in messages if m.role == "system")
+    turns = [m for m in messages if m.role != "system"]
+    if len(turns) == 1:
+        user = turns[0].content
+    else:
+        user = "\n\n".join(f"{m.role.capitalize()}: {m.content}" for m in turns)
+    if wrapper is None or "{system}" not in wrapper:
+        user = f"{system}\n\n{user}" if system else user
+    if wrapper is None:
+        return f"{user}\n"
+    # In one pass: a text that itself holds "{user}" must stay as it is.
+    return _WRAPPED.sub(lambda place: system if place[1] == "system" else user, wrapper)
+
+
+def read_wrapper(path: Path) -> str:
+    """The wrapper in a file: a text with the places {user} and {system}. Raises UsageError."""
+    try:
+        wrapper = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"the prompt wrapper {path} cannot be read: {error.strerror or error}; give the path "
+            "of a text file"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"the prompt wrapper {path} is not UTF-8 (byte {error.start}); save it as UTF-8 text"
+        ) from error
+    if "{user}" not in wrapper:
+        raise UsageError(
+            f"the prompt wrapper {path} has no place {{user}}; write {{user}} where the question "
+            "goes, and {system} where instructions go, if anywhere"
+        )
+    return wrapper
