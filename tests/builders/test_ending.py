@@ -24,7 +24,7 @@ from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.registry import BUILDERS
 from trueground.errors import InputError, RunInterrupted, UnreachableError, UsageError
 from trueground.models.asker import Spent
-from trueground.models.perplexity_base import UnscoredText
+from trueground.models.perplexity import UnscoredText
 from trueground.models.pricing import Price
 from trueground.reports.build_page import shown_model
 from trueground.testing import FakeModel

@@ -13,7 +13,7 @@ from trueground.builders.asking.ask import Ask
 from trueground.builders.asking.replies import ReplyLog
 from trueground.errors import UsageError
 from trueground.models.asker import Spent
-from trueground.models.perplexity import make_scorer
+from trueground.models.registry import make_scorer
 from trueground.net.cache import ResponseCache
 
 

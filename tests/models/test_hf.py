@@ -20,9 +20,10 @@ pytest.importorskip("transformers", reason="the hf extra is not installed")
 from tests.models import tiny_models as tiny
 
 from trueground.errors import InputError, UsageError
-from trueground.models import hf_loading
+from trueground.models import hf
 from trueground.models.base import ChatRequest, Message, Params, Reply
 from trueground.models.hf import HFModel
+from trueground.models.hf_generate import Loaded
 from trueground.models.options import ModelOptions
 from trueground.types import Status
 
@@ -241,9 +242,9 @@ def test_extra_parameters_reach_the_library(decoder: Path) -> None:
 
 def test_what_fails_in_a_batch_fails_alone(decoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A memory that holds one row of at most 60 tokens, or several short ones."""
-    load = hf_loading.load
+    load = hf.load
 
-    def with_little_memory(*args: Any) -> hf_loading.Loaded:
+    def with_little_memory(*args: Any) -> Loaded:
         loaded = load(*args)
         forward = loaded.model.forward
 

@@ -20,10 +20,10 @@ from trueground.models.options import ModelOptions
 from trueground.models.perplexity import (
     UnscoredText,
     WordScorer,
-    make_scorer,
     perplexity,
 )
 from trueground.models.perplexity_endpoint import EndpointScorer
+from trueground.models.registry import make_scorer
 
 TEXT = "The ferry leaves at seven – every day."
 KEY = "sk-perplexity-never-to-be-seen"

@@ -16,9 +16,11 @@ import transformers
 from tests.models import tiny_models as tiny
 
 from trueground.errors import InputError, UsageError
-from trueground.models import perplexity_hf
+from trueground.models import hf
+from trueground.models.hf_generate import Loaded
 from trueground.models.options import ModelOptions
-from trueground.models.perplexity import UnscoredText, make_scorer, perplexity
+from trueground.models.perplexity import UnscoredText, perplexity
+from trueground.models.registry import make_scorer
 
 TEXTS = ("Who?", "The ferry leaves at seven.", "ab", "x" * 99, "Fähre – 渡轮", "a b c d e f " * 9)
 
@@ -89,14 +91,14 @@ def test_texts_that_cannot_be_scored(decoder: Path, text: str, reason: str) -> N
 
 def test_a_batch_that_fails_is_halved(decoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = scored(decoder, *TEXTS)
-    whole = perplexity_hf._logprobs
+    whole = hf._logprobs
 
-    def small(torch_: object, loaded: object, rows: list[list[int]]) -> list[list[float]]:
+    def small(loaded: Loaded, rows: list[list[int]]) -> list[list[float] | UnscoredText]:
         if len(rows) > 1:
             raise RuntimeError("out of memory")
-        return whole(torch_, loaded, rows)
+        return whole(loaded, rows)
 
-    monkeypatch.setattr(perplexity_hf, "_logprobs", small)
+    monkeypatch.setattr(hf, "_logprobs", small)
     for found, one in zip(scored(decoder, *TEXTS, batch_size=6), expected, strict=True):
         assert found == pytest.approx(one, rel=1e-5, abs=1e-5)
 

@@ -1,47 +1,161 @@
-"""Local Hugging Face models: decoders (Llama, GPT-2 …) and encoder-decoders (Flan-T5 …)."""
+"""Local Hugging Face models: decoders (Llama, GPT-2 …) and encoder-decoders (Flan-T5 …).
+
+Weights are loaded from safetensors only, and all of them, with the first call that needs them.
+"""
 
 from __future__ import annotations
 
 import gc
+import hashlib
 import random
+from importlib.util import find_spec
 from typing import Any
 
 import msgspec
 
-from trueground.errors import UsageError
+from trueground.errors import MissingExtraError, UsageError
 from trueground.models.base import ChatRequest, Message, Reply, Usage
-from trueground.models.hf_batching import Batcher
-from trueground.models.hf_generate import MAX_TOKENS, Output, TokenizedPrompt, generate
-from trueground.models.hf_loading import Loaded, load
-from trueground.models.hf_source import check, find, needed
+from trueground.models.hf_generate import (
+    MAX_TOKENS,
+    WHAT,
+    Batcher,
+    Loaded,
+    Output,
+    TokenizedPrompt,
+    generate,
+    in_halves,
+    needed,
+)
 from trueground.models.openai_replies import split_thinking
 from trueground.models.options import ModelOptions
+from trueground.models.perplexity import UnscoredText, as_logprob
 from trueground.models.prompts import lay_out, read_wrapper
+from trueground.net.checkpoints import (
+    CheckpointSource,
+    Wanted,
+    check_complete,
+    folder_signature,
+    loading,
+    local_folder,
+    no_safetensors,
+    read_config,
+    resolve,
+)
 from trueground.types import Status
 
+_DTYPES = ("auto", "float32", "float16", "bfloat16")
+_SPECIAL = (
+    *("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"),
+    *("forced_bos_token_id", "forced_eos_token_id", "suppress_tokens", "begin_suppress_tokens"),
+)
 
-class HFModel:
-    """A model of the `transformers` library on this machine.
 
-    Weights are loaded with the first call that needs them. Raises MissingExtraError, UsageError for
-    options that cannot be had here, and InputError for a model that cannot be found or loaded.
+def check(options: ModelOptions) -> None:
+    """Whether what is asked for can be had, before anything is loaded.
+
+    UsageError, MissingExtraError.
     """
+    for module in ("torch", "transformers", "accelerate"):
+        if find_spec(module) is None:
+            raise MissingExtraError(WHAT, "hf")
+    if options.batch_size < 1:
+        raise UsageError(f"batch size {options.batch_size}; expected 1 or more")
+    if options.dtype is not None and options.dtype not in _DTYPES:
+        raise UsageError(f"dtype {options.dtype!r}; expected one of {', '.join(_DTYPES)}")
+    if options.quantize is not None:
+        if not needed("torch").cuda.is_available():
+            raise UsageError(
+                "4-bit quantization needs an NVIDIA GPU, and PyTorch finds none on this machine; "
+                "leave quantization out, or run where there is one"
+            )
+        if find_spec("bitsandbytes") is None:
+            raise MissingExtraError("4-bit quantization", "hf-4bit")
+
+
+def find(name: str, options: ModelOptions) -> CheckpointSource:
+    """The folder of that name, or else the model on the Hub; nothing is loaded. InputError."""
+    wanted = Wanted(name, prefix="hf:", what=WHAT)
+    folder = local_folder(wanted)
+    if folder is None:
+        source = resolve(wanted)
+    else:
+        read_config(wanted, folder)
+        weights = sorted(folder.glob("*.safetensors"))
+        if not weights:
+            raise no_safetensors(wanted.shown)
+        source = CheckpointSource(str(folder), None, folder_signature(folder, weights))
+    # What of the options changes the answers.
+    changes = [change for change in (options.dtype, options.quantize) if change is not None]
+    texts = [] if options.wrapper is None else [options.wrapper.read_bytes()]
+    if options.extra:
+        texts.append(msgspec.json.encode(options.extra, order="sorted"))
+    changes += [hashlib.sha256(text).hexdigest()[:16] for text in texts]
+    signature = "+".join([source.signature, *changes])
+    return CheckpointSource(source.where, source.revision, signature)
+
+
+def load(source: CheckpointSource, options: ModelOptions) -> Loaded:
+    """Load weights and tokenizer. InputError, or UsageError where code would have to be trusted."""
+    torch, shown = needed("torch"), f"hf:{source.where}"
+    common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
+    if source.revision is not None:
+        common["revision"] = source.revision
+    with loading(needed, shown) as transformers:
+        config = transformers.AutoConfig.from_pretrained(source.where, **common)
+        seq2seq = bool(config.is_encoder_decoder)
+        kind = transformers.AutoModelForSeq2SeqLM if seq2seq else transformers.AutoModelForCausalLM
+        device = "mps" if torch.backends.mps.is_available() else "cpu"
+        quantized = {}
+        if options.quantize == "4bit":
+            quantized["quantization_config"] = transformers.BitsAndBytesConfig(
+                load_in_4bit=True,
+                bnb_4bit_quant_type="nf4",
+                bnb_4bit_compute_dtype=torch.bfloat16,
+            )
+        model, info = kind.from_pretrained(
+            source.where,
+            config=config,
+            use_safetensors=True,
+            dtype=options.dtype or "auto",
+            device_map=options.device_map or ("cuda" if torch.cuda.is_available() else device),
+            output_loading_info=True,
+            **quantized,
+            **common,
+        )
+        check_complete(shown, info["missing_keys"])
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source.where, **common)
+        model.eval()
+        # The model's special tokens stay, none of its habits: parameters come with each call.
+        own = {name: getattr(model.generation_config, name, None) for name in _SPECIAL}
+        if own["eos_token_id"] is None:
+            own["eos_token_id"] = tokenizer.eos_token_id
+        ends = own["eos_token_id"]
+        for pad in (tokenizer.pad_token_id, ends[0] if isinstance(ends, list) else ends, 0):
+            if own["pad_token_id"] is None:
+                own["pad_token_id"] = pad
+        model.generation_config = transformers.GenerationConfig(**own)
+        window = getattr(config.get_text_config(), "max_position_embeddings", None)
+        return Loaded(model, tokenizer, seq2seq, window if window and window > 0 else None)
+
+
+class _Local:
+    """What a model and a scorer on this machine have in common: options, source, memory."""
+
+    cacheable = True
+    _batcher: Batcher[Any, Any]
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         check(options)
-        self._wrapper = None if options.wrapper is None else read_wrapper(options.wrapper)
-        self._source = find(name, options)
         self._options = options
+        self._source = find(name, options)
         self._loaded: Loaded | None = None
-        self._batcher = Batcher(self._answer, options.batch_size)
         self.name = f"hf:{name}"
         self.signature = self._source.signature
-        self.cacheable = True
-        self.concurrency = 2 * options.batch_size
 
-    async def generate(self, request: ChatRequest) -> Reply:
-        """One reply; calls under way at the same time are answered in batches."""
-        return await self._batcher.ask(request)
+    def _load(self) -> Loaded:
+        if self._loaded is None:
+            self._loaded = load(self._source, self._options)
+        return self._loaded
 
     async def close(self) -> None:
         """Give the memory back; a later call loads the model again."""
@@ -51,29 +165,62 @@ class HFModel:
             gc.collect()
             needed("torch").cuda.empty_cache()
 
+
+class HFModel(_Local):
+    """A model of the `transformers` library on this machine.
+
+    Raises MissingExtraError, UsageError for options that cannot be had here, and InputError for a
+    model that cannot be found or loaded.
+    """
+
+    def __init__(self, name: str, options: ModelOptions) -> None:
+        self._wrapper = None if options.wrapper is None else read_wrapper(options.wrapper)
+        super().__init__(name, options)
+        self._batcher = Batcher(
+            self._answer,
+            options.batch_size,
+            # All but the seed, of which every row has its own.
+            alike=lambda request: msgspec.structs.replace(request.params, seed=None),
+            length=lambda request: sum(len(m.content) for m in request.messages),
+        )
+        self.concurrency = 2 * options.batch_size
+
+    async def generate(self, request: ChatRequest) -> Reply:
+        """One reply; calls under way at the same time are answered in batches."""
+        reply: Reply = await self._batcher.ask(request)
+        return reply
+
     def _answer(self, requests: list[ChatRequest]) -> list[Reply]:
         """Replies to requests with equal parameters (seeds aside); runs in the worker thread."""
-        if self._loaded is None:
-            self._loaded = load(self._source, self._options)
-        loaded = self._loaded
+        loaded = self._load()
         extra = {**self._options.extra, **requests[0].params.extra}
         template_options = extra.pop("chat_template_kwargs", {})
         params = msgspec.structs.replace(requests[0].params, extra=extra)
+        limit = params.max_tokens or MAX_TOKENS
         replies: dict[int, Reply] = {}
         prompts: dict[int, TokenizedPrompt] = {}
         opened: set[int] = set()
         for number, request in enumerate(requests):
             text, chat = self._lay_out(loaded.tokenizer, request.messages, template_options)
             tokens = _tokenise(loaded, text, special=not chat or loaded.seq2seq)
-            if reason := _too_long(loaded, len(tokens), params.max_tokens or MAX_TOKENS):
+            # An encoder-decoder has a window for each, prompt and answer.
+            needs = len(tokens) + (0 if loaded.seq2seq else limit)
+            if loaded.window is not None and needs > loaded.window:
+                answer = "" if loaded.seq2seq else f" and up to {limit} for the answer"
                 replies[number] = Reply(
                     status=Status.TOO_LONG,
-                    error=reason,
+                    error=f"the prompt has {len(tokens)} tokens{answer}; the model's window has "
+                    f"{loaded.window}",
                     usage=Usage(len(tokens)),
                     model=self.signature,
                 )
                 continue
-            prompts[number] = TokenizedPrompt(tokens, _seed(request, tokens))
+            seed = random.SystemRandom().getrandbits(63)
+            if request.params.seed is not None:
+                # The same for the same call; different for each prompt and draw.
+                words = f"{request.params.seed}/{request.draw}/{tokens}"
+                seed = random.Random(words).getrandbits(63)
+            prompts[number] = TokenizedPrompt(tokens, seed)
             if chat and text.rstrip().endswith("<think>"):
                 opened.add(number)
         if prompts:
@@ -91,17 +238,19 @@ class HFModel:
         from jinja2 import TemplateError
 
         reason = ""
-        for tried in (messages, _without_system(messages)):
-            turns = [{"role": m.role, "content": m.content} for m in tried]
+        for turns in (messages, _without_system(messages)):
             try:
                 text: str = tokenizer.apply_chat_template(
-                    turns, tokenize=False, add_generation_prompt=True, **options
+                    [{"role": m.role, "content": m.content} for m in turns],
+                    tokenize=False,
+                    add_generation_prompt=True,
+                    **options,
                 )
             except TemplateError as error:
                 reason = str(error)
                 continue
             # Some templates leave a system message out without a word.
-            if all(m.content.strip() in text for m in tried if m.role == "system"):
+            if all(m.content.strip() in text for m in turns if m.role == "system"):
                 return text, True
         raise UsageError(
             f"the chat template of {self.name} refuses these messages ({reason}); "
@@ -145,17 +294,79 @@ def _tokenise(loaded: Loaded, text: str, special: bool) -> list[int]:
     return tokens or [loaded.model.generation_config.pad_token_id]
 
 
-def _too_long(loaded: Loaded, tokens: int, max_tokens: int) -> str | None:
-    """Why prompt and answer do not fit; an encoder-decoder has a window for each."""
-    window = loaded.window
-    if window is None or tokens + (0 if loaded.seq2seq else max_tokens) <= window:
-        return None
-    answer = "" if loaded.seq2seq else f" and up to {max_tokens} for the answer"
-    return f"the prompt has {tokens} tokens{answer}; the model's window has {window}"
+class LocalScorer(_Local):
+    """A decoder of the `transformers` library that gives perplexities (models.perplexity).
+
+    A text that is longer than the model's window is unscored: nothing is cut off. Raises
+    MissingExtraError, UsageError and InputError as a model `hf:…` does.
+    """
+
+    def __init__(self, name: str, options: ModelOptions) -> None:
+        super().__init__(name, options)
+        self._batcher = Batcher(self._score, options.batch_size, alike=lambda _: None, length=len)
+        self.signature = f"logprobs/{self._source.signature}"
+
+    async def logprobs(self, text: str) -> list[float]:
+        """See PromptScorer. Texts under way at the same time are scored in batches."""
+        if text != text.encode("utf-8", "replace").decode():
+            raise UnscoredText("call_failed", "the text holds half a character (a lone surrogate)")
+        found: list[float] | UnscoredText = await self._batcher.ask(text)
+        if isinstance(found, UnscoredText):
+            raise found
+        return found
+
+    def _score(self, texts: list[str]) -> list[list[float] | UnscoredText]:
+        """The numbers of each text, or why it has none; runs in the worker thread."""
+        loaded = self._load()
+        if loaded.seq2seq:
+            raise UsageError(
+                f"{self.name} is an encoder-decoder, which gives no perplexity of a text; name a "
+                "decoder, such as GPT-2, Llama or Qwen"
+            )
+        results: dict[int, list[float] | UnscoredText] = {}
+        rows: dict[int, list[int]] = {}
+        for number, text in enumerate(texts):
+            tokens = _begun_tokens(loaded.tokenizer, text)
+            if len(tokens) < 2:
+                short = f"the text has {len(tokens)} tokens; expected 2 or more"
+                results[number] = UnscoredText("too_short", short)
+            elif loaded.window is not None and len(tokens) > loaded.window:
+                long = f"the text has {len(tokens)} tokens; the model's window has {loaded.window}"
+                results[number] = UnscoredText("too_long", long)
+            else:
+                rows[number] = tokens
+        if rows:
+            scored = in_halves(lambda some: _logprobs(loaded, some), [*rows.values()], _failed)
+            results.update(zip(rows, scored, strict=True))
+        return [results[number] for number in range(len(texts))]
 
 
-def _seed(request: ChatRequest, tokens: list[int]) -> int:
-    """The same for the same call; different for each prompt and draw. Fresh without a seed."""
-    if request.params.seed is None:
-        return random.SystemRandom().getrandbits(63)
-    return random.Random(f"{request.params.seed}/{request.draw}/{tokens}").getrandbits(63)
+def _begun_tokens(tokenizer: Any, text: str) -> list[int]:
+    """Token ids, begun as the model wants texts to begin, and not ended."""
+    tokens: list[int] = tokenizer(text, verbose=False)["input_ids"]
+    bare: list[int] = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    end = tokenizer.eos_token_id
+    return tokens[:-1] if tokens and tokens[-1] == end and bare[-1:] != [end] else tokens
+
+
+def _failed(error: Exception) -> UnscoredText:
+    return UnscoredText("call_failed", f"{type(error).__name__}: {error}", passing=True)
+
+
+def _logprobs(loaded: Loaded, rows: Any) -> list[list[float] | UnscoredText]:
+    """log p(token | those before) in float32 for each row's second to last token."""
+    # Padding stands behind, where no token of a causal model sees it.
+    tokens, mask = loaded.padded(rows, left=False)
+    results: list[list[float] | UnscoredText] = []
+    with needed("torch").inference_mode():
+        logits = loaded.model(input_ids=tokens, attention_mask=mask, use_cache=False).logits
+        for number, row in enumerate(rows):  # one by one: in float32 a row can take a gigabyte
+            each = logits[number, : len(row) - 1].float()
+            following = tokens[number, 1 : len(row)].to(each.device)
+            chosen = each.gather(1, following[:, None])[:, 0]
+            try:
+                results.append([as_logprob(n) for n in (chosen - each.logsumexp(1)).tolist()])
+            except ValueError as error:
+                reason = f"the model computes no probabilities: {error}"
+                results.append(UnscoredText("call_failed", reason, passing=True))
+    return results

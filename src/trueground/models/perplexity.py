@@ -1,34 +1,58 @@
-"""How likely a text is to a language model: from a name to a scorer; how numbers are kept."""
+"""How likely a text is to a language model: what scores it, and how the numbers are kept."""
 
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
-from trueground.errors import UsageError
-from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
-from trueground.models.perplexity_base import PromptScorer, UnscoredText, perplexity
 from trueground.net.cache import ResponseCache
-from trueground.plugins import parse_model_part
-
-__all__ = [
-    "PromptScorer",
-    "UnscoredText",
-    "WordScorer",
-    "logprobs_key",
-    "make_scorer",
-    "perplexity",
-    "recall_logprobs",
-    "remember_logprobs",
-]
 
 # Part of every key: a change of what a kept value means must not meet older entries.
 _VERSION = "1"
-_PREFIXES = ("fake", "hf")
-_EXPECTED = "NAME of a model behind an endpoint, hf:PATH, or fake:words to try things out"
+_LEAST = -9999.0  # what endpoints write for minus infinity
+_ROUNDING = 1e-3  # by which a probability of nearly 1 may come out above it
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[float]).decode
+
+
+class UnscoredText(Exception):  # noqa: N818 - an outcome of one text, not a mistake
+    """A text that has no log-probabilities.
+
+    `reason` is `call_failed`, `too_long` (for the model's window) or `too_short` (it has one token
+    or none); `detail` says more. With `passing` another attempt, later, may help.
+    """
+
+    def __init__(self, reason: str, detail: str, *, passing: bool = False) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason, self.detail, self.passing = reason, detail, passing
+
+
+class PromptScorer(Protocol):
+    """A causal language model that is asked how likely a text is.
+
+    `signature` fixes the numbers, wherever it runs, and holds no secret; `cacheable` is False where
+    asking again costs nothing. Belongs to one event loop.
+    """
+
+    name: str
+    signature: str
+    cacheable: bool
+
+    async def logprobs(self, text: str) -> list[float]:
+        """The natural logarithm of each token's probability, given the tokens before it.
+
+        A first token that has none is left out, so there is at least one number, and none above 0.
+        Raises UnscoredText for this text; UsageError and UnreachableError where no other would do.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give connections and memory back."""
+        ...
 
 
 class WordScorer:
@@ -39,7 +63,7 @@ class WordScorer:
     cacheable = False
 
     async def logprobs(self, text: str) -> list[float]:
-        """One number for each word but the first. Raises Unscored for a text of one word."""
+        """One number for each word but the first. Raises UnscoredText for a text of one word."""
         found = [-len(word) / 2 for word in text.split()[1:]]
         if not found:
             raise UnscoredText("too_short", "the text has fewer than two words")
@@ -49,29 +73,27 @@ class WordScorer:
         """Nothing is held."""
 
 
-def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScorer:
-    """The scorer that is written so: `NAME`, `hf:PATH` or `fake:words`.
+def perplexity(logprobs: Sequence[float]) -> float:
+    """exp(-mean) of natural log-probabilities: 1 for what is certain, inf where no float holds it.
 
-    Options may stand in parentheses, as `NAME(base_url=URL,api_key_env=KEY)`; a base URL there
-    makes every name one of a model behind it. Raises UsageError, MissingExtraError, InputError.
+    Raises ValueError for no numbers.
     """
-    if not written.partition("(")[0].strip():
-        raise UsageError(f"the scorer of perplexities has no name; expected {_EXPECTED}")
-    name, given = parse_model_part("perplexity", written)
-    given.check(OPTIONS)
-    options = endpoint_options(given, "the scorer of perplexities", options)
-    prefix, colon, rest = name.partition(":")
-    if colon and prefix in _PREFIXES and "base_url" not in given.options:
-        if prefix == "hf" and rest:
-            from trueground.models.perplexity_hf import LocalScorer
+    if not logprobs:
+        raise ValueError("no log-probabilities: the perplexity of no tokens is not defined")
+    try:
+        return math.exp(-math.fsum(logprobs) / len(logprobs))
+    except OverflowError:
+        return math.inf
 
-            return LocalScorer(rest, options)
-        if name != WordScorer.name:
-            raise UsageError(f"{name!r} gives no perplexities; expected {_EXPECTED}")
-        return WordScorer()
-    from trueground.models.perplexity_endpoint import EndpointScorer
 
-    return EndpointScorer(name, options)
+def as_logprob(value: object) -> float:
+    """A log-probability as models give it; -9999 for minus infinity. ValueError for others."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"found {type(value).__name__} where a log-probability belongs")
+    if value != value or value > _ROUNDING:  # not isnan: a whole number may be beyond all floats
+        found = "NaN" if value != value else "a number above 0"
+        raise ValueError(f"found {found} where a log-probability belongs")
+    return float(min(max(value, _LEAST), 0.0))
 
 
 def logprobs_key(scorer: PromptScorer, text: str) -> str:

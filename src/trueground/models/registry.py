@@ -1,4 +1,4 @@
-"""From a name to a model.
+"""From a name to a model, or to a scorer of perplexities.
 
 `PREFIX:REST` chooses a kind by its prefix; names may hold colons themselves ("llama3:8b"), so only
 the known prefixes count. Every other name is that of a model behind an OpenAI-compatible endpoint,
@@ -8,13 +8,17 @@ and with a base URL every name is, to the letter.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel
-from trueground.models.options import ModelOptions
-from trueground.plugins import load_plugins, register_part
+from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
+from trueground.plugins import load_plugins, parse_model_part, register_part
 
+if TYPE_CHECKING:
+    from trueground.models.perplexity import PromptScorer
+
+_SCORERS = "NAME of a model behind an endpoint, hf:PATH, or fake:words to try things out"
 Factory = Callable[[str, ModelOptions], ChatModel]
 
 
@@ -68,6 +72,34 @@ def make_model(name: str, options: ModelOptions) -> ChatModel:
     return OpenAIModel(name, options)
 
 
+def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScorer:
+    """The scorer that is written so: `NAME`, `hf:PATH` or `fake:words`.
+
+    Options may stand in parentheses, as `NAME(base_url=URL,api_key_env=KEY)`; a base URL there
+    makes every name one of a model behind it. Raises UsageError, MissingExtraError, InputError.
+    """
+    if not written.partition("(")[0].strip():
+        raise UsageError(f"the scorer of perplexities has no name; expected {_SCORERS}")
+    from trueground.models.perplexity import WordScorer
+
+    name, given = parse_model_part("perplexity", written)
+    given.check(OPTIONS)
+    options = endpoint_options(given, "the scorer of perplexities", options)
+    prefix, _, rest = name.partition(":")
+    if "base_url" not in given.options:
+        if prefix == "hf" and rest:
+            from trueground.models.hf import LocalScorer
+
+            return LocalScorer(rest, options)
+        if name == WordScorer.name:
+            return WordScorer()
+        if name.startswith(("fake:", "hf:")):
+            raise UsageError(f"{name!r} gives no perplexities; expected {_SCORERS}")
+    from trueground.models.perplexity_endpoint import EndpointScorer
+
+    return EndpointScorer(name, options)
+
+
 def model(prefix: str) -> Callable[[Factory], Factory]:
     """Decorator: register a class, or a function that makes a model, under a prefix.
 
@@ -88,11 +120,11 @@ def kinds() -> list[dict[str, Any]]:
     return [
         {"name": "NAME", "doc": openai},
         *(
-            {"name": f"{prefix}:NAME", **_SHOWN.get(prefix, {}), "doc": _first_line(factory)}
+            {
+                "name": f"{prefix}:NAME",
+                **_SHOWN.get(prefix, {}),
+                "doc": (factory.__doc__ or "").strip().partition("\n")[0],
+            }
             for prefix, factory in models.items()
         ),
     ]
-
-
-def _first_line(factory: Factory) -> str:
-    return (factory.__doc__ or "").strip().partition("\n")[0]

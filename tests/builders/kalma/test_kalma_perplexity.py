@@ -45,7 +45,7 @@ class Scorer:
 def scorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scorer:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     found = Scorer("notable work")
-    monkeypatch.setattr("trueground.models.perplexity.make_scorer", lambda *_: found)
+    monkeypatch.setattr("trueground.models.registry.make_scorer", lambda *_: found)
     return found
 
 

@@ -7,8 +7,12 @@ import asyncio
 from trueground.builders.asking.replies import PaidReply, ReplyLog
 from trueground.models.asker import Spent
 from trueground.models.calls import InFlight
-from trueground.models.perplexity import logprobs_key, recall_logprobs, remember_logprobs
-from trueground.models.perplexity_base import PromptScorer
+from trueground.models.perplexity import (
+    PromptScorer,
+    logprobs_key,
+    recall_logprobs,
+    remember_logprobs,
+)
 from trueground.net.cache import ResponseCache
 
 PERPLEXITY = "perplexity"  # what stands for the scorer where models stand by their roles

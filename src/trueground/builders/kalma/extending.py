@@ -25,7 +25,7 @@ from trueground.builders.kalma.wording import Wording
 from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
 from trueground.models.marks import block, mark_for
-from trueground.models.perplexity_base import UnscoredText, perplexity
+from trueground.models.perplexity import UnscoredText, perplexity
 from trueground.models.prompts import Prompt
 from trueground.text.citations import read_triples
 from trueground.text.triples import format_citation, plain, plain_property

@@ -133,7 +133,7 @@ def _prompts(material: Material) -> Callable[[str, Sequence[str]], Prompt]:
 def _scorer(settings: KalmaBuildSettings, material: Material) -> Any:
     if settings.perplexity is None:
         return None
-    from trueground.models.perplexity import make_scorer
+    from trueground.models.registry import make_scorer
 
     return make_scorer(settings.perplexity, material.reached)
 
