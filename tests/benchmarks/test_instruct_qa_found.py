@@ -18,7 +18,7 @@ from tests.benchmarks.instruct_qa_files import (
 from typer.testing import CliRunner
 
 from trueground.benchmarks.base import Question, Sources, Task, Value
-from trueground.benchmarks.instruct_qa.irrelevant import _shuffled
+from trueground.benchmarks.instruct_qa.corpus import shuffled
 from trueground.benchmarks.registry import get_benchmark
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
@@ -106,7 +106,7 @@ def test_different_questions_get_different_passages(tmp_path: Path) -> None:
     assert len({titles(one.record)[0] for one in asked.values()}) > 20
     for size in (1, 2, 12, 97):
         for seed in ("", "a", "17", "\ud800"):
-            assert sorted(_shuffled(seed, size)) == list(range(size))
+            assert sorted(shuffled(seed, size)) == list(range(size))
 
 
 ROWS = [

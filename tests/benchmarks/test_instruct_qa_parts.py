@@ -6,10 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from trueground.benchmarks.instruct_qa.history import cut, query, written
-from trueground.benchmarks.instruct_qa.items import QaQuestion
-from trueground.benchmarks.instruct_qa.prompting import listed
-from trueground.benchmarks.instruct_qa.trimming import first_line, own_turn, trimmer
+from trueground.benchmarks.instruct_qa.source import QaQuestion
+from trueground.benchmarks.instruct_qa.task import (
+    cut_turns,
+    first_line,
+    format_passages,
+    format_turns,
+    own_turn,
+    query_of,
+    trimmer,
+)
 from trueground.retrieval.gold import same_text
 from trueground.types import Passage, Turn
 
@@ -32,14 +38,14 @@ CUTS: list[tuple[int, int, list[int]]] = [
 @pytest.mark.parametrize(("count", "most", "kept"), CUTS)
 def test_the_middle_of_a_long_history_is_cut(count: int, most: int, kept: list[int]) -> None:
     turns = [Turn(str(i)) for i in range(count)]
-    assert [int(turn.content) for turn in cut(turns, most)] == kept
+    assert [int(turn.content) for turn in cut_turns(turns, most)] == kept
     assert len(turns) == count
 
 
 @pytest.mark.parametrize("count", range(0, 60, 2))
 def test_what_is_cut_are_whole_exchanges(count: int) -> None:
     """Every question is followed by its own answer, and the last exchange stays."""
-    kept = [int(turn.content) for turn in cut([Turn(str(i)) for i in range(count)], 10)]
+    kept = [int(turn.content) for turn in cut_turns([Turn(str(i)) for i in range(count)], 10)]
     assert len(kept) == min(count, 10)
     assert kept[1::2] == [number + 1 for number in kept[::2]]
     if count:
@@ -49,25 +55,25 @@ def test_what_is_cut_are_whole_exchanges(count: int) -> None:
 def test_turns_are_written_with_their_speakers() -> None:
     """As the role says, else by turns; who speaks is settled before the middle is cut."""
     said = [Turn(" a "), Turn("b"), Turn("c", "user"), Turn("d", "Assistant"), Turn("e", "human")]
-    assert written(said, 10) == "User: a\nAgent: b\nUser: c\nAgent: d\nUser: e"
-    assert written([Turn("a"), Turn("b"), Turn("c")], 1) == "User: c"
+    assert format_turns(said, 10) == "User: a\nAgent: b\nUser: c\nAgent: d\nUser: e"
+    assert format_turns([Turn("a"), Turn("b"), Turn("c")], 1) == "User: c"
 
 
 def test_queries_join_all_turns() -> None:
     said = (Turn("Who’s There?"), Turn(" "), Turn("Nobody (?)"))
     item = QaQuestion("line 1", "q7", " Why?? ", (), said)
-    assert query(item, "auto", plain=True) == "who's there nobody (?) why"
-    found = query(item, "auto", plain=False)
+    assert query_of(item, "auto", plain=True) == "who's there nobody (?) why"
+    found = query_of(item, "auto", plain=False)
     assert (found, found.turns) == (
         "Who’s There? Nobody (?) Why??",
         ("Who’s There?", "Nobody (?)", "Why??"),
     )
     assert found.id == "q7"
-    assert query(item, "last", plain=False).turns == ("Why??",)
+    assert query_of(item, "last", plain=False).turns == ("Why??",)
     rewritten = replace(item, retrieval_query="Why is Nobody there?")
-    assert query(rewritten, "auto", plain=False).turns == ("Why is Nobody there?",)
-    assert query(rewritten, "all", plain=False) == found
-    assert query(rewritten, "last", plain=False) == "Why??"
+    assert query_of(rewritten, "auto", plain=False).turns == ("Why is Nobody there?",)
+    assert query_of(rewritten, "all", plain=False) == found
+    assert query_of(rewritten, "last", plain=False) == "Why??"
 
 
 @pytest.mark.parametrize(
@@ -115,5 +121,5 @@ def test_texts_are_the_same_if_one_stands_in_the_other(gold: str, passage: str, 
 
 def test_passages_are_a_titled_list() -> None:
     passages = [Passage("One.\n", title="A"), Passage(" Two. ")]
-    assert listed(passages) == "- Title: A\nOne.\n\n- Two."
-    assert listed([]) == "(The search found no passage.)"
+    assert format_passages(passages) == "- Title: A\nOne.\n\n- Two."
+    assert format_passages([]) == "(The search found no passage.)"

@@ -13,8 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from trueground.benchmarks.datasets import all_local_files, get_dataset
-from trueground.benchmarks.instruct_qa.items import QaQuestion
-from trueground.benchmarks.instruct_qa.source import DATASETS, READERS
+from trueground.benchmarks.instruct_qa.source import DATASETS, QaQuestion, rows_to_questions
 from trueground.benchmarks.published import published
 from trueground.errors import InputError, UsageError
 from trueground.records.files import data_files
@@ -125,7 +124,7 @@ def _of(
     first = list(islice(rows, 1))
     fields = {field for _, row in first for field in row}
     dataset = next((whose for whose, signs in _SIGNS if signs <= fields), "questions")
-    items = list(READERS[dataset](chain(first, rows)))
+    items = list(rows_to_questions(dataset, chain(first, rows)))
     return summarise(name, dataset, items, passages, fetched=fetched)
 
 

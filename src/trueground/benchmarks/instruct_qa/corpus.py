@@ -1,0 +1,302 @@
+"""The corpus of a task: ready to be searched, what its retriever finds, the gold that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from math import gcd
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, NamedTuple
+
+from trueground.benchmarks.base import Sources
+from trueground.benchmarks.instruct_qa import QaOptions
+from trueground.benchmarks.instruct_qa.source import QaQuestion
+from trueground.errors import InputError, UsageError
+from trueground.plugins import PartSpec
+from trueground.retrieval.base import OpenedRetriever, Passages
+from trueground.retrieval.bm25.memory import words
+from trueground.retrieval.corpora.reading import CorpusReading, corpus_files
+from trueground.retrieval.documents import ENDINGS
+from trueground.retrieval.gold import GoldPassage, find_gold, is_gold
+from trueground.retrieval.kinds import compose
+
+if TYPE_CHECKING:
+    from trueground.retrieval.index import Index
+    from trueground.retrieval.index.opening import IndexPart
+
+Open = Callable[[str], OpenedRetriever]
+# How many passages behind the wanted rank are looked at, where the first ones are gold.
+_SPARE = 100
+
+
+class FoundPassages(NamedTuple):
+    """Passages of one question in rank order, by number.
+
+    `rank` is that of an irrelevant one; None for one that the search did not find.
+    """
+
+    numbers: tuple[int, ...]
+    rank: int | None = None
+
+
+class QaCorpus:
+    """A corpus that is ready to be searched; `close` gives the retriever's memory back.
+
+    `note` tells a user what he should know, once a command. `signature` is the retriever's.
+    """
+
+    def __init__(self, source: Path, options: QaOptions, sources: Sources) -> None:
+        """Builds the index where there is none; in a dry run only for its time.
+
+        UsageError, InputError, MissingExtraError.
+        """
+        self._source, self._options, self.note = source, options, sources.note_once
+        wanted = [options.retriever] if options.searches else []
+        self.index, self._open = _ready(source, wanted, options.passage_words, sources)
+        self.signature = None
+        if options.searches:
+            opened = self._open(options.retriever)
+            self.signature = opened.retriever.signature
+            opened.close()
+        self._searching: OpenedRetriever | None = None
+        size, rank = len(self.index.passages), options.irrelevant_rank
+        if options.setting == "irrelevant" and size <= rank:
+            most = f"at most {size - 1:,}" if size > 1 else "a corpus with more"
+            raise UsageError(
+                f"--irrelevant-rank {rank}: the corpus {source} has {size:,} passages, so none "
+                f"comes after that rank; expected {most}"
+            )
+
+    def close(self) -> None:
+        """Another search opens the retriever again."""
+        if self._searching is not None:
+            close, self._searching = self._searching.close, None
+            close()
+        # Once a command, though every task has a cache of its own.
+        if problem := self.index.problem:
+            self.note(problem)
+
+    def find(self, items: Sequence[QaQuestion], queries: Sequence[str]) -> list[FoundPassages]:
+        """What each item is asked with: retrieved passages, or an irrelevant one."""
+        rank, retrieved = self._options.irrelevant_rank, self._options.setting == "retrieved"
+        top = self._options.most_passages if retrieved else rank + _SPARE
+        if self._searching is None:
+            self._searching = self._open(self._options.retriever)
+        hits = self._searching.retriever.search(queries, top)
+        ranked = [tuple(hit.index for hit in found) for found in hits]
+        if retrieved:
+            return [FoundPassages(numbers) for numbers in ranked]
+        passages = self.index.passages
+        pairs = zip(items, ranked, strict=True)
+        return [_irrelevant(item, numbers, rank, passages) for item, numbers in pairs]
+
+    def look_up(self, items: Iterable[QaQuestion]) -> dict[GoldPassage, frozenset[int]]:
+        """The passages of each gold passage that comes without a text.
+
+        InputError names the first that is not there.
+        """
+        passages = self.index.passages
+        named: dict[GoldPassage, QaQuestion] = {}
+        for item in items:
+            for gold in item.gold:
+                if gold.text is None:
+                    named.setdefault(gold, item)
+        found = find_gold(passages, named)
+        for gold, numbers in found.items():
+            if not numbers:
+                raise InputError(
+                    f"{named[gold].place}: the gold passage {gold} is not in the corpus "
+                    f"{self._source}; expected the id or the title of one of its "
+                    f"{len(passages):,} passages"
+                )
+        return found
+
+
+def _irrelevant(
+    item: QaQuestion, ranked: Sequence[int], rank: int, passages: Passages
+) -> FoundPassages:
+    """The first passage behind the rank that is not gold; else one that the search did not find.
+
+    That one is not gold, and no reference answer stands in it or its title, word for word. Which
+    one it is depends on the question's id and the size of the corpus. Without either there is none.
+    """
+
+    def gold(number: int) -> bool:
+        return any(is_gold(passages, number, one) for one in item.gold)
+
+    for place, number in enumerate(ranked[rank:], start=rank + 1):
+        if not gold(number):
+            return FoundPassages((number,), place)
+    found = set(ranked)
+    answers = [_spaced(one) for one in item.references if words(one)]
+    for number in shuffled(item.id, len(passages)):
+        if number not in found and not gold(number):
+            text = _spaced(passages.searched[number])
+            if not any(answer in text for answer in answers):
+                return FoundPassages((number,))
+    return FoundPassages(())
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(words(text))} "
+
+
+def shuffled(seed: str, size: int) -> Iterator[int]:
+    """Every number below `size` once, in an order that depends on the seed; no list is made."""
+    digest = sha256(seed.encode("utf-8", "surrogatepass")).digest()
+    start, step = int.from_bytes(digest[:16]) % size, 1 + int.from_bytes(digest[16:]) % size
+    while gcd(step, size) > 1:
+        step += 1
+    for i in range(size):
+        yield (start + i * step) % size
+
+
+def _ready(
+    source: Path, wanted: Sequence[str], number: int | None, sources: Sources
+) -> tuple[Index, Open]:
+    """The index of a corpus, and what opens its retrievers. UsageError: nothing to cut."""
+    from trueground.retrieval.index import add_retrievers, ready_index
+
+    reading = CorpusReading() if number is None else CorpusReading(words=number)
+    if number is not None:
+        _check_cut(source, reading)
+    # The files of a corpus are read through once a command, however many tasks search it.
+    key = source, number
+    if sources.scratch is not None:
+        scratch: dict[object, ScratchIndex] = sources.shared.setdefault("scratch indices", {})
+        if key not in scratch:
+            folder = sources.scratch / str(len(scratch))
+            scratch[key] = ScratchIndex(source, folder, reading, wanted, sources)
+        scratch[key].add(wanted)
+        return scratch[key].index, scratch[key].open
+    known: dict[object, Path] = sources.shared.setdefault("corpora", {})
+    if key in known:
+        index = add_retrievers(known[key], wanted, sources.progress, note=sources.note)
+    else:
+        index = ready_index(source, wanted, reading, sources.progress, note=sources.note)
+        known[key] = index.path
+
+    def open_uncached(written: str) -> OpenedRetriever:
+        return _open_uncached(written, index, lambda part: index.path / part.folder)
+
+    def open_cached(written: str) -> OpenedRetriever:
+        """Its hits are kept; where the file of hits cannot be used, a note says so."""
+        try:
+            return index.open(written)
+        except UsageError as error:
+            opened = open_uncached(written)  # what is wrong with the retriever itself is raised
+            sources.note_once(f"what retrievers find is not kept for the next time: {error}")
+            return opened
+
+    return index, open_cached if sources.cache else open_uncached
+
+
+def _open_uncached(
+    written: str, index: Index, place: Callable[[IndexPart], Path]
+) -> OpenedRetriever:
+    """Neither its hits nor vectors of questions are kept or read; `place` is a part's folder.
+
+    Errors as of Index.open.
+    """
+    from trueground.retrieval.index.opening import parts_of
+
+    def open_base(given: PartSpec) -> OpenedRetriever:
+        [part] = parts_of([given.written])
+        return part.kind.open(place(part), index.passages, replace(given, cache=False))
+
+    return compose(written, open_base, index.passages)
+
+
+def _check_cut(source: Path, reading: CorpusReading) -> None:
+    """UsageError where there are no documents to cut."""
+    from trueground.retrieval.index.file import is_index, read_index_file
+
+    option = f"--passage-words {reading.words}"
+    if is_index(source):
+        state = read_index_file(source)
+        if state.reading != reading.signature:
+            raise UsageError(
+                f"{option}: the corpus {source} is an index, whose passages are cut already "
+                f"({state.reading}); leave the option out, or name the documents themselves with "
+                "--corpus"
+            )
+    elif corpus_files(source)[0].suffix.lower() not in ENDINGS:
+        raise UsageError(
+            f"{option} is for documents, which are cut into passages; the corpus {source} has "
+            "passages already: leave the option out"
+        )
+
+
+class ScratchIndex:
+    """The index of a corpus for a dry run: as it is, what it lacks in a folder that goes again.
+
+    What needs a model is not made: that may be hours of work, which would be thrown away.
+    """
+
+    def __init__(
+        self,
+        source: Path,
+        folder: Path,
+        reading: CorpusReading,
+        retrievers: Sequence[str],
+        sources: Sources,
+    ) -> None:
+        """`folder` is made if need be. UsageError: one of the retrievers needs a model's vectors
+        that are not there; InputError, MissingExtraError, WriteError.
+        """
+        from trueground.retrieval.index import build_index
+        from trueground.retrieval.index.opening import parts_of
+
+        self._source, self._folder, self._progress = source, folder, sources.progress
+        self._words = "" if reading == CorpusReading() else f" --passage-words {reading.words}"
+        found = self._find(reading)
+        if found is None:
+            self._check_cheap(parts_of(retrievers))
+            folder.mkdir(parents=True)
+            place = folder / "index"
+            found = build_index(source, place, [], reading, self._progress, note=sources.note)
+        self.index = found
+
+    def add(self, retrievers: Sequence[str]) -> None:
+        """Make what the index lacks. UsageError: it needs a model."""
+        from trueground.retrieval.index.opening import parts_of
+
+        lacking = parts_of(self.index.missing(retrievers))
+        self._check_cheap(lacking)
+        for part in lacking:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            place = self._folder / part.folder
+            part.kind.build(place, self.index.passages, part.given, self._progress)
+
+    def open(self, written: str) -> OpenedRetriever:
+        """A retriever over the passages. Errors as of Index.open."""
+
+        def place(part: IndexPart) -> Path:
+            lacks = self.index.missing([part.written])
+            return (self._folder if lacks else self.index.path) / part.folder
+
+        return _open_uncached(written, self.index, place)
+
+    def _find(self, reading: CorpusReading) -> Index | None:
+        """The index that the corpus is or has; None where it has none whose passages are whole."""
+        from trueground.retrieval.index import Index, is_index, ready_index, usual_place
+        from trueground.retrieval.index.file import read_index_file
+
+        if is_index(self._source):
+            return ready_index(self._source, [], reading)
+        place = usual_place(self._source, reading, self._progress)
+        if not is_index(place) or read_index_file(place).passages is None:
+            return None
+        return Index(place)
+
+    def _check_cheap(self, parts: Iterable[IndexPart]) -> None:
+        for part in parts:
+            if part.given.model is not None:
+                raise UsageError(
+                    f"--dry-run: {part.written} needs a vector of every passage of "
+                    f"{self._source}, and they are not made yet; a dry run would make them and "
+                    "throw them away. Make them first: trueground index build "
+                    f"{quote(str(self._source))} --retriever {quote(part.written)}{self._words}"
+                )
