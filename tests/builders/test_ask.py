@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 
-from trueground.builders.asking.ask import REASONS, Ask, AskedModel
+from trueground.builders.asking.ask import Ask, AskedModel
 from trueground.builders.asking.replies import ReplyLog
-from trueground.builders.rejected import Rejected
+from trueground.builders.rejected import REASONS, Rejected
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import ChatRequest, Message, Reply
 from trueground.models.openai import OpenAIModel

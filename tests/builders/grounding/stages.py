@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from trueground.builders.asking.ask import REASONS, Ask, AskedModel
+from trueground.builders.asking.ask import Ask, AskedModel
 from trueground.builders.base import Material, Stage
 from trueground.builders.grounding.instances import AtomicFact, Factual, OriginalInstance
 from trueground.builders.grounding.items import Context, GroundedPair
-from trueground.builders.rejected import Rejected
+from trueground.builders.rejected import REASONS, Rejected
 from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel
 
