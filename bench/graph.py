@@ -262,8 +262,7 @@ def _read_store(folder: Path) -> dict[str, float]:
     """The look-ups of a one-hop subgraph by label, and nothing made of what they give."""
     from pyoxigraph import DefaultGraph, Literal, NamedNode
 
-    from trueground.graph.embedded.file import read_graph_file
-    from trueground.graph.embedded.store import read_store
+    from trueground.graph.embedded.folder import read_graph_file, read_store
 
     start = time.perf_counter()
     store = read_store(folder / "graph" / str(read_graph_file(folder / "graph").store))
@@ -286,8 +285,7 @@ def _sparql_ours(folder: Path) -> dict[str, float]:
     """The store behind a graph on disk, asked the query that rdflib is asked."""
     from pyoxigraph import Literal, Variable
 
-    from trueground.graph.embedded.file import read_graph_file
-    from trueground.graph.embedded.store import read_store
+    from trueground.graph.embedded.folder import read_graph_file, read_store
 
     start = time.perf_counter()
     store = read_store(folder / "graph" / str(read_graph_file(folder / "graph").store))

@@ -20,7 +20,7 @@ from tests.graph.people import people
 
 from trueground.errors import GraphError, OutputError
 from trueground.graph.embedded.building import build_graph, open_folder
-from trueground.graph.embedded.file import read_graph_file
+from trueground.graph.embedded.folder import read_graph_file
 from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.loading import Loading
 from trueground.graph.opening import open_graph

@@ -11,7 +11,6 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from trueground.errors import GraphError
 from trueground.graph.embedded.building import build_graph
 from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.embedded.lines import NameLines
 from trueground.graph.folding import name_key
 from trueground.graph.loading import Loading
 
@@ -74,14 +73,6 @@ def test_lines_and_store_give_one_index(tmp_path: Path, odd: str) -> None:
     assert {name_key(name) for name, qids in found.items() if qids} == listed
     assert {"anna ruck", "strasse", "tagless", "everywhere", "no article"} <= listed
     assert len(listed) == 5 + bool(odd)
-
-
-def test_plain_lines_need_no_look_into_the_store() -> None:
-    for text, whole in [(PLAIN, True), *((one, False) for one in ODD[:-1]), (ODD[-1], True)]:
-        names = NameLines("en")
-        names.read(text.encode().split(b"\n"), "\\" in text)
-        list(names.index())
-        assert names.whole == whole, text
 
 
 def test_what_is_added_later_takes_names_away(tmp_path: Path) -> None:

@@ -16,10 +16,9 @@ from tests.graph.loading.files import write
 from tests.graph.people import people
 
 from trueground.errors import GraphError
-from trueground.graph.embedded import lines
 from trueground.graph.embedded.building import build_graph
 from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.loading import Loading
+from trueground.graph.loading import Loading, plain_rdf
 from trueground.graph.opening import open_graph
 
 
@@ -162,7 +161,7 @@ def test_a_pipe_is_no_file(tmp_path: Path, name: str) -> None:
 def test_blank_nodes_stay_whole_however_lines_are_spaced(
     tmp_path: Path, space: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "_BYTES", 10_000)  # many parts, in which a node could fall apart
+    monkeypatch.setattr(plain_rdf, "_BYTES", 10_000)  # many parts, in which a node could fall apart
     path = tmp_path / "a.nt"
     filler = "".join(f'<urn:x{n}> <urn:p> "{"x" * 900}" .\n' for n in range(100))
     path.write_text(

@@ -9,7 +9,7 @@ from trueground.options import Note, Option, Progress, no_note, no_progress
 
 if TYPE_CHECKING:
     from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, Row
-    from trueground.graph.embedded.file import GraphFile
+    from trueground.graph.embedded.folder import GraphFile
     from trueground.graph.linking.scores import LinkedQuestions
 
 KeepReplies = Annotated[
@@ -62,7 +62,7 @@ def load_graph(
     `embedded.building.build_graph` and `loading.Loading`.
     """
     from trueground.graph.embedded.building import build_graph
-    from trueground.graph.embedded.file import read_graph_file
+    from trueground.graph.embedded.folder import read_graph_file
     from trueground.graph.loading import Loading
 
     loading = Loading(lang, tuple(classes), format_, identifiers)

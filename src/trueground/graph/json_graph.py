@@ -13,7 +13,7 @@ from trueground.errors import GraphError, InputError
 from trueground.graph.base import Entity, NamedEntity, PropertyValue, id_order
 from trueground.graph.folding import name_key
 from trueground.graph.items import Placed, begins_array, decoded, graphs_of_pair, items
-from trueground.graph.loading.streams import bare_name, reading
+from trueground.graph.loading.files import bare_ending, reading
 from trueground.graph.rdf import TYPES, property_iri
 from trueground.records.problems import Problem, clean, shorten
 from trueground.text.triples import format_value
@@ -94,7 +94,7 @@ def _placed(path: Path, content: bytes) -> Placed:
     name = str(path)
     try:
         with io.BufferedReader(cast(Any, io.BytesIO(content))) as stream:
-            if not bare_name(path).endswith(_LINES) and not begins_array(stream):
+            if bare_ending(path) not in _LINES and not begins_array(stream):
                 yield name, decoded(name, content, _EXPECTED)
                 return
             for place, item in items(stream, name, _EXPECTED):

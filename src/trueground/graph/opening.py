@@ -48,7 +48,7 @@ def open_graph(
 def _file(path: Path, lang: str, progress: Progress) -> KnowledgeGraph:
     """What `graph load` reads; only dumps of Wikidata are too large for memory."""
     from trueground.graph.loading import Loading
-    from trueground.graph.loading.formats import format_of
+    from trueground.graph.loading.files import format_of
 
     loading = Loading(lang)
     found = format_of(path, loading)

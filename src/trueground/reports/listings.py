@@ -12,7 +12,7 @@ from trueground.records.problems import shorten
 if TYPE_CHECKING:
     from trueground.benchmarks.instruct_qa.statistics import Statistics
     from trueground.graph.base import Entity, NamedEntity, Row
-    from trueground.graph.embedded.file import GraphFile
+    from trueground.graph.embedded.folder import GraphFile
     from trueground.graph.linking import LinkedQuestion, Retrieval
     from trueground.graph.linking.scores import LinkedQuestions
     from trueground.net.upkeep import CacheStats

@@ -18,7 +18,7 @@ from trueground.errors import GraphError, UsageError
 from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
 from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.embedded.names import index_names
-from trueground.graph.endpoint import reading
+from trueground.graph.endpoint import graph as endpoint_graph
 from trueground.graph.endpoint.graph import WIKIDATA, EndpointGraph
 from trueground.graph.endpoint.queries import wikidata_forms
 from trueground.graph.rdf import entity_iri
@@ -336,7 +336,7 @@ def test_closed_it_opens_anew(full: SparqlServer) -> None:
 def test_what_is_remembered_does_not_grow_for_ever(
     full: SparqlServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_REMEMBERED", 5)
+    monkeypatch.setattr(endpoint_graph, "_REMEMBERED", 5)
     graph = EndpointGraph(full.url, kind="wikidata", cache=False)
     first = graph.entities(IDS)
     asked = len(full.queries)

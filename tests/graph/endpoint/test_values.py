@@ -5,9 +5,21 @@ from __future__ import annotations
 import pytest
 
 from trueground.graph.base import PropertyValue
-from trueground.graph.endpoint.results import SparqlTerm
-from trueground.graph.endpoint.values import Detail, value_of
+from trueground.graph.endpoint.graph import (
+    DetailedTerm,
+    EndpointGraph,
+    EndpointReader,
+    ValueDetail,
+)
 from trueground.graph.rdf import XSD
+
+
+def value_of(
+    text: str, datatype: str, detail: ValueDetail | None = None, *, wikidata: bool = True
+) -> PropertyValue | None:
+    endpoint = EndpointGraph("http://127.0.0.1:9/sparql")._endpoint
+    reader = EndpointReader(endpoint, "en", wikidata=wikidata)
+    return reader.literal_value(DetailedTerm(text, "", datatype, detail or ValueDetail()))
 
 
 @pytest.mark.parametrize(
@@ -25,8 +37,8 @@ from trueground.graph.rdf import XSD
     ],
 )
 def test_dates(text: str, precision: int | None, expected: str) -> None:
-    term = SparqlTerm("literal", text, datatype=XSD + "dateTime")
-    assert value_of(term, Detail(precision), wikidata=True) == PropertyValue(expected, "date")
+    found = value_of(text, XSD + "dateTime", ValueDetail(precision))
+    assert found == PropertyValue(expected, "date")
 
 
 @pytest.mark.parametrize(
@@ -42,27 +54,24 @@ def test_dates(text: str, precision: int | None, expected: str) -> None:
     ],
 )
 def test_longer_times_are_texts(text: str, precision: int, expected: str) -> None:
-    term = SparqlTerm("literal", text, datatype=XSD + "dateTime")
-    assert value_of(term, Detail(precision), wikidata=True) == PropertyValue(expected)
+    found = value_of(text, XSD + "dateTime", ValueDetail(precision))
+    assert found == PropertyValue(expected)
 
 
 def test_what_is_vaguer_than_a_millennium_is_left_out() -> None:
-    term = SparqlTerm("literal", "-13798000000-01-01T00:00:00Z", datatype=XSD + "dateTime")
-    assert value_of(term, Detail(3), wikidata=True) is None
+    assert value_of("-13798000000-01-01T00:00:00Z", XSD + "dateTime", ValueDetail(3)) is None
 
 
 def test_everywhere_years_count_as_historians_count_them() -> None:
-    term = SparqlTerm("literal", "-0043-03-15", datatype=XSD + "date")
-    assert value_of(term, Detail(), wikidata=True) == PropertyValue("-0044-03-15", "date")
-    term = SparqlTerm("typed-literal", "-0043-03-15T00:00:00Z", datatype=XSD + "dateTime")
-    assert value_of(term, Detail(), wikidata=False) == PropertyValue("-0044-03-15", "date")
+    wanted = PropertyValue("-0044-03-15", "date")
+    assert value_of("-0043-03-15", XSD + "date") == wanted
+    assert value_of("-0043-03-15T00:00:00Z", XSD + "dateTime", wikidata=False) == wanted
 
 
 def test_quantities() -> None:
-    term = SparqlTerm("literal", "+1.85", datatype=XSD + "decimal")
-    assert value_of(term, Detail(), wikidata=True) == PropertyValue("1.85", "quantity")
-    metres = PropertyValue("1.85 metre", "quantity", unit="metre")
-    assert value_of(term, Detail(unit="metre"), wikidata=True) == metres
-    assert value_of(
-        SparqlTerm("literal", "a"), Detail(unit="metre"), wikidata=True
-    ) == PropertyValue("a")
+    metres = ValueDetail(unit="metre")
+    assert value_of("+1.85", XSD + "decimal") == PropertyValue("1.85", "quantity")
+    assert value_of("+1.85", XSD + "decimal", metres) == PropertyValue(
+        "1.85 metre", "quantity", unit="metre"
+    )
+    assert value_of("a", "", metres) == PropertyValue("a")

@@ -22,7 +22,7 @@ from tests.graph.loading.files import (
 
 from trueground.errors import GraphError, UsageError
 from trueground.graph.base import PropertyValue
-from trueground.graph.loading.ids import IdSet
+from trueground.graph.loading.wikidata_rdf import IdSet
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 BORN = f'"1871-11-01T00:00:00Z"^^<{XSD}dateTime>'
@@ -237,8 +237,9 @@ def test_a_larger_dump_takes_no_more_memory(tmp_path: Path) -> None:
 
 
 def test_ids() -> None:
-    ids = IdSet([5, 5, 0, 1 << 40])
-    ids.update([77_000_000, 77_000_000])
+    ids = IdSet()
+    for one in (5, 5, 0, 1 << 40, 77_000_000, 77_000_000):
+        ids.add(one)
     assert len(ids) == 4
     assert all(one in ids for one in (0, 5, 77_000_000, 1 << 40))
     assert not any(one in ids for one in (1, 4, 6, 77_000_001, (1 << 40) + 1, 1 << 50))

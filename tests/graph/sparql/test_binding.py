@@ -9,7 +9,7 @@ from pyoxigraph import Literal, NamedNode, QueryBoolean, QuerySolutions, Variabl
 from tests.graph.endpoint.invented import PLAIN, store_of
 
 from trueground.errors import GraphError
-from trueground.graph.sparql.binding import bound, check_reading
+from trueground.graph.sparql import bound, check_reading
 
 STORE = store_of(PLAIN)
 P = "PREFIX ex: <http://example.org/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, QuerySolutions, Store
 
 from trueground.errors import GraphError, UsageError
-from trueground.graph.sparql.terms import iri, is_iri, language, literal, term, values
+from trueground.graph.sparql import iri, is_iri, language, literal, term, values
 
 STORE = Store()
 texts = st.text(

@@ -23,7 +23,7 @@ from trueground.graph.base import (
 )
 from trueground.graph.folding import name_key
 from trueground.graph.rdf import entity_iri, qid_of
-from trueground.graph.sparql.terms import iri, is_iri, values
+from trueground.graph.sparql import iri, is_iri, values
 from trueground.records.problems import shorten
 
 REASONS = {

@@ -1,7 +1,4 @@
-"""Loading files into a graph on disk.
-
-    graph.json   what was loaded, and which store is whole
-    store-N/     the triples and the index of names
+"""Loading files into a graph on disk, or in memory.
 
 A store is filled beside the one in use, and graph.json then names it: a load that is broken off
 leaves the graph as it was.
@@ -20,14 +17,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trueground.errors import GraphError, OutputError, TruegroundError, WriteError
-from trueground.graph.embedded.file import GRAPH, GraphFile, LoadedFile, is_graph, read_graph_file
-from trueground.graph.embedded.filling import index_loaded, load_file
-from trueground.graph.embedded.folder import HeldStore, copy_store, fresh_store, remove_stores
+from trueground.errors import GraphError, OutputError, TruegroundError
+from trueground.graph.embedded.folder import (
+    GRAPH,
+    GraphFile,
+    LoadedFile,
+    copy_store,
+    empty_store,
+    fresh_store,
+    is_graph,
+    lock_store,
+    read_graph_file,
+    read_store,
+    readable,
+    remove_stores,
+)
 from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.embedded.lines import NameLines
-from trueground.graph.embedded.store import empty_store, read_store, unreadable
-from trueground.graph.loading.streams import require_file
+from trueground.graph.embedded.names import index_names
 from trueground.net.files import file_digest, locked, missing_folders, part_of, remove_empty
 from trueground.options import Progress, no_progress
 
@@ -38,10 +44,6 @@ if TYPE_CHECKING:
 PassedOver = Callable[[Path, LoadedFile], None]
 
 
-def _say_nothing(_path: Path, _source: LoadedFile) -> None:
-    """The default."""
-
-
 def build_graph(
     sources: Sequence[Path],
     out: Path,
@@ -49,7 +51,7 @@ def build_graph(
     progress: Progress = no_progress,
     *,
     overwrite: bool = False,
-    passed_over: PassedOver = _say_nothing,
+    passed_over: PassedOver = lambda _path, _source: None,
 ) -> EmbeddedGraph:
     """Load files into the graph in the folder `out`; one that is there is added to.
 
@@ -59,22 +61,31 @@ def build_graph(
     MissingExtraError.
     """
     read = [_source(path, loading) for path in sources]
-    made = missing_folders(out)
+    missing = missing_folders(out)
     _make_folder(out)
     busy = OutputError(
         f"another process is loading into {out}; wait until it is done, or choose another --out"
     )
-    with locked(out, busy), _undone(out, made):
+    with locked(out, busy), _left_as_found(out, missing):
         used = _used(out, overwrite)
-        state = _begun(out, used, loading, overwrite)
-        remove_stores(out, used.store)
-        have = {one.read_as: one for one in state.sources}
+        state = used
+        if overwrite or used.store is None:
+            state = GraphFile(lang=loading.lang)
+            if not is_graph(out):
+                state.write(out)  # from now on the folder is ours, whatever happens
+        elif used.lang.lower() != loading.lang.lower():
+            raise GraphError(
+                f"the graph {out} has names in {used.lang!r}, and the files are to be loaded with "
+                f"{loading.lang!r}. Give --lang {used.lang}, or --overwrite to load all anew"
+            )
+        remove_stores(out, used.store)  # that in use stays until the new one is whole
+        known = {one.read_as: one for one in state.sources}
         new = []
         for path, one in zip(sources, read, strict=True):
-            if (known := have.setdefault(one.read_as, one)) is one:
+            if (before := known.setdefault(one.read_as, one)) is one:
                 new.append(one)
             else:
-                passed_over(path, known)
+                passed_over(path, before)
         if new or state.store is None:
             _load(out, state, new, loading, progress)
             remove_stores(out, state.store)
@@ -98,21 +109,34 @@ def open_folder(folder: Path, lang: str | None = None) -> EmbeddedGraph:
             f"Leave that out, or load it into another folder with --lang {lang}"
         )
     try:
-        held = HeldStore(folder / state.store)
+        lock = lock_store(folder / state.store)
     except OSError:
         if read_graph_file(folder).store != state.store:
             return open_folder(folder, lang)  # files were loaded in this moment
-        held = None
+        lock = None
     return EmbeddedGraph(
         read_store(folder / state.store),
         name=str(folder),
         signature=state.signature,
         lang=state.lang,
-        held=held,
+        lock=lock,
     )
 
 
+def open_file(path: Path, loading: Loading, progress: Progress = no_progress) -> EmbeddedGraph:
+    """The triples of a file, in memory. GraphError: it cannot be read; MissingExtraError."""
+    from trueground.graph.loading import load_into
+
+    store = empty_store()
+    state = GraphFile(lang=loading.lang, sources=[_source(path, loading)])
+    load_into(store, path, loading, progress)
+    index_names(store, loading.lang, progress)
+    return EmbeddedGraph(store, name=str(path), signature=state.signature, lang=loading.lang)
+
+
 def _source(path: Path, loading: Loading) -> LoadedFile:
+    from trueground.graph.loading.files import require_file
+
     try:
         require_file(path)
         size, sha256 = path.stat().st_size, file_digest(path)
@@ -121,10 +145,9 @@ def _source(path: Path, loading: Loading) -> LoadedFile:
             f"{path} cannot be read: {error.strerror or error}; expected a file of triples or "
             "graphs. Name one that is there"
         ) from error
-    place = str(path.resolve())
     reading = {**asdict(loading), "classes": sorted(loading.classes)}
     del reading["lang"]  # one for the whole graph
-    return LoadedFile(place, sha256, size, reading)
+    return LoadedFile(str(path.resolve()), sha256, size, reading)
 
 
 def _make_folder(out: Path) -> None:
@@ -159,24 +182,9 @@ def _used(out: Path, overwrite: bool) -> GraphFile:
     return GraphFile()
 
 
-def _begun(out: Path, used: GraphFile, loading: Loading, overwrite: bool) -> GraphFile:
-    """What is added to. With `overwrite` what is used stays until the new store is whole."""
-    if overwrite or used.store is None:
-        begun = GraphFile(lang=loading.lang)
-        if not is_graph(out):
-            begun.write(out)  # from now on the folder is ours, whatever happens
-        return begun
-    if used.lang.lower() != loading.lang.lower():
-        raise GraphError(
-            f"the graph {out} has names in {used.lang!r}, and the files are to be loaded with "
-            f"{loading.lang!r}. Give --lang {used.lang}, or --overwrite to load all anew"
-        )
-    return used
-
-
 @contextmanager
-def _undone(out: Path, made: Sequence[Path]) -> Iterator[None]:
-    """Leave a folder as it was found where a first load is refused."""
+def _left_as_found(out: Path, missing: Sequence[Path]) -> Iterator[None]:
+    """Where a first load is refused, leave the folder as it was found."""
     first = not is_graph(out)
     try:
         yield
@@ -184,68 +192,35 @@ def _undone(out: Path, made: Sequence[Path]) -> Iterator[None]:
         if error.exit_code == TruegroundError.exit_code:
             if first and is_graph(out) and read_graph_file(out).store is None:
                 (out / GRAPH).unlink()
-            remove_empty(made)
+            remove_empty(missing)
         raise
 
 
 def _load(
     out: Path, state: GraphFile, sources: Sequence[LoadedFile], loading: Loading, progress: Progress
 ) -> None:
+    from trueground.graph.loading import load_into
+
     folder = fresh_store(out)
-    with _unfinished(out, folder):
-        if state.store is not None:
-            read_store(out / state.store)  # tells damage before anything is done
-            copy_store(out / state.store, folder)
-        store = empty_store(folder)
-        loaded = []
-        names = NameLines(state.lang)
-        for source in sources:
-            counts = load_file(store, Path(source.path), loading, names, progress)
-            loaded.append(
-                msgspec.structs.replace(
-                    source,
-                    format=counts.format,
-                    triples=counts.triples,
-                    entities=counts.entities,
-                    left_out=counts.left_out,
-                    examples=counts.examples,
-                )
-            )
-        with ThreadPoolExecutor(1) as pool:
-            # Many small files become few: reading is faster by half.
-            optimizing = pool.submit(store.optimize)
-            state.names = index_loaded(store, names, state, progress)
-            optimizing.result()
-        store.flush()
-        del store  # gives its files back
-    state.sources = [*state.sources, *loaded]
+    try:
+        with readable(f"the store of {out}", writing=True):
+            if state.store is not None:
+                read_store(out / state.store)  # tells damage before anything is done
+                copy_store(out / state.store, folder)
+            store = empty_store(folder)
+            for source in sources:
+                counts = load_into(store, Path(source.path), loading, progress)
+                loaded = msgspec.structs.replace(source, **asdict(counts))
+                state.sources = [*state.sources, loaded]
+            with ThreadPoolExecutor(1) as pool:
+                # Many small files become few: reading is faster by half.
+                optimizing = pool.submit(store.optimize)
+                state.names = index_names(store, state.lang, progress)
+                optimizing.result()
+            store.flush()
+            del store  # gives its files back
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     state.store = folder.name
     state.write(out)
-
-
-@contextmanager
-def _unfinished(out: Path, folder: Path) -> Iterator[None]:
-    """Remove a store that does not become whole. WriteError; GraphError: it is damaged."""
-    try:
-        yield
-    except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise WriteError(
-                f"loading into {out} failed: {error}; make room there or allow writing, then run "
-                "again: the graph is as it was"
-            ) from error
-        if isinstance(error, RuntimeError):
-            raise unreadable(f"the store of {out}", error) from error
-        raise
-
-
-def open_file(path: Path, loading: Loading, progress: Progress = no_progress) -> EmbeddedGraph:
-    """The triples of a file, in memory. GraphError: it cannot be read; MissingExtraError."""
-    store = empty_store()
-    source = _source(path, loading)
-    names = NameLines(loading.lang)
-    state = GraphFile(lang=loading.lang, sources=[source])
-    load_file(store, path, loading, names, progress)
-    index_loaded(store, names, state, progress)
-    return EmbeddedGraph(store, name=str(path), signature=state.signature, lang=loading.lang)

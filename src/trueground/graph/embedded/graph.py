@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from trueground.errors import GraphError
-from trueground.graph.base import Entity, NamedEntity, Row
-from trueground.graph.embedded.folder import HeldStore
+from trueground.graph.base import Entity, NamedEntity, PropertyValue, Row
+from trueground.graph.embedded.folder import readable
 from trueground.graph.embedded.names import all_names, subjects_of
 from trueground.graph.embedded.query import rows_of
-from trueground.graph.embedded.store import readable
-from trueground.graph.embedded.subgraph import Subgraphs
-from trueground.graph.rdf import entity_iri, qid_of
+from trueground.graph.folding import name_key
+from trueground.graph.onehop import EntityReader
+from trueground.graph.rdf import (
+    ALIAS,
+    DIRECT,
+    DIRECT_CLAIM,
+    ENTITY,
+    LABELS,
+    TYPES,
+    entity_iri,
+    literal_value,
+    qid_of,
+)
+from trueground.graph.sparql import is_text
 
 if TYPE_CHECKING:
-    from pyoxigraph import Store
+    from pyoxigraph import Literal, NamedNode, Store
+
+_REMEMBERED = 50_000  # names of entities
 
 
 class EmbeddedGraph:
     """A graph in a pyoxigraph store whose names are indexed (`index_names`).
 
     Properties stand by name, several values of one by text. Of labels and texts those count that
-    are in `lang`, in no language, or in a region's form of it ("en-gb"). `held` keeps the store on
-    disk until the graph is closed.
+    are in `lang`, in no language, or in a region's form of it ("en-gb"). `lock`, a file descriptor,
+    keeps the store on disk until the graph is closed.
     """
 
     def __init__(
@@ -34,12 +50,13 @@ class EmbeddedGraph:
         name: str,
         signature: str,
         lang: str = "en",
-        held: HeldStore | None = None,
+        lock: int | None = None,
     ) -> None:
-        self._name, self._signature, self._lang, self._held = name, signature, lang, held
+        self._name, self._signature, self._lang = name, signature, lang
+        self._unlock = None if lock is None else weakref.finalize(self, os.close, lock)
         self._store: Store | None = store
         with self._readable():
-            self._subgraphs: Subgraphs | None = Subgraphs(store, lang)
+            self._reader: _StoreReader | None = _StoreReader(store, lang)
 
     @property
     def name(self) -> str:
@@ -58,11 +75,11 @@ class EmbeddedGraph:
 
     def find(self, names: Sequence[str]) -> list[list[NamedEntity]]:
         """For each name the entities that have it as name or alias, by id. GraphError."""
-        store, subgraphs = self._open()
+        store, reader = self._open()
         with self._readable():
             return [
                 [
-                    NamedEntity(subgraphs.spelt(iri, name), qid_of(iri), subgraphs.types(iri))
+                    NamedEntity(reader.spelling(iri, name), qid_of(iri), reader.types(iri))
                     for iri in subjects_of(store, name)
                 ]
                 for name in names
@@ -70,9 +87,9 @@ class EmbeddedGraph:
 
     def entities(self, qids: Sequence[str]) -> list[Entity | None]:
         """For each id its one-hop subgraph; None where there is none. GraphError."""
-        _, subgraphs = self._open()
+        _, reader = self._open()
         with self._readable():
-            return [self._entity(subgraphs, qid) for qid in qids]
+            return [reader.read(entity_iri(qid)) if is_text(qid) else None for qid in qids]
 
     def names(self) -> Iterator[NamedEntity]:
         """Every name and alias of an entity, by id, then by text. GraphError."""
@@ -95,22 +112,104 @@ class EmbeddedGraph:
 
     def close(self) -> None:
         """Let the store go, and what is remembered of it."""
-        if self._subgraphs is not None:
-            self._subgraphs.close()
-        self._store = self._subgraphs = None
-        if self._held is not None:
-            self._held.close()
+        if self._reader is not None:
+            self._reader.__dict__.clear()  # what is remembered holds the store too, in a circle
+        self._store = self._reader = None
+        if self._unlock is not None:
+            self._unlock()
 
-    def _entity(self, subgraphs: Subgraphs, qid: str) -> Entity | None:
-        try:
-            return subgraphs.entity(entity_iri(qid))
-        except UnicodeEncodeError:
-            return None  # no store can hold it
-
-    def _open(self) -> tuple[Store, Subgraphs]:
-        if self._store is None or self._subgraphs is None:
+    def _open(self) -> tuple[Store, _StoreReader]:
+        if self._store is None or self._reader is None:
             raise GraphError(f"the graph {self._name} is closed; open it again with open_graph")
-        return self._store, self._subgraphs
+        return self._store, self._reader
 
     def _readable(self) -> AbstractContextManager[None]:
         return readable(f"the store of {self._name}")
+
+
+class _StoreReader(EntityReader):
+    """Reads entities from a store; names are remembered."""
+
+    def __init__(self, store: Store, lang: str) -> None:
+        from pyoxigraph import DefaultGraph, Literal, NamedNode
+
+        super().__init__(lang, NamedNode, Literal)
+        here = DefaultGraph()  # all triples are there, and it is read in half the time
+
+        def quads(subject: Any, predicate: Any, value: Any = None) -> Iterable[Any]:
+            return store.quads_for_pattern(subject, predicate, value, here)
+
+        def used(predicates: Iterable[str]) -> list[NamedNode]:
+            """Those that the store has at all."""
+            nodes = map(NamedNode, predicates)
+            return [one for one in nodes if next(iter(quads(None, one)), None) is not None]
+
+        self._quads: Callable[..., Iterable[Any]] = quads
+        self._labels, self._names, self._types = map(used, (LABELS, (*LABELS, ALIAS), TYPES))
+        self._direct_claim = NamedNode(DIRECT_CLAIM)
+        # What many entities name is read once.
+        self._label = lru_cache(_REMEMBERED)(self._read_label)
+        self._node_value = lru_cache(_REMEMBERED)(super().node_value)
+        self._class_names = lru_cache(_REMEMBERED)(super().class_names)
+        self._property = lru_cache(None)(super().property)
+
+    def read(self, iri: str) -> Entity | None:
+        """The entity; None where the store has nothing of it."""
+        try:
+            subject = self.node(iri)
+        except ValueError:
+            return None  # no store can hold it
+        said: dict[str, list[Any]] = {}
+        for quad in self._quads(subject, None):
+            predicate = quad.predicate.value
+            if predicate in said:
+                said[predicate].append(quad.object)
+            else:
+                said[predicate] = [quad.object]
+        return self.entity(iri, said) if said else None
+
+    def types(self, iri: str) -> tuple[str, ...]:
+        """Names and ids of its classes."""
+        subject = self.node(iri)
+        return self.classes(q.object for one in self._types for q in self._quads(subject, one))
+
+    def spelling(self, iri: str, name: str) -> str:
+        """The name or alias of the entity that equals `name` but for case, as the store has it."""
+        key, subject = name_key(name), self.node(iri)
+        for predicate in self._names:
+            for text in self.fitting(quad.object for quad in self._quads(subject, predicate)):
+                if name_key(text) == key:
+                    return text
+        return name
+
+    def label(self, iri: str) -> str | None:
+        return self._label(iri)
+
+    def node_value(self, iri: str) -> PropertyValue | None:
+        return self._node_value(iri)
+
+    def class_names(self, classes: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+        return self._class_names(classes)
+
+    def property(self, predicate: str) -> str | None:
+        return self._property(predicate)
+
+    def is_described(self, iri: str) -> bool:
+        return next(iter(self._quads(self.node(iri), None)), None) is not None
+
+    def describers(self, predicate: str) -> Iterable[str]:
+        claims = self._quads(None, self._direct_claim, self.node(predicate))
+        found = [q.subject.value for q in claims if isinstance(q.subject, self.node)]
+        if predicate.startswith(DIRECT):
+            found.append(ENTITY + predicate[len(DIRECT) :])
+        return (*sorted(found), predicate)
+
+    def literal_value(self, term: Literal) -> PropertyValue:
+        return literal_value(term.value, term.datatype.value)
+
+    def _read_label(self, iri: str) -> str | None:
+        subject = self.node(iri)
+        for predicate in self._labels:
+            if texts := self.fitting(quad.object for quad in self._quads(subject, predicate)):
+                return texts[0]
+        return None

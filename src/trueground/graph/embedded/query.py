@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from trueground.errors import GraphError
 from trueground.graph.base import Row
+from trueground.graph.embedded.folder import empty_store
 from trueground.graph.rdf import PREFIXES
-from trueground.graph.sparql.binding import bound
+from trueground.graph.sparql import UPDATES, bound, first_word
 
 if TYPE_CHECKING:
-    from pyoxigraph import QuerySolutions, QueryTriples, Store
+    from pyoxigraph import Store
 
 _EXPECTED = "expected one SELECT, ASK, CONSTRUCT or DESCRIBE"
-# What can hold a word that is no keyword: an escaped sign, a text, an address, a comment. The order
-# is that in which a parser sees them.
-_NO_KEYWORD = re.compile(
-    r"""\\.|'''(?:\\.|[^\\])*?'''|\"\"\"(?:\\.|[^\\])*?\"\"\"|'(?:\\.|[^'\\\n\r])*'"""
-    r"""|"(?:\\.|[^"\\\n\r])*"|\#[^\n\r]*"""
-    r"""|<(?:[^<>"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>""",
-    re.DOTALL,
-)
 # SERVICE as any engine may read it: some take \u0053 for S before all else. The last letter apart.
 _SERVICE, _LETTER = (
     "".join(
@@ -33,8 +26,6 @@ _SERVICE, _LETTER = (
 )
 _ELSEWHERE = re.compile(rf"({_SERVICE})({_LETTER})", re.IGNORECASE)
 _ELSEWHERE_SILENT = re.compile(rf"{_SERVICE}{_LETTER}(?:\s*SILENT)?", re.IGNORECASE)
-_PROLOGUE = re.compile(r"(?:\s|PREFIX\s+[^\s:]*:\s*|BASE\s*)+", re.IGNORECASE)
-_CHANGES = {"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"}
 
 
 def rows_of(
@@ -52,7 +43,9 @@ def rows_of(
         # The graph of the names is no part of what is asked; all else is in the default one.
         found = store.query(text, prefixes=PREFIXES, named_graphs=[])
     except SyntaxError as error:
-        raise _unreadable(*_place(sparql, text, error)) from None
+        # It is shown as it was written, unless it is the values that make it wrong.
+        own = _syntax_error(sparql) if text != sparql else None
+        raise _unreadable(*((text, str(error)) if own is None else (sparql, own))) from None
     except UnicodeEncodeError:
         raise GraphError(
             f"the query is no valid Unicode; write it as UTF-8 text. {_EXPECTED}"
@@ -62,34 +55,23 @@ def rows_of(
     if isinstance(found, QueryBoolean):
         return iter([{"ask": "true" if found else "false"}])
     if isinstance(found, QueryTriples):
-        return _triples(found, name)
-    return ({**row, **added} for row in _solutions(found, name))
+        return _rows(found, ("subject", "predicate", "object"), {}, name)
+    return _rows(found, [one.value for one in found.variables], added, name)
 
 
-def _solutions(found: QuerySolutions, name: str) -> Iterator[Row]:
-    names = [one.value for one in found.variables]
-    try:
-        for solution in found:
-            yield {one: _text(solution[one]) for one in names}
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _failed(name, error) from error
-
-
-def _triples(found: QueryTriples, name: str) -> Iterator[Row]:
-    try:
-        for subject, predicate, value in found:
-            texts = (_text(subject), _text(predicate), _text(value))
-            yield dict(zip(("subject", "predicate", "object"), texts, strict=True))
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _failed(name, error) from error
-
-
-def _text(term: object) -> str | None:
+def _rows(found: Any, names: Sequence[str], added: Row, store: str) -> Iterator[Row]:
     from pyoxigraph import Literal, NamedNode
 
-    if term is None:
-        return None
-    return term.value if isinstance(term, Literal | NamedNode) else str(term)
+    def text(term: object) -> str | None:
+        if term is None:
+            return None
+        return term.value if isinstance(term, Literal | NamedNode) else str(term)
+
+    try:
+        for terms in found:
+            yield {**dict(zip(names, map(text, terms), strict=True)), **added}
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _failed(store, error) from error
 
 
 def _check_local(sparql: str, name: str) -> None:
@@ -98,58 +80,39 @@ def _check_local(sparql: str, name: str) -> None:
     The grammar lets keywords stick to almost anything, so its own parser is asked: a query without
     the keyword stays readable when the word is another one wherever it stands.
     """
-    other = _ELSEWHERE.sub(_renamed, sparql)
-    if other == sparql:
+
+    def rename(service: re.Match[str]) -> str:
+        """The word with an x for its last e, as long as it was and written in the same way."""
+        start, last = service.groups()
+        if len(last) > 1:
+            return f"{start}{last[:-2]}78"
+        return start + ("X" if last.isupper() else "x")
+
+    other = _ELSEWHERE.sub(rename, sparql)
+    if other == sparql or (reason := _syntax_error(other)) is None:
         return
-    try:
-        _parse(other)
-    except SyntaxError as error:
-        reason = str(error)
-    else:
-        return
-    try:
-        _parse(_ELSEWHERE_SILENT.sub("GRAPH", sparql))
-    except SyntaxError:
-        raise _unreadable(sparql, reason) from None
+    if _syntax_error(_ELSEWHERE_SILENT.sub("GRAPH", sparql)) is not None:
+        raise _unreadable(sparql, reason)
     raise GraphError(
         f"the query has SERVICE, which would ask another endpoint; {name} answers from its own "
         "triples only. Leave SERVICE out, or ask that endpoint itself as sparql:URL"
     )
 
 
-def _renamed(service: re.Match[str]) -> str:
-    """The word with an x for its last e, as long as it was and written in the same way."""
-    start, last = service.groups()
-    if len(last) > 1:
-        return f"{start}{last[:-2]}78"
-    return start + ("X" if last.isupper() else "x")
-
-
-def _parse(sparql: str) -> None:
-    """SyntaxError where it is no query."""
-    from trueground.graph.embedded.store import empty_store
-
-    empty_store().query(sparql, prefixes=PREFIXES)
-
-
-def _place(sparql: str, text: str, error: SyntaxError) -> tuple[str, str]:
-    """The query as it was written and what is wrong there, where it is wrong without values too."""
-    if text != sparql:
-        try:
-            _parse(sparql)
-        except SyntaxError as own:
-            return sparql, str(own)
-    return text, str(error)
+def _syntax_error(sparql: str) -> str | None:
+    """What the store's parser says of what is no query; None where it is one."""
+    try:
+        empty_store().query(sparql, prefixes=PREFIXES)
+    except SyntaxError as error:
+        return str(error)
+    return None
 
 
 def _unreadable(sparql: str, reason: str) -> GraphError:
-    bare = _NO_KEYWORD.sub(" ", sparql)
-    start = _PROLOGUE.match(bare)
-    word = re.match(r"\w*", bare[start.end() if start else 0 :])
-    if word and word[0].upper() in _CHANGES:
+    if (word := first_word(sparql)) in UPDATES:
         return GraphError(
-            f"the query begins with {word[0].upper()}, which changes a graph; {_EXPECTED}. Add "
-            "triples with: trueground graph load FILE --out DIR"
+            f"the query begins with {word}, which changes a graph; {_EXPECTED}. Add triples with: "
+            "trueground graph load FILE --out DIR"
         )
     place = re.match(r"error at (\d+):(\d+): ", reason)
     if place is None:

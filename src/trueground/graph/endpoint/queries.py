@@ -1,7 +1,7 @@
 """What an endpoint is asked: plain SPARQL 1.1, ordered so that it can be read in pages.
 
 No part of a vendor is used (Wikidata's label service, say), so that mirrors and other engines
-answer alike. All data in a query comes from `sparql.terms`.
+answer alike. All data in a query is escaped by `sparql`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trueground.graph.rdf import (
     TYPES,
     WIKIBASE,
 )
-from trueground.graph.sparql.terms import iri, literal, values
+from trueground.graph.sparql import iri, literal, values
 
 NO_LANGUAGE = "mul"  # Wikidata's mark for names that are the same in all languages
 LAST_RESORT = "en"

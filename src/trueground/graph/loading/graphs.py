@@ -5,16 +5,15 @@ They stand in the form of KaLMA's files (`graph.items`), in a JSON array, or one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.errors import GraphError
 from trueground.graph.items import PAIR, Placed, graphs_of_pair, items
 from trueground.graph.loading import terms
-from trueground.graph.loading.base import LoadCounts, Loading
-from trueground.graph.loading.streams import reading
-from trueground.graph.rdf import ALIAS
+from trueground.graph.loading.files import LoadCounts, Loading, reading
+from trueground.graph.rdf import ALIAS, entity_iri, property_iri
 from trueground.options import Progress
 from trueground.records.problems import describe
 
@@ -29,16 +28,18 @@ def kalma_quads(
     path: Path, _loading: Loading, counts: LoadCounts, _progress: Progress
 ) -> Iterator[Quad]:
     """The graphs of all questions, each once. GraphError names the entry that is none."""
-    pairs = _items(path, PAIR)
-    graphs = (one for place, item in pairs for one in graphs_of_pair(place, item))
-    yield from _quads(path, graphs, counts)
+    with reading(path) as stream:
+        pairs = items(stream, str(path), PAIR)
+        graphs = (one for place, item in pairs for one in graphs_of_pair(place, item))
+        yield from _quads(path, graphs, counts)
 
 
 def graph_quads(
     path: Path, _loading: Loading, counts: LoadCounts, _progress: Progress
 ) -> Iterator[Quad]:
     """A list of graphs, or one on each line. GraphError names the entry that is none."""
-    yield from _quads(path, _items(path, _GRAPH), counts)
+    with reading(path) as stream:
+        yield from _quads(path, items(stream, str(path), _GRAPH), counts)
 
 
 def _quads(path: Path, placed: Placed, counts: LoadCounts) -> Iterator[Quad]:
@@ -55,61 +56,46 @@ def _quads(path: Path, placed: Placed, counts: LoadCounts) -> Iterator[Quad]:
         if not isinstance(qid, str) or not qid.strip():
             raise _no_graph(f"{place}, field 'qid'", describe(qid))
         qids.add(qid)
-        yield from _of_graph(place, qid, graph, named)
+        subject = _node(f"{place}, field 'qid'", entity_iri(qid))
+        for name, found in graph.items():
+            if name == "qid":
+                continue
+            where = f"{place}, field {name!r}"
+            values = [v for v in _literals(where, name, found) if v.value.strip()]
+            if name == "name":
+                for n, value in enumerate(values):
+                    yield terms.quad(subject, ALIAS if n else terms.LABEL, value)
+            elif values:
+                predicate = _node(where, property_iri(name))
+                if name not in named:
+                    named.add(name)
+                    yield from terms.property_quads(name, name)
+                yield from (terms.quad(subject, predicate.value, value) for value in values)
     counts.entities = len(qids)
     if not qids:
         raise GraphError(f"{path}: found no graph at all; expected {_GRAPH}. Name another file.")
 
 
-def _of_graph(place: str, qid: str, graph: dict[str, Any], named: set[str]) -> Iterator[Quad]:
-    from pyoxigraph import Quad
-
-    subject = _made(f"{place}, field 'qid'", terms.entity, qid)
-    for name, found in graph.items():
-        if name == "qid":
-            continue
-        where = f"{place}, field {name!r}"
-        values = [v for v in _literals(where, name, found) if v.value.strip()]
-        if name == "name":
-            label, alias = terms.node(terms.LABEL), terms.node(ALIAS)
-            yield from (Quad(subject, alias if n else label, v) for n, v in enumerate(values))
-        elif values:
-            predicate = _made(where, terms.property_node, name)
-            if name not in named:
-                named.add(name)
-                yield from terms.property_quads(name, name)
-            yield from (Quad(subject, predicate, value) for value in values)
-
-
 def _literals(where: str, name: str, found: Any) -> Iterator[Literal]:
     for value in found if isinstance(found, list) else [found]:
-        if value is None:
-            continue
-        literal = terms.of_json(value)
-        if literal is None and isinstance(value, str):
-            literal = terms.date(value) if name in _DATED else None
-            literal = literal or terms.text(value)
-        if literal is None:
+        literal = terms.of_json(value, is_date=name in _DATED)
+        if literal is not None:
+            yield literal
+        elif value is not None:
             raise GraphError(
                 f"{where}: found {describe(value)}; expected a text, a number, true or false, or "
                 "a list of these. Fix the graph."
             )
-        yield literal
 
 
-def _made(where: str, make: Callable[[str], NamedNode], name: str) -> NamedNode:
+def _node(where: str, iri: str) -> NamedNode:
     try:
-        return make(name)
+        return terms.node(iri)
     except ValueError as error:
         raise GraphError(
-            f"{where}: found {name!r}, an address that is no valid IRI ({error}); expected an id "
+            f"{where}: found {iri!r}, an address that is no valid IRI ({error}); expected an id "
             "such as 'Q42', a name, or a valid address. Fix the graph."
         ) from error
-
-
-def _items(path: Path, expected: str) -> Placed:
-    with reading(path) as stream:
-        yield from items(stream, str(path), expected)
 
 
 def _no_graph(place: str, found: str) -> GraphError:

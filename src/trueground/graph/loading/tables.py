@@ -5,61 +5,66 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
-from trueground.graph.loading.base import LoadCounts, Loading
-from trueground.graph.loading.formats import is_tabbed
-from trueground.graph.loading.rows import ROW_TYPES, ColumnPlaces, RowQuads
-from trueground.graph.loading.streams import reading
+from trueground.graph.loading import terms
+from trueground.graph.loading.files import LoadCounts, Loading, bare_ending, reading
+from trueground.graph.rdf import ALIAS, LABELS, OWN_PROPERTY, entity_iri, property_iri
 from trueground.options import Progress
 
 if TYPE_CHECKING:
-    from pyoxigraph import Quad
+    from pyoxigraph import Literal, NamedNode, Quad
 
-_COLUMNS = {  # how a column may be called → what it holds
-    "subject": "subject",
-    "qid": "subject",
-    "s": "subject",
-    "predicate": "predicate",
-    "property": "predicate",
-    "p": "predicate",
-    "object": "object",
-    "value": "object",
-    "o": "object",
-    "subject_label": "subject_label",
-    "name": "subject_label",
-    "predicate_label": "predicate_label",
-    "property_label": "predicate_label",
-    "object_label": "object_label",
-    "value_label": "object_label",
-    "type": "type",
-    "unit": "unit",
-    "lang": "lang",
-    "language": "lang",
+_COLUMNS = {  # what a column holds → how it may be called
+    "subject": ("subject", "qid", "s"),
+    "predicate": ("predicate", "property", "p"),
+    "object": ("object", "value", "o"),
+    "subject_label": ("subject_label", "name"),
+    "predicate_label": ("predicate_label", "property_label"),
+    "object_label": ("object_label", "value_label"),
+    "type": ("type",),
+    "unit": ("unit",),
+    "lang": ("lang", "language"),
 }
-_CELL = re.compile(r'"((?:[^"]++|"")*+)"(?=\t|$)|([^\t]*)')
-Row = tuple[int, list[str]]  # the line where it ends, its cells
+_CALLED = {name: column for column, names in _COLUMNS.items() for name in names}
 _NEEDED = ("subject", "predicate", "object")
+_TYPES = ("entity", "text", "date", "quantity")
+_NAMES = {"label": terms.LABEL, "name": terms.LABEL, "alias": ALIAS}
+_NAMES |= {iri: iri for iri in (*LABELS, ALIAS)}
+_CELL = re.compile(r'"((?:[^"]++|"")*+)"(?=\t|$)|([^\t]*)')
+_ENTITY = re.compile(r"Q[1-9]\d*|https?://[^\s<>\"{}|\\^`]+")
+_FULL_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d")
+_Row = tuple[int, list[str]]  # the line where it ends, its cells
 
 
 def table_quads(
     path: Path, _loading: Loading, counts: LoadCounts, _progress: Progress
 ) -> Iterator[Quad]:
     """The triples of all rows. GraphError names the row that is none, and what it should be."""
+    entities: set[int] = set()
+    labels: set[int] = set()
     with reading(path) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        rows = _parted_by_tabs(lines) if is_tabbed(path) else _parted_by_commas(lines)
+        rows = _split_tabs(lines) if bare_ending(path) == ".tsv" else _split_commas(lines)
         number = line = 0
         try:
             line, header = next(rows, (0, []))
-            table = _table(path, header)
-            made = RowQuads(table)
+            columns = _columns(path, header)
             for number, (line, row) in enumerate(rows, 1):
-                if row:
-                    yield from made.quads(f"{path}, row {number} (line {line})", row)
+                if not row:
+                    continue
+                place = f"{path}, row {number} (line {line})"
+                if len(row) != len(header):
+                    raise GraphError(
+                        f"{place}: found {len(row)} columns; expected {len(header)}, as in the "
+                        "header. Values with commas stand in quotation marks; fix the row."
+                    )
+                cells = {name: row[at].strip() for name, at in columns.items()}
+                entities.add(hash(cells["subject"]))
+                yield from _row_quads(place, cells, labels)
         except (csv.Error, UnicodeDecodeError) as error:
             raise GraphError(
                 f"{path}, row {number + 1} (about line {line + 1}): found what cannot be "
@@ -68,18 +73,18 @@ def table_quads(
             ) from error
         finally:
             lines.detach()
-    counts.entities = made.entities
+    counts.entities = len(entities)
     if not number:
         raise GraphError(f"{path}: found a header and no row; expected triples. Name another file.")
 
 
-def _parted_by_commas(lines: Iterable[str]) -> Iterator[Row]:
+def _split_commas(lines: Iterable[str]) -> Iterator[_Row]:
     rows = csv.reader(lines, strict=True)
     for row in rows:
         yield rows.line_num, row
 
 
-def _parted_by_tabs(lines: Iterable[str]) -> Iterator[Row]:
+def _split_tabs(lines: Iterable[str]) -> Iterator[_Row]:
     """A row is a line. Quotation marks are part of a value unless they go round the whole of it."""
     for number, line in enumerate(lines, 1):
         text = line.rstrip("\r\n")
@@ -93,23 +98,89 @@ def _parted_by_tabs(lines: Iterable[str]) -> Iterator[Row]:
         yield number, row
 
 
-def _table(path: Path, header: list[str]) -> ColumnPlaces:
-    places: dict[str, int] = {}
+def _columns(path: Path, header: list[str]) -> dict[str, int]:
+    """Where the columns stand."""
+    found, places = "", dict[str, int]()
     for place, written in enumerate(header):
-        name = _COLUMNS.get(written.strip().lower())
+        name = _CALLED.get(written.strip().lower())
         if name is None or name in places:
-            reason = "twice" if name else f"; known are {', '.join(_COLUMNS)}"
-            raise _no_header(path, f"the column {written!r}{' ' if name else ''}{reason}")
-        places[name] = place
+            reason = " twice" if name else f"; known are {', '.join(_CALLED)}"
+            found = found or f"the column {written!r}{reason}"
+        else:
+            places[name] = place
     missing = [name for name in _NEEDED if name not in places]
-    if missing:
-        raise _no_header(path, f"no column {' and no column '.join(missing)}")
-    return ColumnPlaces(places, len(header))
+    if found or missing:
+        raise GraphError(
+            f"{path}, header: found {found or 'no column ' + ' and no column '.join(missing)}; "
+            "expected subject,predicate,object or qid,property,value, and if need be "
+            f"subject_label, predicate_label, object_label, type ({', '.join(_TYPES)}), unit, "
+            "lang. Fix the first line."
+        )
+    return places
 
 
-def _no_header(path: Path, found: str) -> GraphError:
-    return GraphError(
-        f"{path}, header: found {found}; expected subject,predicate,object or qid,property,value, "
-        "and if need be subject_label, predicate_label, object_label, type "
-        f"({', '.join(ROW_TYPES)}), unit, lang. Fix the first line."
-    )
+def _row_quads(place: str, cells: Mapping[str, str], labels: set[int]) -> Iterator[Quad]:
+    """The triples of a row. `labels` notes which were written, so that each is written once."""
+
+    def is_new(*what: str) -> bool:
+        mark = hash(what)
+        new = mark not in labels
+        labels.add(mark)
+        return new
+
+    def called(thing: NamedNode | Literal, label: str) -> Iterator[Quad]:
+        from pyoxigraph import NamedNode
+
+        if label and isinstance(thing, NamedNode) and is_new(thing.value, label):
+            yield terms.quad(thing, terms.LABEL, terms.text(label))
+
+    if odd := next((name for name, cell in cells.items() if "\0" in cell), None):
+        raise _bad(place, odd, "a NUL character", "text without one")
+    for name in ("subject", "predicate"):
+        if not cells[name]:
+            raise _bad(place, name, "nothing", "an id, a name or an address")
+    subject = _node(place, "subject", entity_iri(cells["subject"]))
+    yield from called(subject, cells.get("subject_label", ""))
+    if not cells["object"]:
+        return
+    value = _value(place, cells)
+    name, label = cells["predicate"], cells.get("predicate_label", "")
+    if naming := _NAMES.get(name):
+        yield terms.quad(subject, naming, value)
+        return
+    predicate = _node(place, "predicate", property_iri(name)).value
+    # A property that is written as a name has that for its label.
+    if is_new(name, label) and (label or predicate.startswith(OWN_PROPERTY)):
+        yield from terms.property_quads(name, label or name)
+    yield terms.quad(subject, predicate, value)
+    yield from called(value, cells.get("object_label", ""))
+
+
+def _value(place: str, cells: Mapping[str, str]) -> NamedNode | Literal:
+    text, kind, unit = cells["object"], cells.get("type", "").lower(), cells.get("unit", "")
+    if kind and kind not in _TYPES:
+        raise _bad(place, "type", repr(kind), f"one of {', '.join(_TYPES)}, or nothing")
+    if kind == "entity" or (not kind and _ENTITY.fullmatch(text)):
+        return _node(place, "object", entity_iri(text))
+    if unit or kind == "quantity":
+        return terms.quantity(text, unit)
+    if kind == "date" or (not kind and _FULL_DATE.fullmatch(text)):
+        if (found := terms.date(text)) is None:
+            raise _bad(place, "object", repr(text), "a date: 1871-11-01, 1871-11 or 1871")
+        return found
+    lang = cells.get("lang", "")
+    try:
+        return terms.text(text, lang)
+    except ValueError:
+        raise _bad(place, "lang", repr(lang), "a language tag such as en, or nothing") from None
+
+
+def _node(place: str, column: str, iri: str) -> NamedNode:
+    try:
+        return terms.node(iri)
+    except ValueError:
+        raise _bad(place, column, repr(iri), "an id, a name or a valid address") from None
+
+
+def _bad(place: str, column: str, found: str, expected: str) -> GraphError:
+    return GraphError(f"{place}, column {column}: found {found}; expected {expected}. Fix it.")

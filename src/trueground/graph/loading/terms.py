@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from trueground.graph.dates import in_rdf
 from trueground.graph.rdf import (
     DIRECT,
     LABELS,
@@ -16,6 +15,7 @@ from trueground.graph.rdf import (
     RDF_TYPE,
     XSD,
     entity_iri,
+    from_historical,
     property_iri,
 )
 
@@ -41,27 +41,25 @@ def node(iri: str) -> NamedNode:
     return NamedNode(iri)
 
 
-@lru_cache(4096)
 def entity(qid: str) -> NamedNode:
     """The node of an entity. ValueError: its id is an address, and no valid one."""
     return node(entity_iri(qid))
 
 
-@lru_cache(4096)
-def property_node(name: str) -> NamedNode:
-    """The node of a property. ValueError: its name is an address, and no valid one."""
-    return node(property_iri(name))
-
-
 def property_quads(name: str, label: str) -> list[Quad]:
     """What a property is called, and that it is one, where its address does not show that."""
+    found = node(property_iri(name))
+    quads = [quad(found, LABEL, text(label))]
+    if not found.value.startswith((DIRECT, OWN_PROPERTY)):
+        quads.append(quad(found, RDF_TYPE, node(PROPERTY_TYPES[0])))
+    return quads
+
+
+def quad(subject: NamedNode, predicate: str, value: NamedNode | Literal) -> Quad:
+    """A triple in the default graph; the predicate is an address."""
     from pyoxigraph import Quad
 
-    found = property_node(name)
-    quads = [Quad(found, node(LABEL), text(label))]
-    if not found.value.startswith((DIRECT, OWN_PROPERTY)):
-        quads.append(Quad(found, node(RDF_TYPE), node(PROPERTY_TYPES[0])))
-    return quads
+    return Quad(subject, node(predicate), value)
 
 
 def text(value: str, lang: str | None = None) -> Literal:
@@ -85,7 +83,7 @@ def date(value: str) -> Literal | None:
     """
     for pattern, name in _DATES:
         if pattern.fullmatch(value):
-            counted = in_rdf(value)
+            counted = from_historical(value)
             return None if counted is None else typed(counted, XSD + name)
     return None
 
@@ -99,8 +97,12 @@ def quantity(amount: str, unit: str | None = None) -> Literal:
     return typed(amount, XSD + "decimal" if _DECIMAL.fullmatch(amount) else QUANTITY)
 
 
-def of_json(value: Any) -> Literal | None:
-    """A number or truth value of JSON; None for what is neither."""
+def of_json(value: Any, *, is_date: bool) -> Literal | None:
+    """A text, number or truth value of JSON, a text as a date if it may be one; None for others."""
     if isinstance(value, bool):
         return typed("true" if value else "false", XSD + "boolean")
-    return quantity(str(value)) if isinstance(value, int | float) else None
+    if isinstance(value, int | float):
+        return quantity(str(value))
+    if isinstance(value, str):
+        return (date(value) if is_date else None) or text(value)
+    return None

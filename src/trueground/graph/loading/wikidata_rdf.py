@@ -1,60 +1,101 @@
 """Wikidata's truthy dump: N-Triples of all best-rank statements, read in two passes.
 
 The first pass finds the entities of the wanted classes and what their statements name, the second
-one writes. Kept in memory are ids, one bit each.
+one writes. Kept in memory are ids, one bit each. Lines are told apart as bytes, which is fast, and
+parsed only where they are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.errors import GraphError
-from trueground.graph.loading.base import LoadCounts, Loading
-from trueground.graph.loading.ids import IdSet
-from trueground.graph.loading.lines import TripleLine, item, parsed, property_of, triple_lines
-from trueground.graph.loading.lines import named_item as named
-from trueground.graph.loading.terms import LABEL
-from trueground.graph.loading.wikidata_terms import for_computers
-from trueground.graph.rdf import ALIAS, DIRECT, DIRECT_CLAIM, WIKIBASE
-from trueground.options import Progress
+from trueground.graph.loading.files import LoadCounts, Loading, lines, reading
+from trueground.graph.rdf import (
+    ALIAS,
+    DIRECT,
+    DIRECT_CLAIM,
+    ENTITY,
+    FOR_COMPUTERS,
+    LABELS,
+    WIKIBASE,
+)
+from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad
 
+_ITEM = b"<" + ENTITY.encode() + b"Q"
+_OBJECT = re.compile(re.escape(_ITEM) + rb"(\d{1,18})>")
+_PROPERTY = re.compile(
+    rb"<(?:%s|%s)P(\d{1,18})>" % (re.escape(ENTITY.encode()), re.escape(DIRECT.encode()))
+)
 _STATEMENT = b"<" + DIRECT.encode() + b"P"
 _INSTANCE = _STATEMENT + b"31>"
-_LABEL, _ALIAS = (f"<{iri}>".encode() for iri in (LABEL, ALIAS))
-_CLAIM = f"<{DIRECT_CLAIM}>".encode()
+_LABEL, _ALIAS, _CLAIM = (f"<{iri}>".encode() for iri in (LABELS[0], ALIAS, DIRECT_CLAIM))
 _ONTOLOGY = b"<" + WIKIBASE.encode()
 _TYPE = _ONTOLOGY + b"propertyType>"
 _UNKNOWN = (b"_:", b"<http://www.wikidata.org/.well-known/genid/")
+_BATCH = 2_000
+_OFTEN = 1_000_000
+_LARGEST = 1 << 31  # 256 MiB; ids beyond, which Wikidata does not have, are kept one by one
+# Lower case: the two dumps write them otherwise.
+_COMPUTERS = {one.lower() for one in FOR_COMPUTERS}
 
 
-class _RdfPasses:
-    """What the passes are to keep."""
+def is_for_computers(datatype: str) -> bool:
+    """Whether values of this datatype are for computers only."""
+    return datatype.replace("-", "").lower() in _COMPUTERS
 
-    def __init__(self, loading: Loading) -> None:
-        self.classes = {int(one[1:]) for one in loading.classes}
-        self.all = not loading.classes
-        self.identifiers = loading.identifiers
-        self.kept, self.named, self.late = IdSet(), IdSet(), IdSet()
-        self.unwanted = IdSet()  # properties
 
-    def finish(self, subject: int, belongs: bool, objects: list[int]) -> None:
-        """The end of an entity in the first pass."""
-        if subject < 0:
+class IdSet:
+    """A set of whole numbers from 0. A hundred million ids take 12 MiB."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+        self._beyond: set[int] = set()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, number: int) -> bool:
+        at = number >> 3
+        if at < len(self._bits):
+            return bool(self._bits[at] >> (number & 7) & 1)
+        return number in self._beyond
+
+    def add(self, number: int) -> None:
+        """Put a number in."""
+        if number in self:
             return
-        if belongs:
-            self.kept.add(subject)
-        if subject in self.kept:
-            self.named.update(objects)
+        self._count += 1
+        if number >= _LARGEST:
+            self._beyond.add(number)
+            return
+        at = number >> 3
+        if at >= len(self._bits):
+            self._bits.extend(bytes(max(at + 1, 2 * len(self._bits)) - len(self._bits)))
+        self._bits[at] |= 1 << (number & 7)
 
-    def wants(self, predicate: bytes) -> bool:
-        """Whether the statements of a property are kept."""
-        number = property_of(predicate)
-        return number is not None and number not in self.unwanted
+
+class TripleLine(NamedTuple):
+    """A triple as it is written; `object` goes on to the end of the line."""
+
+    number: int
+    subject: bytes
+    predicate: bytes
+    object: bytes
+
+    @property
+    def tag(self) -> bytes:
+        """The language of the text in lower case; whatever stands there where it is none."""
+        return self.object[self.object.rfind(b'"@') + 2 :].rstrip(b" \t\r\n.").lower()
 
 
 def truthy_quads(
@@ -65,13 +106,13 @@ def truthy_quads(
     A line that no store can hold (published dumps have some addresses that are no IRIs) is left out
     and counted. GraphError: a damaged file, no entity of these classes.
     """
-    plan = _RdfPasses(loading)
+    dump = _TruthyDump(path, loading, counts)
     if loading.classes or not loading.identifiers:
-        _choose(path, plan, progress)
-    yield from parsed(_kept_lines(path, plan, loading.lang, counts), str(path), counts)
-    counts.entities = len(plan.kept)
-    if len(plan.late):
-        yield from parsed(_late_lines(path, plan, loading.lang), str(path), counts)
+        dump.choose(progress)
+    yield from _parsed(dump.wanted_lines(), str(path), counts)
+    counts.entities = len(dump.kept)
+    if len(dump.late):
+        yield from _parsed(dump.late_labels(), str(path), counts)
     if not counts.entities:
         wanted = f"no entity of {', '.join(loading.classes)}" if loading.classes else "no entity"
         raise GraphError(
@@ -81,110 +122,150 @@ def truthy_quads(
         )
 
 
-def _choose(path: Path, plan: _RdfPasses, progress: Progress) -> None:
-    """The first pass: entities of the classes, what they name, properties for computers."""
-    subject, number, belongs, objects = b"", -1, False, list[int]()
-    wanted = (_TYPE,) if plan.all else (_TYPE, _STATEMENT)
-    for line in triple_lines(path, wanted, progress, "first pass"):
-        if line.predicate == _TYPE:
-            _note_type(plan, line)
-            continue
-        if line.subject != subject:
-            plan.finish(number, belongs, objects)
-            subject, number = line.subject, item(line.subject)
-            belongs, objects = False, []
-        if number < 0 or (value := named(line.object)) < 0:
-            continue
-        objects.append(value)
-        belongs = belongs or (line.predicate == _INSTANCE and value in plan.classes)
-    plan.finish(number, belongs, objects)
+class _TruthyDump:
+    """The passes; `kept` are entities that are written, `named` those whose names are."""
+
+    def __init__(self, path: Path, loading: Loading, counts: LoadCounts) -> None:
+        self._path, self._counts = path, counts
+        self._classes = {int(one[1:]) for one in loading.classes}
+        self._identifiers = loading.identifiers
+        self._tags = (loading.lang.encode(), b"mul", b"en")
+        self._named, self._unwanted = IdSet(), IdSet()
+        self.kept, self.late = IdSet(), IdSet()
+
+    def choose(self, progress: Progress) -> None:
+        """The first pass: entities of the classes, what they name, properties for computers."""
+        wanted = (_TYPE, _STATEMENT) if self._classes else (_TYPE,)
+        for subject, group in self._groups(wanted, progress):
+            number, belongs, objects = _item(subject), False, list[int]()
+            for line in group:
+                if line.predicate == _TYPE:
+                    kind = line.object.removeprefix(_ONTOLOGY).partition(b">")[0]
+                    unwanted = is_for_computers(kind.decode(errors="replace"))
+                    if unwanted and not self._identifiers and (p := _property(subject)) is not None:
+                        self._unwanted.add(p)
+                elif number >= 0 and (match := _OBJECT.match(line.object)):
+                    objects.append(int(match[1]))
+                    belongs |= line.predicate == _INSTANCE and objects[-1] in self._classes
+            if belongs:
+                self.kept.add(number)
+            if number >= 0 and number in self.kept:
+                for one in objects:
+                    self._named.add(one)
+
+    def wanted_lines(self) -> Iterator[TripleLine]:
+        """The second pass."""
+        for subject, group in self._groups((_STATEMENT, _LABEL, _ALIAS, _CLAIM)):
+            number = _item(subject)
+            kept = number >= 0 and (not self._classes or number in self.kept)
+            named = kept or (
+                number in self._named if number >= 0 else _property(subject) is not None
+            )
+            labels = list[TripleLine]()
+            for line in group:
+                if line.predicate.startswith(_STATEMENT):
+                    if kept and self._says(line):
+                        self.kept.add(number)
+                        yield line
+                elif line.predicate == _LABEL:
+                    if named:
+                        labels.append(line)
+                elif line.predicate == _CLAIM or (kept and line.tag in self._tags[:2]):
+                    yield line
+            yield from self._best(labels)
+
+    def late_labels(self) -> Iterator[TripleLine]:
+        """Labels that the passes missed, because the lines of an entity do not stand together."""
+        for subject, group in self._groups((_LABEL,)):
+            if (number := _item(subject)) >= 0 and number in self.late:
+                yield from self._best(group)
+
+    def _groups(
+        self, predicates: tuple[bytes, ...], progress: Progress = no_progress
+    ) -> Iterator[tuple[bytes, Iterator[TripleLine]]]:
+        lines = _triple_lines(self._path, predicates, progress)
+        return groupby(lines, attrgetter("subject"))
+
+    def _says(self, line: TripleLine) -> bool:
+        """Whether a statement is kept; what it names and no pass knew of is noted."""
+        if line.object.startswith(_UNKNOWN):
+            self._counts.leave("a value that nobody knows")
+            return False
+        number = _property(line.predicate)
+        if number is None or number in self._unwanted:
+            self._counts.leave("a value for computers (external id, address, media file)")
+            return False
+        if self._classes and (match := _OBJECT.match(line.object)):
+            value = int(match[1])
+            if value not in self._named and value not in self.kept:
+                self.late.add(value)
+        return True
+
+    def _best(self, lines: Iterable[TripleLine]) -> Iterator[TripleLine]:
+        """The label in the language, else `mul`, else English and written without a language."""
+        labels: dict[bytes, TripleLine] = {}
+        for line in lines:
+            labels.setdefault(line.tag, line)
+        best = next((tag for tag in self._tags if tag in labels), None)
+        if best in self._tags[:2]:
+            yield labels[best]
+        elif best is not None:
+            text = labels[best].object
+            yield labels[best]._replace(object=text[: text.rfind(b'"@') + 1] + b" .\n")
 
 
-def _note_type(plan: _RdfPasses, line: TripleLine) -> None:
-    kind = line.object.removeprefix(_ONTOLOGY).partition(b">")[0].decode(errors="replace")
-    number = property_of(line.subject)
-    if number is not None and for_computers(kind) and not plan.identifiers:
-        plan.unwanted.add(number)
-
-
-def _kept_lines(
-    path: Path, plan: _RdfPasses, lang: str, counts: LoadCounts
+def _triple_lines(
+    path: Path, predicates: tuple[bytes, ...], progress: Progress
 ) -> Iterator[TripleLine]:
-    """The second pass."""
-    names = _SubjectLabels(lang)
-    for line in triple_lines(path, (_STATEMENT, _LABEL, _ALIAS, _CLAIM)):
-        if line.subject != names.subject:
-            yield from names.flush()
-            names.begin(line.subject)
-            number = item(line.subject)
-            is_property = number < 0 and property_of(line.subject) is not None
-            kept = number >= 0 and (plan.all or number in plan.kept)
-        if line.predicate.startswith(_STATEMENT):
-            if kept and _says(line, plan, counts):
-                plan.kept.add(number)
-                yield line
-        elif line.predicate == _LABEL:
-            if kept or is_property or (number >= 0 and number in plan.named):
-                names.label(line)
-        elif line.predicate == _ALIAS:
-            if kept and names.fits(line):
-                yield line
-        elif line.predicate == _CLAIM:
-            yield line
-    yield from names.flush()
+    """The triples whose predicate begins so. GraphError: a line that has not three parts."""
+    with reading(path) as stream:
+        for number, line in enumerate(lines(stream, str(path)), 1):
+            parts = line.split(None, 2)
+            whole = line[-1:] == b"\n" or line.rstrip().endswith(b".")  # else a last one, cut off
+            if len(parts) == 3 and whole:
+                if parts[1].startswith(predicates) and line[:1] != b"#":
+                    parts[2] += b"" if line[-1:] == b"\n" else b"\n"
+                    yield TripleLine(number, *parts)
+            elif parts and not parts[0].startswith(b"#"):
+                shown = line[:80].decode(errors="backslashreplace").strip()
+                raise GraphError(
+                    f"{path}, line {number}: found {shown!r}; expected a triple and a full stop, "
+                    "as in N-Triples. The file may be cut off or hold another format: name it "
+                    "with --format."
+                )
+            if number % _OFTEN == 0:
+                progress("first pass", number, None)
 
 
-def _says(line: TripleLine, plan: _RdfPasses, counts: LoadCounts) -> bool:
-    """Whether a statement is kept; what it names and no pass knew of is noted."""
-    if line.object.startswith(_UNKNOWN):
-        counts.leave("a value that nobody knows")
-        return False
-    if not plan.wants(line.predicate):
-        counts.leave("a value for computers (external id, address, media file)")
-        return False
-    value = named(line.object)
-    if value >= 0 and not plan.all and value not in plan.named and value not in plan.kept:
-        plan.late.add(value)
-    return True
+def _item(subject: bytes) -> int:
+    """The number of a Wikidata item; -1 for what is none."""
+    digits = subject[len(_ITEM) : -1]
+    fits = subject.startswith(_ITEM) and digits.isdigit() and len(digits) <= 18
+    return int(digits) if fits else -1
 
 
-def _late_lines(path: Path, plan: _RdfPasses, lang: str) -> Iterator[TripleLine]:
-    """Labels that the passes missed, because the lines of an entity do not stand together."""
-    names = _SubjectLabels(lang)
-    for line in triple_lines(path, (_LABEL,)):
-        if line.subject != names.subject:
-            yield from names.flush()
-            names.begin(line.subject)
-        if (number := item(line.subject)) >= 0 and number in plan.late:
-            names.label(line)
-    yield from names.flush()
+def _property(iri: bytes) -> int | None:
+    """The number of a property, of its entity as well as of its direct address."""
+    match = _PROPERTY.fullmatch(iri)
+    return int(match[1]) if match else None
 
 
-class _SubjectLabels:
-    """The labels of one subject: the one in the language, else `mul`, else English."""
+def _parsed(wanted: Iterable[TripleLine], name: str, counts: LoadCounts) -> Iterator[Quad]:
+    """The lines as quads; one that is no valid triple is left out and counted."""
+    from pyoxigraph import RdfFormat, parse
 
-    def __init__(self, lang: str) -> None:
-        self._tags = (lang.encode(), b"mul", b"en")
-        self.subject = b""
-        self._found: dict[bytes, TripleLine] = {}
+    def quads(some: list[TripleLine]) -> list[Quad]:
+        text = b"".join(b" ".join(line[1:]) for line in some)
+        return list(parse(text, RdfFormat.N_TRIPLES))
 
-    def begin(self, subject: bytes) -> None:
-        """Go on to the next subject."""
-        self.subject = subject
-        self._found = {}
-
-    def label(self, line: TripleLine) -> None:
-        """Note a label."""
-        if (tag := line.tag) in self._tags:
-            self._found.setdefault(tag, line)
-
-    def fits(self, line: TripleLine) -> bool:
-        """Whether an alias is in the language, or in all."""
-        return line.tag in self._tags[:2]
-
-    def flush(self) -> Iterator[TripleLine]:
-        """The best label; one that only English has is written without a language."""
-        best = next((tag for tag in self._tags if tag in self._found), None)
-        if best is not None:
-            line = self._found[best]
-            yield line if best in self._tags[:2] else line.without_tag()
+    lines_left = iter(wanted)
+    while batch := list(islice(lines_left, _BATCH)):
+        try:
+            yield from quads(batch)
+        except (SyntaxError, MemoryError):  # the parser's own: a text of more than 16 MiB
+            for line in batch:
+                try:
+                    yield from quads([line])
+                except (SyntaxError, MemoryError) as error:
+                    why = error.msg if isinstance(error, SyntaxError) else "too large"
+                    counts.leave("no valid triple", f"{name}, line {line.number}", why)

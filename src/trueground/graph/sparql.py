@@ -1,19 +1,32 @@
-"""A user's query with values in place of variables, without touching texts and comments in it.
+"""SPARQL as text: terms that are escaped for themselves, and values in place of variables.
 
-The query is read token by token as the grammar of SPARQL 1.1 has them (section 19.8); a variable
-becomes a term that was escaped for itself. A variable that is selected keeps its name and value.
+A user's query is read token by token as the grammar of SPARQL 1.1 has them (section 19.8), so that
+texts and comments in it are not touched; a variable becomes a term that was escaped for itself. A
+variable that is selected keeps its name and value.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from trueground.errors import GraphError
+from trueground.errors import GraphError, UsageError
 from trueground.graph.base import Row
-from trueground.graph.sparql.terms import is_address, term
 
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
+# Some engines read \uXXXX before anything else. Where a text holds a backslash and a "u", the "u"
+# is written as an escape itself, which means the same to them and to all others.
+_UNICODE = {"\\u": "\\\\\\u0075", "\\U": "\\\\\\u0055"}
+_SPECIAL = re.compile(r'\\[uU]|[\\"\n\r]')
+_LANG = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
+_WIDE = "\xa0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd\U00020000-\U0002fffd"
+_PART = rf"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/{_WIDE}]|%[0-9A-Fa-f]{{2}})"
+_IRI = re.compile(
+    rf"[A-Za-z][A-Za-z0-9+.\-]*:(?://(?:[^/?#]*@)?\[[0-9A-Fa-f:.]+\](?::\d*)?(?=[/?#]|\Z))?"
+    rf"{_PART}*(?:\?(?:{_PART}|\?)*)?(?:#(?:{_PART}|\?)*)?"
+)
+_FORBIDDEN = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _NAME = r"(?:\w|[\u00b7\u203f\u2040\u0300-\u036f])+"
 _TOKEN = re.compile(
     r"""(?P<space>\s+|\#[^\r\n]*)
@@ -30,7 +43,62 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CLAUSE_ENDS = {"WHERE", "FROM", "HAVING", "LIMIT", "OFFSET", "VALUES"}
-_UPDATES = {"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"}
+UPDATES = {"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"}
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be sent at all: half of a surrogate pair cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def literal(text: str, lang: str | None = None) -> str:
+    """A string as SPARQL writes it, with a language tag if one is given. Raises GraphError."""
+    if not is_text(text):
+        raise GraphError(f"{text!a} is no text: it holds half of a character. Fix it")
+    body = _SPECIAL.sub(lambda m: _UNICODE.get(m[0]) or _ESCAPES[m[0]], text)
+    return f'"{body}"' if lang is None else f'"{body}"@{language(lang)}'
+
+
+def is_language(tag: str) -> bool:
+    """Whether it is a language tag, "en" or "pt-BR"."""
+    return _LANG.fullmatch(tag) is not None
+
+
+def language(tag: str) -> str:
+    """The tag itself. Raises UsageError where it is none."""
+    if not is_language(tag):
+        raise UsageError(f'{tag!r} is no language; expected a tag such as "en" or "pt-BR"')
+    return tag
+
+
+def is_iri(text: str) -> bool:
+    """Whether it is an absolute address that may stand in a query."""
+    return _IRI.fullmatch(text) is not None and _FORBIDDEN.search(text) is None
+
+
+def iri(text: str) -> str:
+    """An absolute address in angle brackets. Raises GraphError where it is none."""
+    if not is_iri(text):
+        raise GraphError(
+            f"{text!a} is no address (IRI); expected one such as http://example.org/a, without "
+            "spaces, quotes, brackets or backslashes"
+        )
+    return f"<{text}>"
+
+
+def is_address(value: str) -> bool:
+    """Whether a binding is meant as an address."""
+    return len(value) > 2 and value.startswith("<") and value.endswith(">")
+
+
+def term(value: str) -> str:
+    """What a binding stands for: `<http://…>` is an address, all else a text. GraphError."""
+    return iri(value[1:-1]) if is_address(value) else literal(value)
+
+
+def values(variable: str, terms: Iterable[str]) -> str:
+    """A VALUES block for one variable; the terms come from `literal` and `iri`."""
+    return f"VALUES ?{variable} {{ {' '.join(terms)} }}"
 
 
 class _Token(NamedTuple):
@@ -43,11 +111,16 @@ def _tokens(sparql: str) -> Iterator[_Token]:
         yield _Token(match.lastgroup or "mark", match[0])
 
 
+def first_word(sparql: str) -> str:
+    """The first keyword behind the prefixes, in capitals; "" where there is none."""
+    words = (t.text.upper() for t in _tokens(sparql) if t.kind == "word")
+    return next((word for word in words if word not in ("PREFIX", "BASE")), "")
+
+
 def check_reading(sparql: str) -> None:
     """Raises GraphError for what is no SELECT or ASK: updates, and queries that make triples."""
-    words = (t.text.upper() for t in _tokens(sparql) if t.kind == "word")
-    first = next((word for word in words if word not in ("PREFIX", "BASE")), "")
-    if first in _UPDATES:
+    first = first_word(sparql)
+    if first in UPDATES:
         raise GraphError(f"{first} changes a graph; an endpoint is only read, with SELECT or ASK")
     if first in ("CONSTRUCT", "DESCRIBE"):
         raise GraphError(f"an endpoint is asked with SELECT or ASK; write {first} as a SELECT")
@@ -81,22 +154,14 @@ def bound(sparql: str, bindings: Mapping[str, str]) -> tuple[str, Row]:
         place.after(token)
     if absent := sorted(wanted.keys() - seen):
         raise GraphError(f"the query has no variable ?{absent[0]}; leave its value away or fix it")
-    return "".join(out), _fixed(bindings) if _selects_all(sparql) else {}
-
-
-def _selects_all(sparql: str) -> bool:
     marks = [t.text.upper() for t in _tokens(sparql) if t.kind in ("word", "mark")]
-    if "SELECT" not in marks:
-        return False
-    behind = marks[marks.index("SELECT") + 1 :]
-    return next((m for m in behind if m not in ("DISTINCT", "REDUCED")), "") == "*"
-
-
-def _fixed(bindings: Mapping[str, str]) -> Row:
-    return {
+    behind = iter(marks[marks.index("SELECT") + 1 :] if "SELECT" in marks else ())
+    selects_all = next((m for m in behind if m not in ("DISTINCT", "REDUCED")), "") == "*"
+    fixed: Row = {
         _variable(name): value[1:-1] if is_address(value) else value
         for name, value in bindings.items()
     }
+    return "".join(out), fixed if selects_all else {}
 
 
 def _variable(name: str) -> str:
