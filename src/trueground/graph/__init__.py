@@ -10,7 +10,7 @@ from trueground.options import Note, Option, Progress, no_note, no_progress
 if TYPE_CHECKING:
     from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, Row
     from trueground.graph.embedded.folder import GraphFile
-    from trueground.graph.linking.scores import LinkedQuestions
+    from trueground.graph.linking import LinkedQuestions
 
 KeepReplies = Annotated[
     bool, Option("Ask an endpoint again, and keep nothing of it.", "--no-cache")
@@ -195,9 +195,7 @@ def link_questions(
     `note` is told why replies of an endpoint are no longer kept. InputError, GraphError and what
     the recognizer raises.
     """
-    from trueground.graph.linking import Linker, retrieval
-    from trueground.graph.linking.questions import read_questions
-    from trueground.graph.linking.scores import LinkedQuestions
+    from trueground.graph.linking import LinkedQuestions, Linker, read_questions, retrieval
     from trueground.graph.opening import open_graph
 
     asked = read_questions(questions)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from trueground.benchmarks.instruct_qa.statistics import Statistics
     from trueground.graph.base import Entity, NamedEntity, Row
     from trueground.graph.embedded.folder import GraphFile
-    from trueground.graph.linking import LinkedQuestion, Retrieval
-    from trueground.graph.linking.scores import LinkedQuestions
+    from trueground.graph.linking import LinkedQuestion, LinkedQuestions, Retrieval
     from trueground.net.upkeep import CacheStats
     from trueground.retrieval.base import Hit
     from trueground.retrieval.evaluation import Evaluated

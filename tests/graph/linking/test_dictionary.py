@@ -14,7 +14,7 @@ from tests.graph.linking.invented import HUMAN, PEOPLE, Counting, graph_of
 from trueground.errors import GraphError, UsageError
 from trueground.graph.folding import fold, nfc
 from trueground.graph.linking import Dictionary, Recognizer
-from trueground.graph.linking.boundaries import stands_alone
+from trueground.graph.linking.recognizers import stands_alone
 
 GRAPH = graph_of(PEOPLE)
 DICTIONARY = Dictionary(GRAPH)

@@ -20,7 +20,7 @@ from trueground.graph.linking import (
     get_recognizer,
     retrieval,
 )
-from trueground.graph.linking.ranking import EntityCandidate, RankedQuestion
+from trueground.graph.linking.linker import EntityCandidate, RankedQuestion
 
 GRAPH = graph_of(PEOPLE)
 LINKER = Linker(GRAPH)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from trueground.graph.linking.base import FoundEntity, LinkedQuestion, Mention, Recognizer
-from trueground.graph.linking.dictionary import Dictionary
-from trueground.graph.linking.linker import Linker
-from trueground.graph.linking.recognizers import RECOGNIZERS, get_recognizer
-from trueground.graph.linking.scores import Retrieval, retrieval
-from trueground.graph.linking.spacy_pipeline import SpacyRecognizer
+from trueground.graph.linking.linker import FoundEntity, LinkedQuestion, Linker
+from trueground.graph.linking.questions import LinkedQuestions, Retrieval, read_questions, retrieval
+from trueground.graph.linking.recognizers import (
+    RECOGNIZERS,
+    Dictionary,
+    Mention,
+    Recognizer,
+    SpacyRecognizer,
+    get_recognizer,
+)
 
 __all__ = [
     "RECOGNIZERS",
     "Dictionary",
     "FoundEntity",
     "LinkedQuestion",
+    "LinkedQuestions",
     "Linker",
     "Mention",
     "Recognizer",
     "Retrieval",
     "SpacyRecognizer",
     "get_recognizer",
+    "read_questions",
     "retrieval",
 ]

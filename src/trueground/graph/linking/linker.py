@@ -6,19 +6,66 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from trueground.graph.base import KnowledgeGraph, NamedEntity
-from trueground.graph.folding import name_key, nfc
-from trueground.graph.linking.base import FoundEntity, LinkedQuestion, Mention, Recognizer
-from trueground.graph.linking.ranking import EntityCandidate, RankedQuestion, Span
-from trueground.graph.linking.recognizers import get_recognizer
-from trueground.graph.linking.typing import may_be, of_types
-from trueground.options import Progress, no_progress
+import msgspec
 
+from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, id_order
+from trueground.graph.folding import fold, name_key, nfc
+from trueground.graph.linking.recognizers import (
+    Mention,
+    Recognizer,
+    get_recognizer,
+    has_type,
+    stands_alone,
+)
+from trueground.options import Progress, no_progress
+from trueground.types import Graph
+
+Span = tuple[int, int]
 Sought = tuple[tuple[str, ...], tuple[str, ...]]  # names to look for, types
 T = TypeVar("T")
 R = TypeVar("R")
 _ASKED = 1_000  # names, or ids, that a graph is asked for at once
 _QUESTIONS = 10_000  # questions whose names are looked for together
+
+
+class FoundEntity(msgspec.Struct, frozen=True):
+    """A name in a question and its entity.
+
+    `matched` are the values of the entity that stand in the question besides the name; `candidates`
+    is the number of entities with that name that it was chosen from.
+    """
+
+    name: str
+    start: int
+    end: int
+    entity: Entity
+    matched: tuple[str, ...] = ()
+    candidates: int = 1
+
+    @property
+    def qid(self) -> str:
+        """The entity's id."""
+        return self.entity.qid
+
+
+class LinkedQuestion(msgspec.Struct, frozen=True):
+    """A question in NFC and its entities, in the order of their names in it.
+
+    `unlinked` are names in it for which the graph has no entity, or none of the right type.
+    """
+
+    question: str
+    found: tuple[FoundEntity, ...] = ()
+    unlinked: tuple[str, ...] = ()
+
+    @property
+    def qids(self) -> tuple[str, ...]:
+        """The ids of its entities."""
+        return tuple(one.qid for one in self.found)
+
+    def graphs(self) -> list[Graph]:
+        """The one-hop subgraphs, as records and prompts hold them."""
+        return [one.entity.graph() for one in self.found]
 
 
 class Linker:
@@ -54,98 +101,112 @@ class Linker:
         left = iter(questions)
         progress("link", 0, len(questions))
         while part := [nfc(one) for one in islice(left, _QUESTIONS)]:
-            linked += self._part(part)
+            mentions = self.recognizer.mentions(part)
+            named = self._candidates(mentions)
+            qids = list(dict.fromkeys(qid for some in named.values() for qid in some))
+            entities = zip(qids, _in_parts(self.graph.entities, qids), strict=True)
+            read = {qid: EntityCandidate(one) for qid, one in entities if one and one.properties}
+            linked += [_linked(*pair, named, read) for pair in zip(part, mentions, strict=True)]
             progress("link", len(linked), len(questions))
         return linked
 
-    def _part(self, questions: list[str]) -> list[LinkedQuestion]:
-        mentions = self.recognizer.mentions(questions)
-        named = self._named(mentions)
-        qids = (one.qid for candidates in named.values() for one in candidates)
-        read = self._read(qids)
-        return [
-            _linked(question, own, named, read)
-            for question, own in zip(questions, mentions, strict=True)
-        ]
-
-    def _named(self, mentions: Iterable[Iterable[Mention]]) -> dict[Sought, list[NamedEntity]]:
-        """For each different name (its place left out) its candidates."""
-        sought = {_sought(one): one.known for own in mentions for one in own}
-        asked = (several for (several, _), known in sought.items() if known is None)
+    def _candidates(
+        self, mentions: Iterable[Iterable[Mention]]
+    ) -> dict[Sought, dict[str, NamedEntity]]:
+        """For each different name (its place left out) what has it and is of the right type."""
+        sought = {(one.names, one.types): one.known for own in mentions for one in own}
+        asked = (names for (names, _), known in sought.items() if known is None)
         names = list(dict.fromkeys(name for several in asked for name in several))
         found = dict(zip(names, _in_parts(self.graph.find, names), strict=True))
-        return {
-            one: self._allowed(one[1], _all_of(one[0], found) if known is None else known)
-            for one, known in sought.items()
-        }
+        candidates: dict[Sought, dict[str, NamedEntity]] = {}
+        for (several, types), known in sought.items():
+            some = known if known is not None else [one for name in several for one in found[name]]
+            candidates[several, types] = {
+                one.qid: one
+                for one in some
+                # What the graph gives no class may be of any that a recognizer wants.
+                if (not types or not one.types or has_type(one, types))
+                and (not self.types or has_type(one, self.types))
+            }
+        return candidates
 
-    def _allowed(
-        self, types: Sequence[str], candidates: Iterable[NamedEntity]
-    ) -> list[NamedEntity]:
-        """Each candidate of the right type once."""
-        by_qid = {one.qid: one for one in candidates}
-        return [
-            one
-            for one in by_qid.values()
-            if may_be(one, types) and (not self.types or of_types(one, self.types))
-        ]
 
-    def _read(self, qids: Iterable[str]) -> dict[str, EntityCandidate]:
-        wanted = list(dict.fromkeys(qids))
-        read = _in_parts(self.graph.entities, wanted)
-        return {
-            qid: EntityCandidate(entity)
-            for qid, entity in zip(wanted, read, strict=True)
-            if entity is not None and entity.properties
-        }
+def _in_parts(ask: Callable[[Sequence[T]], list[R]], wanted: Sequence[T]) -> Iterator[R]:
+    for low in range(0, len(wanted), _ASKED):
+        yield from ask(wanted[low : low + _ASKED])
 
 
 def _linked(
     question: str,
     mentions: Sequence[Mention],
-    named: dict[Sought, list[NamedEntity]],
+    named: dict[Sought, dict[str, NamedEntity]],
     read: dict[str, EntityCandidate],
 ) -> LinkedQuestion:
-    asked = RankedQuestion(question)
+    ranked = RankedQuestion(question)
     by_name: dict[str, list[Mention]] = {}
     for mention in mentions:
         by_name.setdefault(name_key(mention.text), []).append(mention)
     found: dict[str, FoundEntity] = {}
     unlinked: list[str] = []
     for same in by_name.values():
-        candidates = [read[one.qid] for one in named[_sought(same[0])] if one.qid in read]
+        first, places = same[0], [(one.start, one.end) for one in same]
+        candidates = [read[qid] for qid in named[first.names, first.types] if qid in read]
         if not candidates:
-            unlinked.append(same[0].text)
+            unlinked.append(first.text)
             continue
-        best = _best(asked, same[0], candidates, [(one.start, one.end) for one in same])
-        found.setdefault(best.qid, best)
+        matched = [(one, ranked.matched(one, places)) for one in candidates]
+        best, values = min(matched, key=lambda pair: pair[0].order(pair[1]))
+        one = FoundEntity(first.text, first.start, first.end, best.entity, values, len(candidates))
+        found.setdefault(one.qid, one)
     return LinkedQuestion(question, tuple(found.values()), tuple(unlinked))
 
 
-def _best(
-    asked: RankedQuestion,
-    mention: Mention,
-    candidates: Sequence[EntityCandidate],
-    places: Sequence[Span],
-) -> FoundEntity:
-    matched = [asked.matched(one, places) for one in candidates]
-    best, values = min(
-        zip(candidates, matched, strict=True), key=lambda pair: pair[0].order(pair[1])
-    )
-    return FoundEntity(
-        mention.text, mention.start, mention.end, best.entity, values, len(candidates)
-    )
+class EntityCandidate:
+    """An entity, and its values as they are looked for in any number of questions.
+
+    Entities with one name are ranked by what of them stands in the question (KaLMA, section 3.2).
+    """
+
+    def __init__(self, entity: Entity) -> None:
+        self.entity = entity
+        texts = [value.text for values in entity.properties.values() for value in values]
+        self.triples = len(texts)
+        self.values: dict[str, str] = {}  # folded → as the graph has it
+        for text in texts:
+            if key := name_key(text):
+                self.values.setdefault(key, text)
+
+    def order(self, matched: Sequence[str]) -> tuple[int, int, tuple[str, int, str]]:
+        """Key of sorting, the best first: most values in the question; most triples; then by id.
+
+        An id with the smaller number is first: mostly the entity that was there longer.
+        """
+        return -len(matched), -self.triples, id_order(self.entity.qid)
 
 
-def _sought(mention: Mention) -> Sought:
-    """Mentions with one of these have the same candidates."""
-    return mention.names, mention.types
+class RankedQuestion:
+    """A question (in NFC) in which values are looked for."""
 
+    def __init__(self, question: str) -> None:
+        self.question = question
+        self._folded = fold(question)
 
-def _all_of(names: Iterable[str], found: dict[str, list[NamedEntity]]) -> list[NamedEntity]:
-    return [one for name in names for one in found[name]]
+    def matched(self, candidate: EntityCandidate, places: Sequence[Span]) -> tuple[str, ...]:
+        """The different values of the entity in the question, in the entity's order.
 
+        On word boundaries, whatever their case; what overlaps the name, whose `places` these are,
+        does not count: every Stephen Crane has the given name Stephen.
+        """
+        text = self._folded.text
+        there = [key for key in candidate.values if key in text]
+        return tuple(candidate.values[key] for key in there if self._has(key, places))
 
-def _in_parts(ask: Callable[[Sequence[T]], list[R]], wanted: Sequence[T]) -> Iterator[R]:
-    for low in range(0, len(wanted), _ASKED):
-        yield from ask(wanted[low : low + _ASKED])
+    def _has(self, key: str, places: Sequence[Span]) -> bool:
+        at = -1
+        while (at := self._folded.text.find(key, at + 1)) >= 0:
+            if (place := self._folded.place(at, at + len(key))) is not None:
+                start, end = place
+                inside = any(start < last and first < end for first, last in places)
+                if not inside and stands_alone(self.question, start, end):
+                    return True
+        return False

@@ -1,8 +1,8 @@
-"""Questions to be linked, from a file, with the ids of their gold entities where it has them."""
+"""Questions of a file, and how well linking finds what they are about (KaLMA, section 5.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.graph.items import PAIR, begins_array, decoded, items
+from trueground.graph.linking.linker import LinkedQuestion
 from trueground.records.files import data_files, inner_ending, open_unpacked
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
@@ -35,8 +36,8 @@ def read_questions(path: Path) -> list[LinkingQuestion]:
     """
     if path.suffix.lower() == ".txt":
         found = [LinkingQuestion(line) for line in _lines(path)]
-    elif _is_json(path):
-        found = [_item(place, item) for place, item in _items(path)]
+    elif (found_items := _array(path)) is not None:
+        found = [_item(place, item) for place, item in found_items]
     else:
         found = [_row(place, row) for place, row in plain_rows(path)]
     if not found:
@@ -44,16 +45,12 @@ def read_questions(path: Path) -> list[LinkingQuestion]:
     return found
 
 
-def _is_json(path: Path) -> bool:
+def _array(path: Path) -> list[tuple[str, Any]] | None:
+    """The items of a file that is a JSON array; None where it is none."""
     if inner_ending(path) != ".json" or not path.is_file():
-        return False
+        return None
     with open_unpacked(path) as stream:
-        return begins_array(stream)
-
-
-def _items(path: Path) -> Iterator[tuple[str, Any]]:
-    with open_unpacked(path) as stream:
-        yield from items(stream, str(path), _EXPECTED)
+        return list(items(stream, str(path), _EXPECTED)) if begins_array(stream) else None
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -96,23 +93,134 @@ def _text(place: str, value: Any) -> str:
     return value
 
 
-def _ids(place: str, value: Any) -> tuple[str, ...]:
+def _ids(place: str, values: Any) -> tuple[str, ...]:
     """The different ids of a list of ids, graphs or triples."""
-    if not isinstance(value, list):
-        raise _refused(place, value, "a list of ids, graphs or triples")
-    return tuple(dict.fromkeys(_id(f"{place}, number {i}", one) for i, one in enumerate(value, 1)))
-
-
-def _id(place: str, value: Any) -> str:
-    one = value
-    if isinstance(value, dict):
-        one = value.get("qid")
-    elif isinstance(value, Sequence) and not isinstance(value, str) and value:
-        one = value[0]
-    if not isinstance(one, str) or not one.strip():
-        raise _refused(place, value, "an id, a graph with 'qid', or [qid, property, value]")
-    return one.strip()
+    if not isinstance(values, list):
+        raise _refused(place, values, "a list of ids, graphs or triples")
+    ids: dict[str, None] = {}
+    for number, value in enumerate(values, 1):
+        one = value.get("qid") if isinstance(value, dict) else value
+        one = one[0] if isinstance(one, list) and one else one
+        if not isinstance(one, str) or not one.strip():
+            expected = "an id, a graph with 'qid', or [qid, property, value]"
+            raise _refused(f"{place}, number {number}", value, expected)
+        ids[one.strip()] = None
+    return tuple(ids)
 
 
 def _refused(place: str, found: Any, expected: str) -> InputError:
     return InputError(f"{place}: found {describe(found)}; expected {expected}. Fix the file")
+
+
+class Retrieval(msgspec.Struct, frozen=True):
+    """Entities found against gold ones; a share is None where it has no denominator.
+
+    `correct`, `found` and `gold` count entities; precision = correct / found, recall = correct /
+    gold, F1 their harmonic mean. The macro values are means over the questions for which anything
+    was found (precision) or that have gold entities (recall), and the harmonic mean of the two.
+    `exact` counts the questions with just the gold entities, none included.
+    """
+
+    questions: int
+    correct: int
+    found: int
+    gold: int
+    exact: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    macro_precision: float | None
+    macro_recall: float | None
+    macro_f1: float | None
+
+
+class LinkedQuestions(msgspec.Struct, frozen=True):
+    """The questions of a file, as they stand there, with their entities.
+
+    `graph` and `signature` name the graph; `retrieval` is None where the file has no gold ids.
+    """
+
+    graph: str
+    signature: str
+    recognizer: str
+    types: tuple[str, ...]
+    texts: tuple[str, ...]
+    linked: tuple[LinkedQuestion, ...]
+    retrieval: Retrieval | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All but the subgraphs, for JSON."""
+        links = [
+            {
+                "question": one.question,
+                "found": [
+                    {
+                        "name": found.name,
+                        "start": found.start,
+                        "end": found.end,
+                        "qid": found.qid,
+                        "label": found.entity.name,
+                        "matched": found.matched,
+                        "candidates": found.candidates,
+                    }
+                    for found in one.found
+                ],
+                "unlinked": one.unlinked,
+            }
+            for one in self.linked
+        ]
+        return {
+            "graph": self.graph,
+            "signature": self.signature,
+            "recognizer": self.recognizer,
+            "types": self.types,
+            "links": links,
+            "retrieval": None if self.retrieval is None else msgspec.to_builtins(self.retrieval),
+        }
+
+
+def retrieval(
+    linked: Sequence[LinkedQuestion], gold: Sequence[Collection[str] | None]
+) -> Retrieval:
+    """Precision and recall of entities. A question whose gold is None is left out.
+
+    Each question counts an id once. ValueError where the two are not equally many.
+    """
+    pairs = [
+        (set(one.qids), set(wanted))
+        for one, wanted in zip(linked, gold, strict=True)
+        if wanted is not None
+    ]
+    correct = sum(len(got & wanted) for got, wanted in pairs)
+    found = sum(len(got) for got, _ in pairs)
+    wanted_all = sum(len(wanted) for _, wanted in pairs)
+    precision, recall = _share(correct, found), _share(correct, wanted_all)
+    macro_precision = _mean([len(got & wanted) / len(got) for got, wanted in pairs if got])
+    macro_recall = _mean([len(got & wanted) / len(wanted) for got, wanted in pairs if wanted])
+    return Retrieval(
+        questions=len(pairs),
+        correct=correct,
+        found=found,
+        gold=wanted_all,
+        exact=sum(got == wanted for got, wanted in pairs),
+        precision=precision,
+        recall=recall,
+        f1=_harmonic(precision, recall),
+        macro_precision=macro_precision,
+        macro_recall=macro_recall,
+        macro_f1=_harmonic(macro_precision, macro_recall),
+    )
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _harmonic(a: float | None, b: float | None) -> float | None:
+    if a is None or b is None:
+        return None
+    return 2 * a * b / (a + b) if a + b else 0.0
