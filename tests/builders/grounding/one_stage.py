@@ -12,13 +12,14 @@ from tests.builders.scripted_server import Answer, scripted
 from trueground.builders.asking.ask import Ask
 from trueground.builders.asking.models import make_models
 from trueground.builders.base import BatchStage, Builder, Material, Stage
-from trueground.builders.grounding.settings import OPTIONS, ROLES
+from trueground.builders.grounding import BUILDER, GroundingBuildOptions
 from trueground.builders.settings import EndpointDefaults
 from trueground.builders.stages.flow import Flowed, do_stage, do_whole
 from trueground.builders.stages.patience import Patience
 from trueground.options import no_progress
 
-USUAL = {option.name: option.default for option in OPTIONS}
+ROLES = tuple(role for role in BUILDER.roles if role.needed)
+USUAL = GroundingBuildOptions()
 MATERIAL = Material(())
 _BUILDER = Builder("test", "", "", "", ROLES, (), (), lambda *_: None)  # type: ignore[arg-type,return-value]
 

@@ -12,8 +12,13 @@ import pytest
 
 from trueground.builders.asking.ask import Ask, AskedModel
 from trueground.builders.base import Material, Stage
-from trueground.builders.grounding.instances import AtomicFact, Factual, OriginalInstance
-from trueground.builders.grounding.items import Context, GroundedPair
+from trueground.builders.grounding.items import (
+    AtomicFact,
+    Context,
+    Factual,
+    GroundedPair,
+    OriginalInstance,
+)
 from trueground.builders.rejected import REASONS, Rejected
 from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel

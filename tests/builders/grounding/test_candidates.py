@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ from tests.builders.grounding.one_stage import MATERIAL, USUAL, run
 
 from trueground.builders.base import Material
 from trueground.builders.grounding.items import Context, DocumentSet
-from trueground.builders.grounding.questions.candidates import candidates_stage
-from trueground.builders.grounding.questions.proposals import REASONS, QuestionCandidate, Quoted
+from trueground.builders.grounding.questions import QuestionCandidate, Quoted, candidates_stage
 from trueground.errors import UsageError
 
 LIGHT = Context(
@@ -130,7 +130,7 @@ def _answer(pairs: list[Any]) -> dict[str, Any]:
 def test_exactly_the_good_ones_are_kept(tmp_path: Path) -> None:
     """The good ones among the bad ones; 24 in all."""
     pairs = [GOOD[0], *(one for _, one in BAD[:10]), *GOOD[1:3], *(o for _, o in BAD[10:]), GOOD[3]]
-    stage = candidates_stage(MATERIAL, USUAL | {"candidates": "30"})
+    stage = candidates_stage(MATERIAL, replace(USUAL, candidates=30))
     kept, fell, calls = run(stage, [BOTH], lambda _: _answer(pairs), tmp_path)
     assert [one.question for one in kept] == [one["question"] for one in GOOD]
     assert [one.id for one in kept] == [f"light+sellick/q{n:02}" for n in (1, 12, 13, 24)]
@@ -161,7 +161,7 @@ def test_what_is_kept_of_a_pair(tmp_path: Path) -> None:
 
 def test_reasons_are_all_tried() -> None:
     tried = {reason for reason, _ in BAD} | {"no_candidates", "beyond_the_asked"}
-    assert tried == set(REASONS)
+    assert tried == set(candidates_stage(MATERIAL, USUAL).reasons)
 
 
 def test_more_than_asked_and_none(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_more_than_asked_and_none(tmp_path: Path) -> None:
     def answer(body: dict[str, Any]) -> dict[str, Any]:
         return replies["light+sellick" if "Port Sellick" in json.dumps(body) else "light"]
 
-    stage = candidates_stage(MATERIAL, USUAL | {"candidates": "2"})
+    stage = candidates_stage(MATERIAL, replace(USUAL, candidates=2))
     kept, fell, _ = run(stage, [ALONE, BOTH], answer, tmp_path)
     assert [one.id for one in kept] == ["light/q01"]
     assert {one: reason for one, (reason, _) in fell.items()} == {
@@ -214,7 +214,7 @@ def test_what_the_model_reads(tmp_path: Path) -> None:
     for number, one in enumerate((ALONE, BOTH)):
         folder = tmp_path / str(number)
         folder.mkdir()
-        stage = candidates_stage(MATERIAL, USUAL | {"candidates": "7"})
+        stage = candidates_stage(MATERIAL, replace(USUAL, candidates=7))
         _, _, calls[one.id] = run(stage, [one], lambda _: _answer(GOOD[:1]), folder)
     alone, both = (calls[one][0]["messages"][-1]["content"] for one in ("light", "light+sellick"))
     assert "Write 7 different" in alone

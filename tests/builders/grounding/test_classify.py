@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from tests.builders.grounding.one_stage import MATERIAL, USUAL, run
 
 from trueground.builders.grounding.items import Context, DocumentSet, GroundedPair
-from trueground.builders.grounding.questions.best import REASONS as BEST
-from trueground.builders.grounding.questions.best import best_stage
-from trueground.builders.grounding.questions.classify import REASONS, Classified, classify_stage
-from trueground.builders.grounding.questions.proposals import QuestionCandidate, Quoted
+from trueground.builders.grounding.questions import (
+    Classified,
+    QuestionCandidate,
+    Quoted,
+    best_stage,
+    classify_stage,
+)
 
 KELL = Context("kell", "Kell", "Kell is a rock in the sea.")
 LIGHT = Context("light", "Light", "The light on Kell was built in 1842.")
@@ -76,7 +80,11 @@ def test_each_verdict_has_its_outcome(tmp_path: Path) -> None:
     assert {one: reason for one, (reason, _) in fell.items()} == {
         f"kell+light/{name}": reason for name, (_, reason) in VERDICTS.items() if reason
     }
-    assert {reason for _, reason in VERDICTS.values()} == {*REASONS, "wrong_fields", None}
+    assert {reason for _, reason in VERDICTS.values()} == {
+        *classify_stage(MATERIAL, USUAL).reasons,
+        "wrong_fields",
+        None,
+    }
     unreadable = [reason for _, reason in VERDICTS.values() if reason == "wrong_fields"]
     assert len(calls) == len(VERDICTS) + len(unreadable)
     assert {body["temperature"] for body in calls} == {0.0}
@@ -97,7 +105,7 @@ def test_no_verdict_is_not_a_pass(tmp_path: Path, reply: str, reason: str) -> No
 
 
 def test_the_least_quality_is_an_option(tmp_path: Path) -> None:
-    stage = classify_stage(MATERIAL, USUAL | {"min-quality": "5"})
+    stage = classify_stage(MATERIAL, replace(USUAL, min_quality=5))
     _, fell, _ = run(stage, [_candidate("q01")], lambda _: GOOD, tmp_path)
     assert fell["kell+light/q01"] == ("low_quality", "4: Stands in document 2.")
 
@@ -150,7 +158,7 @@ def test_the_best_of_each_class() -> None:
         "kell+light/q04": "not_the_best",
         "light/q01": "asked_elsewhere",
     }
-    assert {reason for reason, _ in fell.values()} == set(BEST)
+    assert {reason for reason, _ in fell.values()} == set(best_stage(USUAL).reasons)
 
 
 def test_the_best_whatever_the_order() -> None:

@@ -18,10 +18,9 @@ from tests.builders.grounding.stages import (
     reason,
 )
 
-from trueground.builders.grounding.conflict.conflict import conflict_stage
-from trueground.builders.grounding.facts.supporting import FactJudge
-from trueground.builders.grounding.instances import AtomicFact, OriginalInstance
-from trueground.builders.grounding.items import Context
+from trueground.builders.grounding.conflict import conflict_stage
+from trueground.builders.grounding.facts import FactJudge
+from trueground.builders.grounding.items import AtomicFact, Context, OriginalInstance
 from trueground.builders.rejected import Rejected
 
 STAGE = conflict_stage(MATERIAL, FactJudge("lexical"))

@@ -10,19 +10,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from trueground.benchmarks.options import parse_options
 from trueground.builders.base import Material
-from trueground.builders.grounding.documents.document import SourceDocument
-from trueground.builders.grounding.documents.library import (
-    REASONS,
-    DocumentLibrary,
-    open_library,
-)
-from trueground.builders.grounding.settings import OPTIONS
+from trueground.builders.grounding import GroundingBuildOptions
+from trueground.builders.grounding.documents import REASONS, DocumentLibrary, SourceDocument
 from trueground.builders.rejected import Rejected
 from trueground.builders.stages.accounts import read_source
 from trueground.errors import InputError
-
-USUAL = {option.name: option.default for option in OPTIONS}
 
 
 def _library(
@@ -30,7 +24,8 @@ def _library(
 ) -> DocumentLibrary:
     given = {key.replace("_", "-"): str(value) for key, value in options.items()}
     note = notes.append if notes is not None else lambda _: None
-    return open_library(Material(paths, limit=limit, note=note), USUAL | given)
+    settled = parse_options(GroundingBuildOptions, "build grounding", given)
+    return DocumentLibrary(Material(paths, limit=limit, note=note), settled)
 
 
 def _read(library: DocumentLibrary) -> tuple[dict[str, SourceDocument], dict[str, str]]:
@@ -279,7 +274,7 @@ def test_the_limit_is_the_frames_and_counts_what_it_leaves_out(tmp_path: Path) -
     assert [one.id for one in kept] == ["a", "Orvane"]
     assert [one.reason for one in account.dropped] == ["empty"]
     assert left_out == 1
-    assert len(library.documents()) == 3, "all of them can be distractors"
+    assert len(library.passages) == 3, "all of them can be distractors"
 
 
 def test_what_is_said_of_documents_without_use(tmp_path: Path) -> None:
@@ -330,10 +325,9 @@ def test_links_of_the_file_system(tmp_path: Path) -> None:
 
 def test_the_source_is_the_plans(tmp_path: Path) -> None:
     path = _rows(tmp_path / "d.jsonl", *GOOD)
-    source = open_library(Material((path,)), USUAL).source
+    source = _library(path).source
     assert source.gives is SourceDocument
     assert list(source.read()) == list(source.read()) == [A, ORVANE, SEVEN]
-    assert _library(path).documents() == [A, ORVANE, SEVEN]
 
 
 def test_the_example_documents() -> None:

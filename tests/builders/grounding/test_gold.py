@@ -8,11 +8,8 @@ import msgspec
 import pytest
 from tests.builders.grounding.stages import FACTS, FACTUAL, MATERIAL, PAIR, done, reason
 
-from trueground.builders.grounding.facts.facts import facts_stage
-from trueground.builders.grounding.facts.gold import gold_stage
-from trueground.builders.grounding.facts.supporting import FactJudge
-from trueground.builders.grounding.instances import AtomicFact
-from trueground.builders.grounding.items import Context
+from trueground.builders.grounding.facts import FactJudge, facts_stage, gold_stage
+from trueground.builders.grounding.items import AtomicFact, Context
 from trueground.builders.rejected import Rejected
 from trueground.claims import RuleDecomposer
 from trueground.types import Failure, Status

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,19 +17,12 @@ import trueground as tg
 from trueground.benchmarks.truly_ground.source import VersionQuestion, read_items
 from trueground.builders.build import BuildSettings, Built, build, dry_run
 from trueground.builders.directory import DROPPED, read_stage
-from trueground.builders.grounding.instances import Instance
+from trueground.builders.grounding.items import Instance
 from trueground.errors import UsageError
 from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel
 
 OPTIONS = {"popularity-share": "0.5"}
-LEFT_OUT = ("manifest.json", "report.html")  # they hold times and addresses
-_CHILD = """
-import sys
-from trueground.builders.build import BuildSettings, build
-build("grounding", sys.argv[1], sys.argv[2], options={"popularity-share": "0.5"},
-      models={"writer": sys.argv[3], "judge": sys.argv[3]}, settings=BuildSettings(cache=False))
-"""
 
 
 def built(documents: Path, out: Path, url: str, **options: Any) -> Built:
@@ -138,34 +126,6 @@ def test_an_answer_from_memory_is_wrong_in_the_conflicting_version(
     accuracy = result.summary["answer_accuracy(parts=each)"]
     assert accuracy.mean is not None
     assert accuracy.mean < 0.1 + 1 / accuracy.scored  # the choice between two towns names both
-
-
-def bytes_of(out: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(out)): path.read_bytes()
-        for path in sorted(out.rglob("*"))
-        if path.is_file()
-        and path.name not in LEFT_OUT
-        and path.relative_to(out).parts[0] not in ("work", ".lock")
-        and not path.name.startswith(".")
-    }
-
-
-def test_killed_again_and_again_it_ends_in_the_same_bytes(done: Built, tmp_path: Path) -> None:
-    documents = done.path.parent / "documents.jsonl"
-    out = tmp_path / "out"
-    with scripted(towns.reply, delay=0.02) as server:
-        for calls in (5, 70, 110, 160):
-            child = subprocess.Popen(
-                [sys.executable, "-c", _CHILD, documents, out, f"m(base_url={server.url})"],
-                env=os.environ | {"OPENAI_API_KEY": "x"},
-            )
-            while child.poll() is None and len(server.calls) < calls:
-                time.sleep(0.01)
-            child.send_signal(signal.SIGKILL)
-            assert child.wait() == -signal.SIGKILL
-        built(documents, out, server.url)
-    assert bytes_of(out) == bytes_of(done.path)
 
 
 def test_a_second_run_asks_nothing_and_another_option_only_what_changed(

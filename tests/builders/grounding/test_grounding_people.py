@@ -16,15 +16,14 @@ from tests.builders.scripted_server import scripted
 from trueground.annotation.base import AnnotationTask, Label
 from trueground.builders.base import BatchStage
 from trueground.builders.build import BuildSettings, Built, build
-from trueground.builders.grounding.instances import Factual, Instance
-from trueground.builders.grounding.people import (
-    candidate_task,
+from trueground.builders.grounding.dataset import (
     gold_task,
     judged,
-    labelled_gold,
+    labelled_stage,
     people_of,
-    revision_task,
+    tasks_of,
 )
+from trueground.builders.grounding.items import Factual, Instance
 from trueground.builders.people import PeopleLabels
 from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
@@ -39,9 +38,8 @@ def given(path: Path, *labels: Label) -> PeopleLabels:
 
 
 def choosing(people: PeopleLabels) -> BatchStage[Factual, Factual]:
-    stage = labelled_gold(people)
-    assert stage is not None
-    return stage
+    assert "gold-facts" in people.labels
+    return labelled_stage(people)
 
 
 @pytest.mark.parametrize(
@@ -76,15 +74,8 @@ def test_a_pair_that_nobody_was_asked_about_keeps_what_models_propose(tmp_path: 
     assert stage.work([other]) == [other], "the task has changed"
 
 
-def test_without_labels_of_gold_facts_nobody_is_asked(tmp_path: Path) -> None:
-    assert labelled_gold(people_of(None)) is None
-    assert labelled_gold(given(tmp_path, Label("candidate", "p1", {"keep": "yes"}))) is None
-
-
-def revision(item: Instance) -> AnnotationTask:
-    task = revision_task(item)
-    assert task is not None
-    return task
+def task(kind: str, item: Instance) -> AnnotationTask:
+    return next(one for one in tasks_of(item) if one.kind == kind)
 
 
 def test_what_people_vote_down_or_leave_open_falls(tmp_path: Path) -> None:
@@ -94,7 +85,7 @@ def test_what_people_vote_down_or_leave_open_falls(tmp_path: Path) -> None:
         ({"right": "no"}, "voted_down"),
         ({}, "unlabelled"),
     ):
-        people = given(tmp_path, Label("revision", revision(first).id, values))
+        people = given(tmp_path, Label("revision", task("revision", first).id, values))
         made = people.stage(Instance).work([first, second])
         assert [getattr(one, "reason", None) for one in made] == [expected, "unlabelled"]
 
@@ -122,7 +113,7 @@ def test_a_pair_that_fell_by_its_gold_facts_is_a_task_of_this_build(tmp_path: Pa
 
 
 def test_people_and_judge_are_compared_over_what_was_voted_down_too(tmp_path: Path) -> None:
-    tasks = [candidate_task(one.original.pair) for one in INSTANCES]
+    tasks = [task("candidate", one) for one in INSTANCES]
     said = zip(tasks, ("yes", "no"), strict=True)
     people = given(
         tmp_path, *(Label("candidate", t.id, {"keep": v}, {"keep": "agreed"}, 3) for t, v in said)

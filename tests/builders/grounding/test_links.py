@@ -7,16 +7,13 @@ from itertools import islice
 
 import pytest
 
-from trueground.builders.grounding.documents.document import Raw
-from trueground.builders.grounding.documents.links import (
-    DocumentNames,
-    by_hops,
-    from_file,
-    in_degrees,
-    resolved,
+from trueground.builders.grounding.documents import (
+    RawDocument,
+    resolve_links,
     text_links,
     wiki_links,
 )
+from trueground.builders.grounding.questions import reach_by_hops
 
 
 @pytest.mark.parametrize(
@@ -48,24 +45,8 @@ def test_targets_stand_in_the_order_of_the_text() -> None:
     assert wiki_links("[[A|x]] [c](C)") == ("x [c](C)", ["A"])
 
 
-@pytest.mark.parametrize(
-    ("target", "page", "expected"),
-    [
-        ("b.md", "a.md", "b.md"),
-        ("../b.md#top", "x/a.md", "b.md"),
-        ("./y/b%20c.md", "x/a.md", "x/y/b c.md"),
-        ("../../../etc/passwd", "a.md", "../../../etc/passwd"),
-        ("https://example.org/b.md", "a.md", "https://example.org/b.md"),
-        ("#top", "a.md", "#top"),
-        ("http://[bad", "a.md", "http://[bad"),
-    ],
-)
-def test_links_between_files(target: str, page: str, expected: str) -> None:
-    assert from_file(target, page) == expected
-
-
-def _raw(id_: str, title: str, *targets: str, names: tuple[str, ...] = ()) -> Raw:
-    return Raw("", id_, title, "words", list(names), list(targets))
+def _raw(id_: str, title: str, *targets: str, names: tuple[str, ...] = ()) -> RawDocument:
+    return RawDocument("", id_, title, "words", list(names), list(targets))
 
 
 def test_what_links_mean() -> None:
@@ -74,36 +55,23 @@ def test_what_links_mean() -> None:
         _raw("2", "Orvane Light", "PORT SELLICK", "https://example.org/kell"),
         _raw("3", "Kell", "Port%20Sellick", names=("https://example.org/kell",)),
     ]
-    names = DocumentNames()
-    for raw in raws:
-        names.add(raw, raw.id)
-    assert [resolved(raw, raw.id, names) for raw in raws] == [("2", "3"), ("1", "3"), ("1",)]
+    assert resolve_links(raws, {}) == {"1": ("2", "3"), "2": ("1", "3"), "3": ("1",)}
 
 
 def test_an_id_counts_before_a_title_and_the_first_before_others() -> None:
-    names = DocumentNames()
-    for raw in (_raw("a", "b"), _raw("b", "Same"), _raw("c", "Same")):
-        names.add(raw, raw.id)
-    assert names.meant("b") == "b"
-    assert names.meant("same") == "b"
+    raws = [_raw("a", "b", "b"), _raw("b", "Same"), _raw("c", "Same", "same")]
+    assert resolve_links(raws, {}) == {"a": ("b",), "b": (), "c": ("b",)}
 
 
 def test_a_double_lends_its_names() -> None:
-    names = DocumentNames()
-    names.add(_raw("a", "One"), "a")
-    names.add(_raw("copy", "Two"), "a")
-    assert names.meant("copy") == "a"
-    assert names.meant("two") == "a"
-
-
-def test_in_degrees() -> None:
-    links = {"a": ("b", "b", "a"), "b": ("a", "gone"), "c": ("b",)}
-    assert in_degrees(links) == {"a": 1, "b": 2, "c": 0}
+    raws = [_raw("a", "One"), _raw("b", "B", "copy"), _raw("c", "C", "two")]
+    found = resolve_links(raws, {"a": [_raw("copy", "Two")]})
+    assert found == {"a": (), "b": ("a",), "c": ("a",)}
 
 
 def within_hops(start: str, links: dict[str, tuple[str, ...]], most: int) -> dict[str, int]:
     """How many links lead to each document that is near enough."""
-    layers = enumerate(islice(by_hops(start, links), most), 1)
+    layers = enumerate(islice(reach_by_hops(start, links), most), 1)
     return {one: hops for hops, layer in layers for one in layer}
 
 

@@ -11,12 +11,17 @@ import pytest
 from tests.builders.grounding.stages import FACTS, ORIGINAL, OTHER, PAIR, TEXT
 
 from trueground.benchmarks.truly_ground.source import read_items
-from trueground.builders.grounding.distractors import by_id
-from trueground.builders.grounding.facts.forms import forms, matches, written
-from trueground.builders.grounding.instances import AtomicFact, Conflict, Instance, OriginalInstance
-from trueground.builders.grounding.items import Context
-from trueground.builders.grounding.output import agreement, dataset_of
-from trueground.builders.grounding.people import people_of
+from trueground.builders.grounding.dataset import agreement, make_dataset, people_of
+from trueground.builders.grounding.items import (
+    AtomicFact,
+    Conflict,
+    Context,
+    Instance,
+    OriginalInstance,
+    answer_forms,
+    format_answers,
+    is_answer,
+)
 from trueground.retrieval.corpora.corpus import read_published
 
 NEW = TEXT.replace("1820", "1911")
@@ -28,13 +33,16 @@ CONFLICT = Conflict(
     gold=("Brill Lock was opened in 1911.", FACTS[2].text),
     changes=(),
 )
-PASSAGES = by_id(
-    [
-        *PAIR.contexts,
-        Context("mill", "Marl Mill [old]", "Marl Mill ground flour until 1890."),
-        Context("long", "Long Moor", "word " * 2_000),
-    ]
-)
+PASSAGES = {
+    f"L_DOC{number}": one
+    for number, one in enumerate(
+        [
+            *PAIR.contexts,
+            Context("mill", "Marl Mill [old]", "Marl Mill ground flour until 1890."),
+            Context("long", "Long Moor", "word " * 2_000),
+        ]
+    )
+}
 FREE = msgspec.structs.replace(
     PAIR,
     id="p2",
@@ -66,7 +74,7 @@ def put(folder: Path, files: Any) -> Path:
 
 
 def test_the_benchmark_reads_what_was_meant(tmp_path: Path) -> None:
-    data = put(tmp_path, dataset_of(INSTANCES, PASSAGES, NOBODY, distractors=True).files)
+    data = put(tmp_path, make_dataset(INSTANCES, PASSAGES, NOBODY, distractors=True).files)
     first, second = read_items(data / "original_version.json", data / "qId2metaInfo.json")
     assert (first.id, first.question, first.references) == ("Q0", PAIR.question, ("1820",))
     assert first.facts == (FACTS[0].text, FACTS[2].text)
@@ -83,7 +91,7 @@ def test_the_benchmark_reads_what_was_meant(tmp_path: Path) -> None:
 
 
 def test_the_corpus_holds_every_passage_and_titles_stay_titles(tmp_path: Path) -> None:
-    data = put(tmp_path, dataset_of(INSTANCES, PASSAGES, NOBODY, distractors=True).files)
+    data = put(tmp_path, make_dataset(INSTANCES, PASSAGES, NOBODY, distractors=True).files)
     corpus = read_published(data / "localDocId2localDocText.json", data / "localDocId2title.json")
     assert [corpus[i].text.strip() for i in range(4)] == [
         one.text.strip() for one in PASSAGES.values()
@@ -92,7 +100,7 @@ def test_the_corpus_holds_every_passage_and_titles_stay_titles(tmp_path: Path) -
 
 
 def test_two_sets_of_distractors_one_within_the_budget() -> None:
-    files = dataset_of(INSTANCES, PASSAGES, NOBODY, distractors=True).files
+    files = make_dataset(INSTANCES, PASSAGES, NOBODY, distractors=True).files
     found = json.loads(files["qId2distractor.json"])
     assert found["Q0"]["2k_distractor"] == [
         "Title: Marl Mill (old)\n\nMarl Mill ground flour until 1890."
@@ -101,13 +109,13 @@ def test_two_sets_of_distractors_one_within_the_budget() -> None:
     assert found["Q1"] == {"2k_distractor": [], "all_distractor": []}
     assert (
         "qId2distractor.json"
-        not in dataset_of(INSTANCES, PASSAGES, NOBODY, distractors=False).files
+        not in make_dataset(INSTANCES, PASSAGES, NOBODY, distractors=False).files
     )
 
 
 def test_without_conflicting_versions_there_is_no_such_file() -> None:
     alone = [msgspec.structs.replace(one, conflict=None) for one in INSTANCES]
-    dataset = dataset_of(alone, PASSAGES, NOBODY, distractors=False)
+    dataset = make_dataset(alone, PASSAGES, NOBODY, distractors=False)
     assert "revised_version.json" not in dataset.files
     assert "truly-ground/original-gold " in dataset.run
 
@@ -124,14 +132,14 @@ def test_without_conflicting_versions_there_is_no_such_file() -> None:
     ],
 )
 def test_forms_are_those_that_the_notation_gives_back(answers: Any, expected: Any) -> None:
-    assert forms(answers) == expected
-    assert written(expected) == " | ".join(expected)
+    assert answer_forms(answers) == expected
+    assert format_answers(expected) == " | ".join(expected)
 
 
 def test_an_answer_matches_a_form_that_it_holds() -> None:
-    assert matches("in the year 1820", ("1820",))
-    assert matches("1820", ("in 1820",))
-    assert not matches("1820", ("1821", "182"))
+    assert is_answer("in the year 1820", ("1820",))
+    assert is_answer("1820", ("in 1820",))
+    assert not is_answer("1820", ("1821", "182"))
 
 
 def test_kappa_of_two_models_over_all_facts() -> None:

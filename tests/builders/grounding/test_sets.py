@@ -6,17 +6,13 @@ from typing import Any
 
 import pytest
 
-from trueground.builders.grounding.documents.document import SourceDocument
-from trueground.builders.grounding.documents.links import links_of
-from trueground.builders.grounding.documents.passages import chosen_passage, passages
+from trueground.benchmarks.options import parse_options
+from trueground.builders.grounding import GroundingBuildOptions, questions
+from trueground.builders.grounding.documents import SourceDocument, choose_passage, cut_passages
 from trueground.builders.grounding.items import DocumentSet
-from trueground.builders.grounding.questions import sets as sets_module
-from trueground.builders.grounding.questions.sets import REASONS, set_id, sets_stage
-from trueground.builders.grounding.settings import OPTIONS, settle
+from trueground.builders.grounding.questions import set_id, sets_stage
 from trueground.builders.rejected import Rejected
 from trueground.errors import UsageError
-
-USUAL = {option.name: option.default for option in OPTIONS}
 
 
 def _documents(links: dict[str, tuple[str, ...]]) -> list[SourceDocument]:
@@ -31,10 +27,11 @@ def _made(
     documents: list[SourceDocument], seed: int = 0, **options: Any
 ) -> tuple[dict[str, DocumentSet], list[Rejected]]:
     given = {key.replace("_", "-"): value for key, value in options.items()}
-    stage = sets_stage(USUAL | given, seed)
+    settled = parse_options(GroundingBuildOptions, "build grounding", given)
+    stage = sets_stage(settled, seed)
     found = list(stage.work(documents))
     dropped = [one for one in found if isinstance(one, Rejected)]
-    assert {one.reason for one in dropped} <= set(REASONS)
+    assert {one.reason for one in dropped} <= set(stage.reasons)
     return {one.id: one for one in found if isinstance(one, DocumentSet)}, dropped
 
 
@@ -142,20 +139,19 @@ def test_ids_of_sets_differ(one: tuple[str, ...], other: tuple[str, ...]) -> Non
         ("candidates", "0", "1 to 50"),
         ("candidates", "1000", "1 to 50"),
         ("context-words", "3", "20 or more"),
-        ("hops", None, "--hops has no value"),
         ("popularity-field", " ", "is empty"),
     ],
 )
-def test_options_that_cannot_be_meant(name: str, value: str | None, expected: str) -> None:
+def test_options_that_cannot_be_meant(name: str, value: str, expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
-        settle(USUAL | {name: value})
+        parse_options(GroundingBuildOptions, "build grounding", {name: value})
 
 
 WORDS = " ".join(f"Sentence {n} has exactly six words." for n in range(100))
 
 
 def test_passages_are_whole_sentences_and_nothing_is_lost() -> None:
-    found = passages(SourceDocument("d", "D", f"{WORDS}\n\nA last one on Kell Rock."), 60)
+    found = cut_passages(SourceDocument("d", "D", f"{WORDS}\n\nA last one on Kell Rock."), 60)
     assert all(one.text.endswith(".") for one in found)
     assert max(len(one.text.split()) for one in found) <= 75
     assert " ".join(" ".join(one.text for one in found).split()).startswith(WORDS)
@@ -166,10 +162,10 @@ def test_the_passage_that_names_the_other_document() -> None:
     document = SourceDocument(
         "d", "D", f"{WORDS}\n\n{WORDS} Then Kell Rock came into sight.\n\n{WORDS}"
     )
-    found = passages(document, 60)
-    assert chosen_passage(document, 60) == found[0]
-    assert "Kell Rock" in chosen_passage(document, 60, "kell rock").text
-    assert chosen_passage(document, 60, "Nowhere") == found[0]
+    found = cut_passages(document, 60)
+    assert choose_passage(document, 60) == found[0]
+    assert "Kell Rock" in choose_passage(document, 60, "kell rock").text
+    assert choose_passage(document, 60, "Nowhere") == found[0]
 
 
 def test_a_directly_linked_set_has_the_passage_with_the_link() -> None:
@@ -191,7 +187,10 @@ def test_what_links_lead_to_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -
             followed.append(key)
             return super().__getitem__(key)
 
-    monkeypatch.setattr(sets_module, "links_of", lambda found: Watched(links_of(found)))
+    reach = questions.reach_by_hops
+    monkeypatch.setattr(
+        questions, "reach_by_hops", lambda start, links: reach(start, Watched(links))
+    )
     for seed in range(6):
         followed.clear()
         assert "a+b" in _made(documents, seed)[0]

@@ -11,8 +11,7 @@ import pytest
 from tests.builders.grounding.stages import FACTS, TEXT
 from tests.builders.scripted_server import scripted
 
-from trueground.builders.grounding.facts.supporting import FactJudge
-from trueground.builders.grounding.together import Together
+from trueground.builders.grounding.facts import FactJudge, Together
 from trueground.builders.rejected import Rejected
 
 
@@ -86,7 +85,7 @@ def judged(facts: FactJudge, items: int) -> list[BaseException | None]:
     try:
         return asyncio.run(whole())
     finally:
-        facts.close()
+        facts.judge.close()
 
 
 def test_a_model_as_judge_of_facts_is_asked_many_things_at_once() -> None:
@@ -116,5 +115,5 @@ def test_no_verdict_is_no_finding(said: Any, reason: str, passing: bool) -> None
 
         with pytest.raises(Rejected) as rejected:
             asyncio.run(whole())
-        judge.close()
+        judge.judge.close()
     assert (rejected.value.reason, rejected.value.transient) == (reason, passing)

@@ -1,35 +1,83 @@
-"""`build grounding`: questions, gold facts, conflicting versions and distractors (Truly-Ground)."""
+"""`build grounding`: questions, gold facts, conflicting versions and distractors (Truly-Ground).
+
+Only the declaration stands here, so that listing builders loads nothing heavy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Literal
 
-from trueground.benchmarks.base import BenchmarkOption, Value
+from trueground.benchmarks.options import OptionInfo, Value, declared_options
 from trueground.builders.base import Builder, BuildPlan, Material, Role
-from trueground.builders.grounding.settings import OPTIONS, PROMPTS, ROLES
 
-_OPTIONS = (
-    BenchmarkOption(
-        "decomposer", "rules", "takes contexts apart into facts: rules, or llm:MODEL(base_url=URL)"
-    ),
-    BenchmarkOption(
-        "fact-judge", "lexical", "says whether a context holds a gold fact; any judge of `score`"
-    ),
-    BenchmarkOption(
-        "conflict",
-        "full",
-        "none: the original version alone, without changed knowledge",
-        ("full", "none"),
-    ),
-    BenchmarkOption("distractors", "40", "passages of other documents a question; 0: none"),
-    BenchmarkOption("retriever", "bm25", "finds them: bm25 or dense:MODEL"),
-)
+LINKS = "links"
+NUMBERS = ("popularity", "views", "pageviews")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroundingBuildOptions:
+    """How documents become sets, questions and instances."""
+
+    popularity_field: Annotated[
+        str | None,
+        OptionInfo(
+            "which field holds the number of a document's popularity; links: how many other "
+            f"documents link to it. Default: the first there is of {', '.join(NUMBERS)}"
+        ),
+    ] = None
+    popularity_share: Annotated[
+        float,
+        OptionInfo(
+            "share of the documents that are popular, and unpopular", min=0, max=0.5, above=True
+        ),
+    ] = 0.3
+    meta: Annotated[
+        Path | None,
+        OptionInfo("file of rows {path, id or title; a number of popularity; links} of documents"),
+    ] = None
+    hops: Annotated[
+        int,
+        OptionInfo("most links between two documents that are asked about together", min=1),
+    ] = 3
+    sets: Annotated[
+        int | None,
+        OptionInfo("most document sets of each class (popularity, one document or two)", min=1),
+    ] = None
+    context_words: Annotated[int, OptionInfo("words of a document's passage, at most", min=20)] = (
+        250
+    )
+    max_document_words: Annotated[int, OptionInfo("longer documents are left out", min=20)] = 20000
+    candidates: Annotated[
+        int, OptionInfo("question-answer pairs to write for a document set", min=1, max=50)
+    ] = 10
+    min_quality: Annotated[
+        int,
+        OptionInfo("least quality (1-5) that the judge must give a question", min=1, max=5),
+    ] = 3
+    decomposer: Annotated[
+        str,
+        OptionInfo("takes contexts apart into facts: rules, or llm:MODEL(base_url=URL)"),
+    ] = "rules"
+    fact_judge: Annotated[
+        str, OptionInfo("says whether a context holds a gold fact; any judge of `score`")
+    ] = "lexical"
+    conflict: Annotated[
+        Literal["full", "none"],
+        OptionInfo("none: the original version alone, without changed knowledge"),
+    ] = "full"
+    distractors: Annotated[
+        int, OptionInfo("passages of other documents a question; 0: none", min=0)
+    ] = 40
+    retriever: Annotated[str, OptionInfo("finds them: bm25 or dense:MODEL")] = "bm25"
 
 
 def _prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
-    from trueground.builders.grounding.plan import prepare
-
-    return prepare(options, material)
+    plan: BuildPlan = import_module(f"{__name__}.plan").prepare(options, material)
+    return plan
 
 
 BUILDER = Builder(
@@ -37,8 +85,14 @@ BUILDER = Builder(
     doc="gold facts, a conflicting version and distractors: a benchmark as Truly-Ground",
     source="Lee et al. 2024, section 3.2",
     takes="documents with their popularity and links: JSON lines, CSV, or a folder of texts",
-    roles=(*ROLES, Role("second-judge", "who proposes gold facts too, for kappa", needed=False)),
-    options=(*OPTIONS, *_OPTIONS),
-    prompts=(*PROMPTS, "gold", "enough", "conflict", "consistent", "follows"),
+    roles=(
+        Role("writer", "who writes questions and answers"),
+        Role(
+            "judge", "who classifies and rates the questions; best another model than the writer."
+        ),
+        Role("second-judge", "who proposes gold facts too, for kappa", needed=False),
+    ),
+    options=declared_options(GroundingBuildOptions),
+    prompts=("candidates", "classify", "gold", "enough", "conflict", "consistent", "follows"),
     prepare=_prepare,
 )

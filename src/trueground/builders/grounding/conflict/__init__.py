@@ -1,1 +1,0 @@
-"""Step 4: the same instance with its key knowledge changed."""

@@ -1,0 +1,643 @@
+"""Step 1: the user's documents, how popular they are, and what they link to (Truly-Ground, A.1)."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+from math import isfinite, nan
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+import regex
+
+from trueground.builders.base import Material, SourceStep
+from trueground.builders.checks import says
+from trueground.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
+from trueground.builders.grounding.items import Context, Popularity
+from trueground.builders.rejected import Rejected
+from trueground.builders.rows import ODD, Unusable, source_rows
+from trueground.errors import InputError
+from trueground.records import FileInfo
+from trueground.records.files import KINDS, data_files, files_below, inner_ending
+from trueground.records.jsonl import decode
+from trueground.records.problems import Problem, describe
+from trueground.records.reading import plain_rows
+from trueground.retrieval.corpora.corpus import page_key
+from trueground.retrieval.cutting import cut
+from trueground.retrieval.documents import (
+    ENDINGS,
+    Document,
+    Section,
+    read_bytes,
+    read_document,
+    read_text,
+    split_paragraphs,
+)
+
+REASONS: Mapping[str, str] = {
+    "unreadable": "the file or row cannot be read",
+    "binary": "what should be text is something else",
+    "other_kind": "it is of a kind that holds no documents",
+    "enormous": "the file is larger than 100 MiB",
+    "bad_field": "a field of the row has a wrong value",
+    "empty": "the document is empty, or has no word in it",
+    "too_long": "the document has more words than --max-document-words",
+    "duplicate_id": "another document before it has the same id",
+    "duplicate_text": "another document before it has the same text",
+}
+_PARAGRAPHS = "\n\n"
+
+
+class SourceDocument(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A document of the user's; `text` has its paragraphs with a blank line between.
+
+    `popularity` is its number, where it has one; `links` the ids of the documents it links to, each
+    once and never its own, in the order of the text.
+    """
+
+    id: str
+    title: str
+    text: str
+    popularity: float | None = None
+    links: tuple[str, ...] = ()
+
+
+@dataclass
+class RawDocument:
+    """A document as it was read, before others are known: nothing of it is checked yet.
+
+    `names` are all names by which others may link to it, `targets` what it links to: ids, titles,
+    or paths relative to itself. `row` are the fields that may hold a number. `place` is for people.
+    """
+
+    place: str
+    id: str
+    title: str
+    text: str
+    names: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    row: dict[str, Any] = field(default_factory=dict)
+
+
+class DocumentLibrary:
+    """The user's documents, read once, when they are first asked for. All may raise InputError."""
+
+    def __init__(self, material: Material, options: GroundingBuildOptions) -> None:
+        self._material, self._options = material, options
+
+    @property
+    def source(self) -> SourceStep[SourceDocument]:
+        """The first step of the plan: documents, and what is left out of them."""
+        doc = "Read the documents, their popularity and their links"
+        return SourceStep("documents", doc, SourceDocument, lambda: iter(self._read), REASONS)
+
+    @property
+    def files(self) -> list[FileInfo]:
+        """All files that are read; those that cannot be are not among them."""
+        meta = self._options.meta
+        named = [one for path in self._material.paths for one in _found_files(path, meta)[0]]
+        infos = []
+        for path in dict.fromkeys([*named, meta] if meta else named):
+            try:
+                infos.append(FileInfo.of(str(path), path))
+            except OSError:
+                continue  # reading the documents names it
+        return infos
+
+    @cached_property
+    def passages(self) -> dict[str, Context]:
+        """The passages of all documents that are left, by the ids that the files give them."""
+        documents = [one for one in self._read if isinstance(one, SourceDocument)]
+        words = self._options.context_words
+        found = (passage for one in documents for passage in cut_passages(one, words))
+        return {f"L_DOC{number}": passage for number, passage in enumerate(found)}
+
+    @cached_property
+    def _read(self) -> list[SourceDocument | Rejected]:
+        meta, paths = self._options.meta, self._material.paths
+        asked = self._options.popularity_field
+        found = list(_read_all(paths, meta, self._material.note))
+        if meta is not None:
+            fields = () if asked == LINKS else (asked,) if asked else NUMBERS
+            _add_meta(meta, _raws(found), fields, self._material.note)
+        checked, doubles = _without_useless(found, self._options.max_document_words)
+        if not _raws(checked):
+            raise _nothing_left(paths, [one for one in checked if isinstance(one, Rejected)])
+        return _linked(checked, doubles, asked)
+
+
+def _raws(found: Iterable[RawDocument | Rejected]) -> list[RawDocument]:
+    return [one for one in found if isinstance(one, RawDocument)]
+
+
+def _nothing_left(paths: Sequence[Path], rejected: Sequence[Rejected]) -> InputError:
+    shown = ", ".join(map(str, paths))
+    if not rejected:
+        return InputError(f"{shown} holds no document; expected rows of title and text, or files")
+    counts = Counter(one.reason for one in rejected)
+    why = ", ".join(f"{n} {reason}" for reason, n in counts.most_common())
+    first = "; ".join(f"{one.detail or one.id} ({one.reason})" for one in rejected[:3])
+    return InputError(
+        f"{shown}: no document is left ({why}): {first}; expected rows of title and text, or text, "
+        "Markdown, HTML or PDF files"
+    )
+
+
+# --- files and rows
+
+_LARGEST = 100 << 20  # bytes
+_BINARY = ("NUL", "invalid UTF", "bytes that are no text")
+_HTML, _MARKDOWN = (".html", ".htm"), (".md", ".markdown")
+_ROW = 'one JSON object such as {"title": "…", "text": "…"}'
+_OWN = ("id", "title", "text", "links", "url")
+_OF_ROW = {"binary": "binary", "blank": "empty", "unreadable": "unreadable"}
+_KNOWN = f"{', '.join(ENDINGS)} (documents), or {', '.join(KINDS)} (rows)"
+_MOST_ODD = 0.02  # share of the characters
+_LONGEST_TITLE = 200  # characters; titles stand in prompts and above every context
+
+
+def _read_all(
+    paths: Sequence[Path], apart: Path | None, note: Callable[[str], None]
+) -> Iterator[RawDocument | Rejected]:
+    """The documents of all paths in turn, and what cannot be read. InputError: no such path."""
+    for path in paths:
+        files, rejected = _found_files(path, apart)
+        prefix = f"{path.name}/" if len(paths) > 1 and path.is_dir() else ""
+        root = path if path.is_dir() else path.parent
+        for file in files:
+            if file.suffix.lower() in ENDINGS:
+                yield _read_file(file, prefix + file.relative_to(root).as_posix(), note)
+            else:
+                yield from _read_rows(file)
+        for one in rejected:
+            yield Rejected(one.reason, one.detail, id=prefix + one.id)
+
+
+def _found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejected]]:
+    """(the files of a path that are read, in name order; what stands beside them).
+
+    In a folder with documents the data files are not read; `apart` is passed over in any folder.
+    Links to files in the folder are read as those files; other links are named. Ids are paths below
+    `path`. InputError: no such path, a pipe, a folder that cannot be read.
+    """
+    if not path.is_dir():
+        return data_files(path), []
+    rejected: list[Rejected] = []
+
+    def printable(file: Path) -> str:
+        return file.as_posix().encode("utf-8", "backslashreplace").decode()
+
+    def reject(file: Path, reason: str, why: str) -> None:
+        id_ = printable(file.relative_to(path))
+        rejected.append(Rejected(reason, f"{printable(file)}: {why}", id=id_))
+
+    def follow(link: Path) -> bool:
+        what = "a link to a folder" if link.is_dir() else "a link out of the folder"
+        reject(link, "other_kind", f"{what}; such links are not followed, name it itself")
+        return False
+
+    meta = None if apart is None else os.path.realpath(apart)
+    files = sorted(one for one in files_below(path, follow) if os.path.realpath(one) != meta)
+    documents = [one for one in files if one.suffix.lower() in ENDINGS and _is_file(one)]
+    tables = [one for one in files if inner_ending(one) in KINDS and _is_file(one)]
+    for one in files:
+        if printable(one) != one.as_posix():
+            reject(one, "unreadable", "its name is not UTF-8")
+        elif one not in set(documents or tables):
+            reject(one, "other_kind", f"expected a name that ends in {_KNOWN}")
+    return [one for one in documents or tables if printable(one) == one.as_posix()], rejected
+
+
+def _is_file(file: Path) -> bool:
+    """Also true of one that must not be looked at: reading it says so."""
+    try:
+        return file.is_file()
+    except OSError:
+        return True
+
+
+def _read_file(file: Path, page: str, note: Callable[[str], None]) -> RawDocument | Rejected:
+    """The document of a file, under its path `page` below its folder, or why there is none.
+
+    `note` is told what of it cannot be read, such as pages without text. MissingExtraError: a kind
+    of file that needs the extra `documents`.
+    """
+    marked = file.suffix.lower() in (*_HTML, *_MARKDOWN)
+    try:
+        if file.stat().st_size > _LARGEST:
+            return Rejected("enormous", f"{file}: {file.stat().st_size:,} bytes", id=page)
+        document = read_document(file)
+        addresses = _addresses(file)
+        whole = _PARAGRAPHS.join(one for part in document.sections for one in part.paragraphs)
+        text, targets = wiki_links(whole) if marked else text_links(whole)
+        text = _tidied(text)
+        for said in document.notes:
+            note(said)
+    except OSError as error:
+        return Rejected("unreadable", f"{file}: {error.strerror or error}", id=page)
+    except InputError as error:
+        binary = any(word in str(error) for word in _BINARY)
+        return Rejected("binary" if binary else "unreadable", str(error), id=page)
+    except Rejected as rejected:
+        return Rejected(rejected.reason, f"{file}: {rejected.detail}", id=page)
+    title = " ".join((document.title or file.stem).split())
+    return RawDocument(
+        place=str(file),
+        id=page,
+        title=_tidy_title(title),
+        text=text,
+        names=[page.rpartition(".")[0], file.stem, title],
+        targets=[name for one in (*addresses, *targets) for name in (_from_file(one, page), one)],
+    )
+
+
+def _read_rows(file: Path) -> Iterator[RawDocument | Rejected]:
+    """The documents of a data file; rows that hold none are rejected, with their places."""
+    try:
+        for row in source_rows([file], _ROW):
+            id_ = f"{file.name}:{row.number}"  # of a row that has neither id nor title
+            if isinstance(row.value, Unusable):
+                reason, found = _OF_ROW[row.value.kind], row.value.found
+                yield Rejected(reason, found, id=row.value.id or id_)
+                continue
+            try:
+                yield _document_of(row.value, row.place, id_)
+            except Rejected as rejected:
+                behind = "," if rejected.reason == "bad_field" else ":"
+                detail = f"{row.place}{behind} {rejected.detail}"
+                yield Rejected(rejected.reason, detail, id=id_)
+    except InputError as error:
+        yield Rejected("unreadable", str(error), id=file.name)
+
+
+def _document_of(row: dict[str, Any], place: str, id_: str) -> RawDocument:
+    """Raises Rejected: binary, bad_field."""
+    title = " ".join((_name_in(row, "title") or "").split())
+    id_ = (_name_in(row, "id") or "").strip() or title or id_
+    text, url = _text_in(row, "text") or "", _text_in(row, "url")
+    plain, targets = text_links(text)
+    if row.get("links") is not None:
+        targets = _targets_of(row["links"])
+    return RawDocument(
+        place=place,
+        id=id_,
+        title=_tidy_title(title or id_),
+        text=_tidied(plain),
+        names=[one for one in (title, url) if one],
+        targets=targets,
+        row={key: value for key, value in row.items() if key not in _OWN},
+    )
+
+
+def _wrong_field(name: str, found: str, expected: str) -> Rejected:
+    return Rejected("bad_field", f"field {name!r}: found {found}; expected {expected}")
+
+
+def _text_in(row: dict[str, Any], name: str) -> str | None:
+    value = row.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    raise _wrong_field(name, describe(value), "a text")
+
+
+def _name_in(row: dict[str, Any], name: str) -> str | None:
+    """An id or a title; a cell of a table that looks like a number is one, and is written out."""
+    value = row.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return _text_in(row, name)
+
+
+def _number_in(row: Mapping[str, Any], name: str) -> float | None:
+    """A field's number, also of text such as "12,345"; None where it is absent. Rejected."""
+    value = row.get(name)
+    if value is None or value == "":
+        return None
+    plain = value.replace(",", "") if isinstance(value, str) else value
+    proper = isinstance(plain, int | float | str) and not isinstance(plain, bool)
+    try:
+        found = float(plain) if proper else nan
+    except (ValueError, OverflowError):
+        found = nan
+    if not isfinite(found):
+        raise _wrong_field(name, describe(value), "a number")
+    return found
+
+
+def _targets_of(value: Any) -> list[str]:
+    """Links as a list of ids or titles: a list, a text with | between, a JSON list. Rejected."""
+    if isinstance(value, str):
+        if not value.lstrip().startswith("["):
+            return [one.strip() for one in value.split("|") if one.strip()]
+        try:
+            value = decode(value)
+        except Problem as problem:
+            raise _wrong_field("links", problem.found, "a JSON list") from None
+    if isinstance(value, list) and all(
+        isinstance(one, str | int) and not isinstance(one, bool) for one in value
+    ):
+        return [str(one).strip() for one in value]
+    raise _wrong_field("links", describe(value), "a list of ids or titles")
+
+
+def _add_meta(
+    path: Path, raws: Sequence[RawDocument], fields: Sequence[str], note: Callable[[str], None]
+) -> None:
+    """Give each document the fields of its row in the file; links there replace those of its text.
+
+    A row names its document by path, id or title. `fields` are those that must be numbers.
+    InputError: a row that cannot be read, or names none. Rows whose document is not there are
+    counted and noted.
+    """
+    keys = ("path", "id", "title")
+    known: dict[str, RawDocument] = {}
+    for raw in raws:
+        for name in (raw.id, raw.title, *raw.names):
+            known.setdefault(page_key(name), raw)
+    strange: list[str] = []
+    for place, row in plain_rows(path):
+        try:
+            names = list(filter(None, (_name_in(row, key) for key in keys)))
+            targets = _targets_of(row["links"]) if "links" in row else None
+            for one in fields:
+                _number_in(row, one)
+        except Rejected as rejected:
+            raise InputError(f"{place}, {rejected.detail}") from None
+        if not names:
+            raise InputError(
+                f"{place}: names no document; expected one of the fields {', '.join(keys)}"
+            )
+        found = next((known[key] for name in names if (key := page_key(name)) in known), None)
+        if found is None:
+            strange.append(place)
+            continue
+        found.row.update({k: value for k, value in row.items() if k not in (*keys, "links")})
+        if targets is not None:
+            found.targets = targets
+    if strange:
+        rows = "1 row is" if len(strange) == 1 else f"{len(strange):,} rows are"
+        note(f"{path}: {rows} about no document that was read, first {strange[0]}")
+
+
+def _tidied(text: str) -> str:
+    """The text's paragraphs; lines that were only wrapped are joined. Rejected: it is no text."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    odd = len(ODD.findall(text))
+    if odd > _MOST_ODD * len(text):
+        raise Rejected("binary", f"found {odd} characters of {len(text)} that stand in no text")
+    parts = split_paragraphs(ODD.sub(" ", text))
+    return _PARAGRAPHS.join(one for part in parts if (one := part.strip()))
+
+
+def _tidy_title(title: str) -> str:
+    """The title on one line, without what is unprintable; one that is very long is cut."""
+    plain = " ".join(ODD.sub(" ", title).split())
+    if len(plain) <= _LONGEST_TITLE:
+        return plain
+    return f"{plain[: _LONGEST_TITLE - 1].rstrip()}…"
+
+
+# --- words and passages
+
+# In scripts without spaces every character counts as a word.
+_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]|[^\W_]+")
+
+
+def cut_passages(document: SourceDocument, words: int) -> list[Context]:
+    """All passages of a document, in order: whole sentences, about `words` words each."""
+    sections = [Section(paragraphs=document.text.split(_PARAGRAPHS))]
+    return [
+        Context(document.id, document.title, text)
+        for _, text in cut(Document(document.title, sections), document.title, words, 0)
+    ]
+
+
+def choose_passage(document: SourceDocument, words: int, naming: str | None = None) -> Context:
+    """The passage of a document that is asked about: its first one.
+
+    With `naming`, the title of a document that it links to, the first passage that names that one,
+    if any does.
+    """
+    found = cut_passages(document, words)
+    if naming is not None:
+        return next((one for one in found if says(one.text, naming)), found[0])
+    return found[0]
+
+
+def _without_useless(
+    found: Iterable[RawDocument | Rejected], most: int
+) -> tuple[list[RawDocument | Rejected], dict[str, list[RawDocument]]]:
+    """(all in order, those without use as what was rejected; by the id of the document to which
+    they lend their names, its doubles)."""
+    checked: list[RawDocument | Rejected] = []
+    doubles: dict[str, list[RawDocument]] = {}
+    texts: dict[bytes, str] = {}
+    for one in found:
+        if isinstance(one, Rejected):
+            checked.append(one)
+            continue
+        text, why = sha256(" ".join(one.text.casefold().split()).encode()).digest(), None
+        # Roughly: checks.words would be slow where a document is enormous.
+        words = sum(1 for _ in _WORD.finditer(one.text))
+        if not words:
+            what = f"{len(one.text)} characters without a letter or digit"
+            why = ("empty", f"{one.place}: found {what if one.text else 'no text'}")
+        elif words > most:
+            why = ("too_long", f"{one.place}: {words:,} words; {most:,} at most")
+        elif one.id in doubles:
+            why = ("duplicate_id", one.place)
+        elif text in texts:
+            doubles[texts[text]].append(one)
+            why = ("duplicate_text", f"{one.place}: as {texts[text]}")
+        else:
+            doubles[one.id] = []
+            texts[text] = one.id
+        checked.append(one if why is None else Rejected(*why, id=one.id))
+    return checked, doubles
+
+
+# --- links
+
+_NAME = re.compile(r"[A-Za-z0-9_\])]\Z")
+# Between backticks, and where a name stands before the brackets ("rows[[0]]", "handlers[name](x)"),
+# it is code that is meant.
+_CODE = r"```.*?```|`[^`\n]*`"
+_BARE = r"(?<![A-Za-z0-9_\])])"
+# [[Title]], [[Title|words shown]]; no blank behind the brackets, so that no shell test is meant.
+_WIKI = re.compile(rf"{_CODE}|{_BARE}\[\[(?=\S)([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]", re.DOTALL)
+_TARGET = r"<?([^()<>\s]+(?:\([^()\s]*\)[^()<>\s]*)?)>?"
+_LINK = re.compile(rf"{_CODE}|{_BARE}(?<!!)\[([^\[\]\n]+)\]\({_TARGET}\)", re.DOTALL)
+
+
+def wiki_links(text: str) -> tuple[str, list[str]]:
+    """(the text as a reader sees it, targets of its links [[Title]] and [[Title|shown]])."""
+    targets = [match[1].strip() for match in _WIKI.finditer(text) if match[1]]
+    return _WIKI.sub(lambda match: (match[2] or match[1] or match[0]).strip(), text), targets
+
+
+def text_links(text: str) -> tuple[str, list[str]]:
+    """The same for a text that may also have links of the form [shown](target)."""
+    found = [(m.start(), m[1].strip()) for m in _WIKI.finditer(text) if m[1]]
+    found += [(m.start(), m[2]) for m in _LINK.finditer(text) if m[1]]
+    plain = _LINK.sub(lambda match: match[1] or match[0], wiki_links(text)[0])
+    return plain, [target for _, target in sorted(found)]
+
+
+def _addresses(file: Path) -> list[str]:
+    """The addresses of links, where the kind of file has any. Raises InputError."""
+    if file.suffix.lower() in _MARKDOWN:
+        from markdown_it import MarkdownIt
+
+        tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(read_text(file))
+        parts = [part for token in tokens for part in (None, *(token.children or ()))]
+        return [
+            str(part.attrs["href"])
+            for before, part in pairwise(parts)
+            if part is not None and part.type == "link_open"
+            if before is None or not _NAME.search(before.content)  # handlers[name](event)
+        ]
+    if file.suffix.lower() in _HTML:
+        from bs4 import BeautifulSoup
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about files that look like an address or like XML
+            soup = BeautifulSoup(read_bytes(file), "lxml")
+        links = (soup.find("main") or soup).select("a[href]")
+        aside = ("nav", "footer", "aside")
+        return [str(link["href"]) for link in links if not link.find_parent(aside)]
+    return []
+
+
+def _from_file(target: str, page: str) -> str:
+    """What a link in the file `page` names, as a path below the folder; addresses stay."""
+    try:
+        parts = urlsplit(target)
+    except ValueError:  # an address that is none
+        return target
+    if parts.scheme or parts.netloc or not parts.path:
+        return target
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(parts.path)))
+
+
+def _linked(
+    found: Sequence[RawDocument | Rejected],
+    doubles: Mapping[str, Sequence[RawDocument]],
+    asked: str | None,
+) -> list[SourceDocument | Rejected]:
+    """Documents with links and numbers; those with a wrong number are rejected. InputError."""
+    raws = _raws(found)
+    field = popularity_field((raw.row for raw in raws), asked)
+    links = resolve_links(raws, doubles)
+    numbers: dict[str, float] = {}
+    wrong: dict[str, Rejected] = {}
+    if field == LINKS:
+        counts = Counter(to for some in links.values() for to in some)
+        numbers = {one: float(counts[one]) for one in links}
+    else:
+        for raw in raws:
+            try:
+                value = _number_in(raw.row, field)
+            except Rejected as rejected:
+                detail = f"{raw.place}, {rejected.detail}"
+                wrong[raw.id] = Rejected(rejected.reason, detail, id=raw.id)
+            else:
+                numbers |= {} if value is None else {raw.id: value}
+    check_popularity(numbers)
+    done: list[SourceDocument | Rejected] = []
+    for one in found:
+        if isinstance(one, Rejected) or one.id in wrong:
+            done.append(one if isinstance(one, Rejected) else wrong[one.id])
+        else:
+            to = tuple(to for to in links[one.id] if to not in wrong)
+            done.append(SourceDocument(one.id, one.title, one.text, numbers.get(one.id), to))
+    return done
+
+
+def resolve_links(
+    raws: Sequence[RawDocument], doubles: Mapping[str, Sequence[RawDocument]]
+) -> dict[str, tuple[str, ...]]:
+    """The ids of the documents that each links to, each once, without itself.
+
+    An id counts before a title; the first before others. A document that was rejected as a double
+    of another lends that one its names.
+    """
+    ids: dict[str, str] = {}
+    others: dict[str, str] = {}
+    for raw in raws:
+        for double in (raw, *doubles.get(raw.id, ())):
+            ids.setdefault(double.id, raw.id)
+            for name in (double.id, double.title, *double.names):
+                if name.strip():
+                    others.setdefault(page_key(name), raw.id)
+
+    def meant(target: str) -> str | None:
+        names = (target, unquote(target.partition("#")[0]))
+        found = (ids.get(name) or others.get(page_key(name)) for name in names)
+        return next((one for one in found if one is not None), None)
+
+    meanings = {raw.id: dict.fromkeys(map(meant, raw.targets)) for raw in raws}
+    return {own: tuple(to for to in some if to and to != own) for own, some in meanings.items()}
+
+
+# --- popularity
+
+
+def popularity_field(rows: Iterable[Mapping[str, Any]], asked: str | None) -> str:
+    """The field that holds the number; `links` where that is asked for. InputError: there is none.
+
+    Without `asked` the first of NUMBERS that a row has.
+    """
+    if asked == LINKS:
+        return LINKS
+    known = list(dict.fromkeys(name for row in rows for name in row))
+    wished = (asked,) if asked else NUMBERS
+    if found := [one for one in wished if one in known]:
+        return found[0]
+    wanted = f"a field {asked!r}" if asked else f"a field {' or '.join(NUMBERS)}"
+    shown = ", ".join(map(repr, known[:12])) or "no fields"
+    raise InputError(
+        f"no document has {wanted} with a number of its popularity (found: {shown}); name the "
+        "field with --popularity-field, give numbers in a file with --meta, or count the documents "
+        "that link to each with --popularity-field links"
+    )
+
+
+def check_popularity(numbers: Mapping[str, float]) -> None:
+    """See that popular and unpopular can be told apart. `numbers` by id. InputError."""
+    if len(numbers) < 2:
+        raise InputError(
+            f"{len(numbers)} of the documents have a number of popularity; two or more are needed "
+            "to tell popular from unpopular ones"
+        )
+    if len(set(numbers.values())) == 1:
+        raise InputError(
+            f"all {len(numbers)} documents have the popularity {next(iter(numbers.values())):g}; "
+            "popular and unpopular ones cannot be told apart: name another field with "
+            "--popularity-field"
+        )
+
+
+def popularity_lists(numbers: Mapping[str, float], share: Decimal) -> dict[str, Popularity]:
+    """The top and bottom `share` of the documents as high and low, by id; others are left out.
+
+    Each list has that share of all, rounded down, and one document at least. Where a list's border
+    goes through documents with the same number, the order of their ids decides (Truly-Ground,
+    A.1: 0.3 of the page views).
+    """
+    if len(numbers) < 2:
+        return {}
+    ordered = sorted(numbers, key=lambda one: (numbers[one], one))
+    size = max(1, int(share * len(ordered)))
+    found: dict[str, Popularity] = dict.fromkeys(ordered[:size], "low")
+    return found | dict.fromkeys(ordered[-size:], "high")

@@ -1,1 +1,0 @@
-"""Step 1: documents, how popular they are, and what they link to."""

@@ -1,1 +1,0 @@
-"""Step 3: atomic facts, and which of them an answer needs."""
