@@ -143,9 +143,8 @@ def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None
     return float(w @ (near[rated] / pairs[rated])) / total if total else None
 
 
-def _mean(labels: Floats, *, weights: Floats | None = None) -> float | None:
-    """The mean over items of the mean over annotators."""
-    return float(np.average(np.nanmean(labels, axis=1), weights=weights)) if len(labels) else None
+def _mean_of_first(labels: Floats, *, weights: Floats | None = None) -> float | None:
+    return float(np.average(labels[:, 0], weights=weights)) if len(labels) else None
 
 
 def _measure_field(
@@ -162,7 +161,7 @@ def _measure_field(
         means = np.nanmean(numbers, axis=1)
         tasks = None if ratings.tasks is None else ratings.tasks[rated]
         # Twice: one answer is enough for a mean, and intervals pass over items with one label.
-        mean = estimate(Ratings(np.stack((means, means), axis=1), tasks), _mean)
+        mean = estimate(Ratings(np.stack((means, means), axis=1), tasks), _mean_of_first)
     by_task = labels if sets is None else sets
     return FieldAgreement(
         measure=measure,

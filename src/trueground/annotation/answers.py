@@ -119,15 +119,18 @@ def parse_value(field: Field, options: Sequence[str], raw: Any) -> Any:
     """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return None
-    wrong = BadAnswer(raw, describe_expected(field, options))
+
+    def refuse() -> BadAnswer:
+        return BadAnswer(raw, describe_expected(field, options))
+
     if field.form == "text":
         if not isinstance(raw, str):
-            raise wrong
+            raise refuse()
         return raw.strip()
     if field.form == "texts":
         texts = re.split(r"[\r\n;]+", raw) if isinstance(raw, str) else raw
         if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            raise wrong
+            raise refuse()
         return unite_texts(text.strip() for text in texts)
     if field.form == "choices":
         if isinstance(raw, str):
@@ -136,19 +139,19 @@ def parse_value(field: Field, options: Sequence[str], raw: Any) -> Any:
         else:
             words = [_word(part) for part in (raw if isinstance(raw, list | tuple) else [raw])]
         if not all(word in options for word in words):
-            raise wrong
+            raise refuse()
         if len(set(words)) < len(words):  # one of them is a slip for another
             raise BadAnswer(raw, f"each only once: {describe_expected(field, options)}")
         return tuple(option for option in options if option in words)
     word = _word(raw)
     if field.form == "scale":
         if not re.fullmatch(r"[0-9]{1,9}", word or "") or not LOW <= int(word or "") <= HIGH:
-            raise wrong
+            raise refuse()
         return int(word or "")
     if tuple(options) == YES_NO:
         word = _YES_OR_NO.get(word or "", word)
     if word not in options:
-        raise wrong
+        raise refuse()
     return word
 
 
@@ -255,27 +258,27 @@ def _take(
 
 def _is_edited(filled: FilledTask, place: str) -> bool:
     """Whether the text was changed. InputError: the id or kind was, or nothing tells."""
-    check = filled.task.check
-    if not filled.check:
+    check, exported = filled.task.check, filled.line.check
+    if not exported:
         raise InputError(f"{place}: has no check; keep what the export wrote, and fill in the rest")
-    if filled.check.partition("-")[0] != check.partition("-")[0]:
+    if exported.partition("-")[0] != check.partition("-")[0]:
         raise InputError(
             f"{place}: no task of this id and kind was exported with the check "
-            f"{shorten(filled.check)!r}; take the id from the exported file"
+            f"{shorten(exported)!r}; take the id from the exported file"
         )
-    return filled.check != check
+    return exported != check
 
 
 def _parse_answer(filled: FilledTask, place: str) -> Answer:
     """The answer, without values where nothing is filled in. InputError with all that is wrong."""
-    task, who = filled.task, filled.annotator
+    task, line, who = filled.task, filled.line, filled.line.annotator
     name = str(who).strip() if isinstance(who, str | int) and not isinstance(who, bool) else ""
     if not name:
         raise InputError(f"{place}: annotator is {describe(who)}; expected a name or a number")
     wrong, values, seconds = list[str](), dict[str, Any](), None
     for each in task.kind.fields:
         try:
-            value = parse_value(each, task.options(each), filled.answer.get(each.name))
+            value = parse_value(each, task.options(each), line.answer.get(each.name))
         except BadAnswer as error:
             wrong.append(f"{place}, {each.name}: {error}")
         else:
@@ -283,7 +286,7 @@ def _parse_answer(filled: FilledTask, place: str) -> Answer:
                 values[each.name] = value
     if values or wrong:
         try:
-            seconds = parse_seconds(filled.seconds)
+            seconds = parse_seconds(line.seconds)
         except BadAnswer as error:
             wrong.append(f"{place}, seconds: {error}")
     for each in task.kind.fields if values and not wrong else ():
@@ -298,5 +301,5 @@ def _parse_answer(filled: FilledTask, place: str) -> Answer:
             wrong.append(f"{place}, {each.name}: not filled in; expected {expected}")
     if wrong:
         raise InputError("\n".join(wrong))
-    comment = filled.comment.strip() if isinstance(filled.comment, str) else ""
+    comment = line.comment.strip() if isinstance(line.comment, str) else ""
     return Answer(task, name, values, seconds, comment, place)

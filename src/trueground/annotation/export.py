@@ -15,13 +15,7 @@ import orjson
 
 from trueground._version import __version__
 from trueground.annotation.base import LabelDraw, item_of
-from trueground.annotation.files import (
-    LONGEST_CELL,
-    UNREADABLE,
-    ShownTask,
-    count_too_long,
-    format_tasks,
-)
+from trueground.annotation.files import LONGEST_CELL, UNREADABLE, ShownTask, format_tasks
 from trueground.annotation.sources import FoundTasks
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.runs.directory import check_out_file, replacing
@@ -92,7 +86,8 @@ class ExportPlan:
         `settings` are what the export's summary tells beside what was exported.
         """
         warnings = []
-        if self.csv and (count := count_too_long(tasks)):
+        cut = [task for task in tasks if max(map(len, task.cells.values())) > LONGEST_CELL]
+        if self.csv and (count := len(cut)):
             warnings.append(
                 f"{count:,} task{'' if count == 1 else 's'} with a text of more than "
                 f"{LONGEST_CELL:,} characters, which spreadsheets cut: use the JSON lines for these"

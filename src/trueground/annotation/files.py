@@ -12,10 +12,11 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -91,7 +92,7 @@ class ShownTask:
             return field.options
         return tuple(str(number) for number in range(1, self.parts[field.numbers_of] + 1))
 
-    @property
+    @cached_property
     def check(self) -> str:
         """Which task it is, and what is shown, each as a few letters and digits.
 
@@ -106,21 +107,8 @@ class ShownTask:
         return f"t{_digest([self.kind.name, self.id])}-{_digest(shown)}"
 
 
-@dataclass(frozen=True, slots=True)
-class FilledTask:
-    """One line or row that an annotator filled in, not yet checked; `place` is file and line."""
-
-    place: str
-    task: ShownTask
-    annotator: Any
-    answer: Mapping[str, Any]
-    seconds: Any
-    comment: Any
-    check: str
-
-
 class TaskLine(msgspec.Struct):
-    """One line of a JSON lines file for one annotator."""
+    """One line or row for one annotator; what is filled in is not yet checked."""
 
     kind: str
     id: str | int
@@ -131,6 +119,14 @@ class TaskLine(msgspec.Struct):
     comment: Any = None
     check: str = ""
     drawn: Any = None
+
+
+class FilledTask(NamedTuple):
+    """What an annotator made of a task; `place` is file and line."""
+
+    place: str
+    task: ShownTask
+    line: TaskLine
 
 
 def format_tasks(path: Path, tasks: Sequence[ShownTask], annotator: str) -> bytes:
@@ -184,8 +180,7 @@ def read_filled(path: Path, tell: Callable[[str], None]) -> Iterator[FilledTask]
         except InputError as error:
             tell(str(error))
         else:
-            filled = line.annotator, line.answer, line.seconds, line.comment, line.check
-            yield FilledTask(place, shown, *filled)
+            yield FilledTask(place, shown, line)
 
 
 def decode_lines(
@@ -241,11 +236,6 @@ def unguard(text: str) -> str:
     if text.startswith("'") and _needs_guard(_GUARDED.sub(r"\1", text[1:])):
         text = text[1:]
     return _GUARDED.sub(r"\1", text)
-
-
-def count_too_long(tasks: Iterable[ShownTask]) -> int:
-    """How many tasks have a text that spreadsheets would cut."""
-    return sum(any(len(text) > LONGEST_CELL for text in task.cells.values()) for task in tasks)
 
 
 def _digest(texts: list[str]) -> str:
@@ -382,13 +372,14 @@ def _read_row(path: Path, number: int, cells: list[str], columns: Mapping[str, i
         r"with probability ([0-9.e-]+)(?: from (.+))?", row.get("drawn", "").strip()
     )
     drawn = LabelDraw.of({"probability": draw[1], "stratum": draw[2] or ""}) if draw else None
-    shown = {name: unguard(row[name]) for name in kind.shows}
-    return FilledTask(
-        place,
-        ShownTask(kind, unguard(row["id"].strip()), shown, parts, drawn=drawn),
-        unguard(row["annotator"].strip()),
-        {field.name: unguard(row[field.name]) for field in kind.fields},
-        row.get("seconds", ""),
-        row.get("comment", ""),
-        row["check"].strip(),
+    line = TaskLine(
+        kind=kind.name,
+        id=unguard(row["id"].strip()),
+        shown={name: unguard(row[name]) for name in kind.shows},
+        answer={field.name: unguard(row[field.name]) for field in kind.fields},
+        annotator=unguard(row["annotator"].strip()),
+        seconds=row.get("seconds"),
+        comment=row.get("comment"),
+        check=row["check"].strip(),
     )
+    return FilledTask(place, ShownTask(kind, str(line.id), line.shown, parts, drawn=drawn), line)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -83,6 +83,14 @@ class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for part in PARTS[self.name](record, pairing):
             item = f"{record.id}{part.suffix}"
             yield AnnotationTask.of(self.name, item, part.shown, drawn), part
+
+    def vote(self, values: Mapping[str, Any]) -> float | None:
+        """What `label` becomes by these values; None where it is open. ValueError: no option."""
+        field = self.fields[0]
+        if values.get(field.name) is None:
+            return None
+        last = len(field.options) - 1
+        return (last - field.options.index(values[field.name])) / last
 
     def page(self) -> str:
         """The page of instructions, Markdown: what is shown, and what may be filled in."""

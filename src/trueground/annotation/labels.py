@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -130,35 +130,6 @@ class LabelRule:
         return value > (self.positive_above if self.ordinal else 0.5)
 
 
-def parse_keep(texts: Iterable[str]) -> dict[str, float]:
-    """`relevant=1` → {"relevant": 1}. UsageError: no label, or no number."""
-    keep: dict[str, float] = {}
-    for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        try:
-            keep[name] = {"yes": 1.0, "no": 0.0}[value] if value in ("yes", "no") else float(value)
-        except ValueError:
-            equals = ""
-        if not (name and equals):
-            raise UsageError(
-                f"--keep {text!r} cannot be read; write LABEL=VALUE, as in relevant=1 (yes is 1)"
-            )
-    return keep
-
-
-def why_dropped(record: Record, keep: Mapping[str, float]) -> str | None:
-    """Which of the wanted labels a record does not have, or has otherwise; None: it stays.
-
-    Of several annotators more than half must agree, as for the label that is measured.
-    """
-    for name, wanted in keep.items():
-        own = (record.human or {}).get(name)
-        votes = [own] if own is not None else list(LabelRule(name).votes(record).values())
-        if 2 * sum(vote == wanted for vote in votes) <= len(votes):
-            return f"not_{name}={wanted:g}"
-    return None
-
-
 class LabelLine(msgspec.Struct):
     """A line with the labels of a record: by its id, and by its run where several have that id.
 
@@ -206,13 +177,15 @@ class LabelFiles:
         self._by_id: dict[tuple[str, str], Votes] = {}  # id and run, "" where none is named
         self._by_task: dict[str, dict[str, Votes]] = {label: {} for label in _KINDS}
         forms = {path: _find_form(path) for path in list_paths(paths)}
-        for form, read in (
-            ("lines", self._read_lines),
-            ("labels", self._read_merged),
-            ("filled", self._read_filled),
-        ):
-            if of_form := [path for path in forms if forms[path] == form]:
-                read(of_form)
+        lines, merged, filled = (
+            [path for path, form in forms.items() if form == wanted_form]
+            for wanted_form in ("lines", "labels", "filled")
+        )
+        self._read_lines(lines)
+        for label, task, votes, drawn in _read_votes(merged, filled):
+            self._by_task[label][task] = votes
+            if drawn is not None:
+                self.draws[item_of(task)] = drawn
         named = {name.partition(BY)[0] for human in self._by_id.values() for name in human}
         there = [label for label in _KINDS if self._by_task[label]]
         there += [label for label in _KINDS if label in named]
@@ -316,41 +289,31 @@ class LabelFiles:
                 if drawn is not None:
                     self.draws[key[0]] = LabelDraw.of(drawn) or drawn
 
-    def _read_merged(self, paths: Sequence[Path]) -> None:
-        for path in paths:
-            for (kind, task), merged in _read_merged(path).items():
-                if kind in KINDS and (label := KINDS[kind].label):
+
+def _read_votes(
+    labels: Sequence[Path], filled: Sequence[Path]
+) -> Iterator[tuple[str, str, Votes, LabelDraw | None]]:
+    """Label, task, votes and draw: of all people together in `labels`, of each one in `filled`."""
+    for path in labels:
+        for (kind, task), merged in _read_merged(path).items():
+            if kind in KINDS and (label := KINDS[kind].label):
+                try:
+                    vote = KINDS[kind].vote(merged.values)
+                except ValueError:
                     field = KINDS[kind].fields[0]
-                    value = merged.values.get(field.name)
-                    if value is not None and value not in field.options:
-                        raise InputError(
-                            f"{path}: the label of {task!r} says {field.name}: "
-                            f"{describe(value)}; expected {' or '.join(field.options)}"
-                        )
-                    vote = _number(kind, merged.values)
-                    self._add(label, task, {} if vote is None else {label: vote}, merged.drawn)
-
-    def _read_filled(self, paths: Sequence[Path]) -> None:
-        for (kind, task), answers in read_answers(paths).tasks.items():
-            if label := KINDS[kind].label:
-                votes = {f"{label}{BY}{a.annotator}": _number(kind, a.values) for a in answers}
-                known = {name: vote for name, vote in votes.items() if vote is not None}
-                self._add(label, task, known, answers[0].task.drawn)
-
-    def _add(self, label: str, task: str, votes: Votes, drawn: LabelDraw | None) -> None:
-        if votes:
-            self._by_task[label][task] = votes
-            if drawn is not None:
-                self.draws[item_of(task)] = drawn
-
-
-def _number(kind: str, values: Mapping[str, Any]) -> float | None:
-    """The first field of a kind as a number: 1 for its first option, 0 for its last."""
-    field = KINDS[kind].fields[0]
-    if values.get(field.name) is None:
-        return None
-    last = len(field.options) - 1
-    return (last - field.options.index(values[field.name])) / last
+                    raise InputError(
+                        f"{path}: the label of {task!r} says {field.name}: "
+                        f"{describe(merged.values[field.name])}; expected "
+                        f"{' or '.join(field.options)}"
+                    ) from None
+                if vote is not None:
+                    yield label, task, {label: vote}, merged.drawn
+    for (kind, task), answers in (read_answers(filled).tasks if filled else {}).items():
+        if label := KINDS[kind].label:
+            votes = {f"{label}{BY}{one.annotator}": KINDS[kind].vote(one.values) for one in answers}
+            known = {name: vote for name, vote in votes.items() if vote is not None}
+            if known:
+                yield label, task, known, answers[0].task.drawn
 
 
 def _find_form(path: Path) -> str:

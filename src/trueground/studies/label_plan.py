@@ -52,10 +52,10 @@ def plan_labels(
     import numpy as np
 
     from trueground.annotation.base import LabelStratum, PlannedLabels
-    from trueground.annotation.export import check_free
     from trueground.errors import UsageError
     from trueground.evaluate.corrected import LABEL_OF
     from trueground.metrics.registry import metric_of_key
+    from trueground.runs.directory import check_out_file
     from trueground.stats.power import allocate_labels
     from trueground.studies.finished import open_run, read_scores
 
@@ -64,7 +64,7 @@ def plan_labels(
             f"half_width={half_width}, level={level}; expected a half-width above 0 and below 0.5 "
             "(0.03 for 3 points of 100), and a level between 0 and 1"
         )
-    check_free([out], overwrite)
+    check_out_file(out, "drawn.jsonl", overwrite=overwrite)
     finished = open_run(Path(run))
     key = _choose_metric(finished, metric)
     values = read_scores(finished, [key]).values[:, 0]

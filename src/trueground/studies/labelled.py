@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -25,7 +25,6 @@ from trueground.annotation.labels import (
     RecordLabel,
     Votes,
     describe_changed,
-    why_dropped,
 )
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.records import Check, RecordSource, open_records
@@ -36,6 +35,35 @@ from trueground.types import Record
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _NOT_OF_USE = {NO_LABEL, TIED, "bad_row"}  # reasons that do not come from `use`
+
+
+def parse_keep(texts: Iterable[str]) -> dict[str, float]:
+    """`relevant=1` → {"relevant": 1}. UsageError: no label, or no number."""
+    keep: dict[str, float] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        try:
+            keep[name] = {"yes": 1.0, "no": 0.0}[value] if value in ("yes", "no") else float(value)
+        except ValueError:
+            equals = ""
+        if not (name and equals):
+            raise UsageError(
+                f"--keep {text!r} cannot be read; write LABEL=VALUE, as in relevant=1 (yes is 1)"
+            )
+    return keep
+
+
+def why_dropped(record: Record, keep: Mapping[str, float]) -> str | None:
+    """Which of the wanted labels a record does not have, or has otherwise; None: it stays.
+
+    Of several annotators more than half must agree, as for the label that is measured.
+    """
+    for name, wanted in keep.items():
+        own = (record.human or {}).get(name)
+        votes = [own] if own is not None else list(LabelRule(name).votes(record).values())
+        if 2 * sum(vote == wanted for vote in votes) <= len(votes):
+            return f"not_{name}={wanted:g}"
+    return None
 
 
 @dataclass

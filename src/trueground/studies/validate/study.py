@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _parse_keep(texts: Sequence[str]) -> dict[str, float]:
-    from trueground.annotation.labels import parse_keep
+    from trueground.studies.labelled import parse_keep
 
     return parse_keep(texts)
 
