@@ -9,10 +9,15 @@ from typing import Any
 import pytest
 from tests.benchmarks.kalma_files import IVAR, ORLA, write
 
-from trueground.benchmarks.kalma.prompting import make_prompt
+from trueground.benchmarks.base import Sources
+from trueground.benchmarks.kalma import KalmaOptions, source
 from trueground.errors import InputError, UsageError
 from trueground.text.citations import read_triples
 from trueground.text.triples import keys_of, triple_key
+
+
+def make_prompt(path: Path | None, demonstration: str | None) -> source.KalmaPrompt:
+    return source.make_prompt(KalmaOptions(demonstration=demonstration), Sources(None, path))
 
 
 def test_our_demonstration_cites_rightly_by_our_own_parser() -> None:

@@ -21,8 +21,14 @@ from tests.benchmarks.kalma_files import (
 
 from trueground.benchmarks import fetch_data
 from trueground.benchmarks.datasets import get_dataset
-from trueground.benchmarks.kalma.minimum import TRIVIAL, drawn_sets, read_sets
-from trueground.benchmarks.kalma.source import read_entries, read_own, read_published
+from trueground.benchmarks.kalma.source import (
+    TRIVIAL,
+    draw_sets,
+    read_entries,
+    read_own,
+    read_published,
+    read_sets,
+)
 from trueground.errors import InputError, UsageError
 from trueground.text.triples import keys_of, plain_property, triple_key
 
@@ -95,9 +101,9 @@ def test_a_question_asked_twice_takes_its_sets_in_order(tmp_path: Path) -> None:
 def test_drawn_sets_grow_and_leave_trivia_out(data: Path) -> None:
     entries, _ = read_published("specific", data)
     general, _ = read_published("general", data)
-    sets = {size: drawn_sets(entries, size, 3) for size in (1, 2, 5, 50)}
-    assert sets[2] == drawn_sets(general, 2, 3)
-    assert sets[5] != drawn_sets(entries, 5, 4)
+    sets = {size: draw_sets(entries, size, 3) for size in (1, 2, 5, 50)}
+    assert sets[2] == draw_sets(general, 2, 3)
+    assert sets[5] != draw_sets(entries, 5, 4)
     for size, drawn in sets.items():
         assert drawn[2] is None
         for entry, one, all_ in zip(entries, drawn, sets[50], strict=True):
@@ -196,5 +202,5 @@ def test_the_published_files() -> None:
         assert sum(not entry.graphs for entry in entries) == 98
         assert not [e for e in entries if e.question.lower().startswith("question:")]
         assert len({graph["qid"] for e in entries for graph in e.graphs or ()}) == 1076
-        sets = drawn_sets(entries, 7, 0)
+        sets = draw_sets(entries, 7, 0)
         assert sum(one is None for one in sets) == 107

@@ -7,9 +7,7 @@ import copy
 import pytest
 from tests.benchmarks.kalma_files import EDDA, IVAR, MINIMUM, ORLA, PIM
 
-from trueground.benchmarks.kalma.removing import without
-from trueground.benchmarks.kalma.replacing import replaced
-from trueground.benchmarks.kalma.shown import gold
+from trueground.benchmarks.kalma.graphs import gold_graphs, remove_pieces, replace_graphs
 from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import InputError
 from trueground.text.triples import keys_of, triple_key
@@ -29,7 +27,7 @@ def test_pieces_go_in_the_order_of_the_set_and_only_those_that_are_there() -> No
     there = keys_of(graphs)
     last: list[Triple] = []
     for number in range(6):
-        left, removed = without(graphs, SET, number)
+        left, removed = remove_pieces(graphs, SET, number)
         assert removed == [SET[0], SET[2], SET[3]][:number]
         assert removed[: len(last)] == last
         assert keys_of(left) == there - {triple_key(triple) for triple in removed}
@@ -40,14 +38,14 @@ def test_pieces_go_in_the_order_of_the_set_and_only_those_that_are_there() -> No
 def test_pieces_of_the_first_round_stay() -> None:
     graphs = [ORLA, IVAR]
     for number in range(4):
-        left, removed = without(graphs, SET, number, [SET[0], SET[1]])
+        left, removed = remove_pieces(graphs, SET, number, [SET[0], SET[1]])
         assert removed == [SET[2], SET[3]][:number]
         assert triple_key(SET[0]) in keys_of(left)
-    assert without(graphs, SET, 3, SET) == (graphs, [])
+    assert remove_pieces(graphs, SET, 3, SET) == (graphs, [])
 
 
 def test_of_several_values_only_the_one_goes() -> None:
-    (left, _), removed = without([ORLA, IVAR], SET, 1)
+    (left, _), removed = remove_pieces([ORLA, IVAR], SET, 1)
     assert removed == [["Q101", "occupation", "illustrator"]]
     assert left["occupation"] == "botanist"
     assert {k: v for k, v in left.items() if k != "occupation"} == {
@@ -55,13 +53,16 @@ def test_of_several_values_only_the_one_goes() -> None:
     }
     three = {"qid": "Q1", "n": ["a", "b", 3], "date_of_birth": "1900", "m": None}
     pieces = [["Q1", "n", "3"], ["Q1", "date of birth", " 1900"], ["Q1", "n", "3"]]
-    assert without([three], pieces, 9) == ([{"qid": "Q1", "n": ["a", "b"], "m": None}], pieces[:2])
+    assert remove_pieces([three], pieces, 9) == (
+        [{"qid": "Q1", "n": ["a", "b"], "m": None}],
+        pieces[:2],
+    )
 
 
 def test_nothing_to_remove() -> None:
-    assert without([EDDA], [], 3) == ([EDDA], [])
-    assert without([], SET, 3) == ([], [])
-    assert without([EDDA], SET, 3) == ([EDDA], [])
+    assert remove_pieces([EDDA], [], 3) == ([EDDA], [])
+    assert remove_pieces([], SET, 3) == ([], [])
+    assert remove_pieces([EDDA], SET, 3) == ([EDDA], [])
 
 
 def people(number: int) -> list[Graph]:
@@ -75,8 +76,8 @@ def test_what_stays_right_is_nested_and_the_rest_is_always_the_same() -> None:
     before: set[str] = set()
     wrong: dict[tuple[int, int], Graph] = {}
     for accuracy in (0, 20, 33, 40, 60, 80, 100):
-        made, counts = replaced(entries, shown, accuracy, 1)
-        assert (made, counts) == replaced(entries, shown, accuracy, 1)
+        made, counts = replace_graphs(entries, shown, accuracy, 1)
+        assert (made, counts) == replace_graphs(entries, shown, accuracy, 1)
         right = {g["qid"] for own, new in zip(shown, made, strict=True) for g in new if g in own}
         assert before <= right
         assert len(right) == round(60 * accuracy / 100)
@@ -89,7 +90,7 @@ def test_what_stays_right_is_nested_and_the_rest_is_always_the_same() -> None:
                     assert graph["qid"] not in {g["qid"] for g in shown[i]}
                     assert wrong.setdefault((i, j), graph) == graph
     assert made == shown
-    assert replaced(entries, shown, 60, 2) != replaced(entries, shown, 60, 1)
+    assert replace_graphs(entries, shown, 60, 2) != replace_graphs(entries, shown, 60, 1)
 
 
 def test_what_replaces_has_nothing_to_do_with_the_question() -> None:
@@ -105,10 +106,10 @@ def test_what_replaces_has_nothing_to_do_with_the_question() -> None:
     others = [entry(1, [PIM]), entry(2, [IVAR]), entry(3, [far])]
     shown = [[ORLA], [], [], []]
     for seed in range(20):
-        made, counts = replaced([near, *others], shown, 0, seed)
+        made, counts = replace_graphs([near, *others], shown, 0, seed)
         assert (made[0], counts) == ([far], [1, 0, 0, 0])
     with pytest.raises(InputError, match="question '0': found no graph of another question"):
-        replaced([near, *others[:2]], shown[:3], 0, 0)
+        replace_graphs([near, *others[:2]], shown[:3], 0, 0)
 
 
 def test_graphs_that_stay_need_no_irrelevant_ones() -> None:
@@ -116,14 +117,14 @@ def test_graphs_that_stay_need_no_irrelevant_ones() -> None:
     first = GraphQuestion("0", "Orla Venn, Ivar Venn, Edda Holt?", (ORLA, IVAR), ())
     entries = [first, entry(1, [EDDA]), entry(2, [PIM])]
     shown: list[list[Graph]] = [[ORLA, IVAR], [EDDA], [PIM]]
-    made = {tuple(replaced(entries, shown, 75, seed)[1]) for seed in range(20)}
+    made = {tuple(replace_graphs(entries, shown, 75, seed)[1]) for seed in range(20)}
     assert made == {(1, 0, 0), (0, 1, 0), (0, 0, 1)}
     with pytest.raises(InputError, match="question '0': found no graph of another question"):
-        replaced(entries, shown, 0, 1)
+        replace_graphs(entries, shown, 0, 1)
 
 
 def test_gold_graphs_are_those_that_the_set_names() -> None:
     first = entry(0, [EDDA, IVAR], [["Q102", "a", "b"], ["Q101", "a", "b"], ["Q102", "c", "d"]])
     second = entry(1, [ORLA, {**IVAR, "occupation": "baker"}], [["Q999", "a", "b"]])
     third = entry(2, [ORLA])
-    assert gold([first, second, third], None) == [[IVAR, ORLA], [], []]
+    assert gold_graphs([first, second, third], None) == [[IVAR, ORLA], [], []]

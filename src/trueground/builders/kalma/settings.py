@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.benchmarks.base import Value
-from trueground.benchmarks.kalma.minimum import TRIVIAL
+from trueground.benchmarks.kalma.source import TRIVIAL
 from trueground.benchmarks.values import number_of, path_of, share_of, text_of, whole_of
 from trueground.errors import UsageError
 from trueground.text.triples import plain_property
