@@ -20,7 +20,6 @@ from tests.benchmarks.faitheval_files import (
 
 from trueground.benchmarks.datasets import FileRecord, Origin, folder, get_dataset
 from trueground.benchmarks.faitheval import TASKS
-from trueground.benchmarks.faitheval.data import FAITHEVAL
 from trueground.benchmarks.faitheval.source import (
     DATASETS,
     AnsweredRow,
@@ -156,9 +155,9 @@ def test_fetched_files_are_used_where_none_are_named(
 
 
 def test_the_dataset_names_a_repository_for_each_task() -> None:
-    assert get_dataset("faitheval") is FAITHEVAL
-    assert [file.name for file in FAITHEVAL.files] == list(TASKS)
-    for file in FAITHEVAL.files:
+    files = get_dataset("faitheval").files
+    assert [file.name for file in files] == list(TASKS)
+    for file in files:
         assert file.repo == f"Salesforce/FaithEval-{file.name}-v1.0"
         for path in ("data/test-00000-of-00001.parquet", "test.jsonl", "data/test.parquet"):
             assert fnmatchcase(path, file.pattern)

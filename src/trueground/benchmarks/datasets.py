@@ -3,30 +3,25 @@
 A dataset's files lie in `home()/data/NAME`. `origin.json` beside them records where each came from,
 its revision, size and SHA-256 at the first fetch; from then on they are checked against it.
 
-A new dataset stands in the DATASETS of a module that _MODULES names; another package calls
-`add_dataset`.
+A benchmark's datasets stand in the `data.toml` of its folder; another package calls `add_dataset`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from dataclasses import dataclass
-from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
+from trueground.benchmarks.registry import FOLDERS
 from trueground.errors import InputError
 from trueground.net.home import home
 from trueground.plugins import find_part, load_plugins, register_part
 
 ORIGIN = "origin.json"
-_MODULES = (
-    "trueground.benchmarks.faitheval.data",
-    "trueground.benchmarks.truly_ground.data",
-    "trueground.benchmarks.instruct_qa.data",
-    "trueground.benchmarks.kalma.data",
-)
 
 
 @dataclass(frozen=True)
@@ -100,8 +95,10 @@ def add_dataset(dataset: Dataset) -> Dataset:
 
 def all_datasets() -> dict[str, Dataset]:
     """Every dataset by name, those of other packages included."""
-    for module in _MODULES:
-        for dataset in import_module(module).DATASETS:
+    for folder in FOLDERS:
+        file = files(f"trueground.benchmarks.{folder}") / "data.toml"
+        declared = tomllib.loads(file.read_text(encoding="utf-8"))["datasets"]
+        for dataset in msgspec.convert(declared, list[Dataset]):
             DATASETS.setdefault(dataset.name, dataset)
     load_plugins()
     return DATASETS

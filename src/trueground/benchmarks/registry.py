@@ -1,6 +1,6 @@
 """The one dictionary of benchmarks.
 
-A new benchmark is a folder whose `__init__` declares BENCHMARK, and one line in _MODULES. A
+A new benchmark is a folder whose `__init__` declares BENCHMARK, and one line in FOLDERS. A
 benchmark of another package calls `add_benchmark`, and its module is named as an entry point of the
 group `trueground.benchmarks`; entry points are loaded when a name is not found here or all are
 listed.
@@ -13,11 +13,11 @@ from importlib import import_module
 from trueground.benchmarks.base import Benchmark
 from trueground.plugins import find_part, load_plugins, register_part
 
-_MODULES = ("faitheval", "truly_ground", "instruct_qa", "kalma")
+FOLDERS = ("faitheval", "truly_ground", "instruct_qa", "kalma")
 
 BENCHMARKS: dict[str, Benchmark] = {
     found.name: found
-    for module in _MODULES
+    for module in FOLDERS
     if (found := import_module(f"trueground.benchmarks.{module}").BENCHMARK)
 }
 
