@@ -84,7 +84,7 @@ class LLMDecomposer(Asks):
             for _, span, counts in own
             if counts
         ]
-        replies = iter(self._asker.ask(self._requests(asked)))
+        replies = iter(self.ask(self._requests(asked)))
         return [_claims(text, own, replies) for text, own in zip(texts, statements, strict=True)]
 
     def _requests(self, asked: Sequence[str]) -> list[ChatRequest]:

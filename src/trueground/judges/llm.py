@@ -65,7 +65,7 @@ class LLMJudge(Asks):
         """One verdict for each request; UnreachableError where the model is not reached."""
         cases = [_Case(request, _windows(request, self._each)) for request in requests]
         while pieces := [(case, piece) for case in cases for piece in case.take()]:
-            replies = self._asker.ask([self._request(case.request, p) for case, p in pieces])
+            replies = self.ask([self._request(case.request, p) for case, p in pieces])
             for (case, piece), reply in zip(pieces, replies, strict=True):
                 case.read(piece, reply)
         return [case.verdict() for case in cases]

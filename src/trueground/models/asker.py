@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from trueground.errors import UsageError
@@ -124,7 +124,7 @@ class Asker:
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """Within it the last replies are given once more: the caller could not use them all."""
+        """Within it the last replies are given once more: nothing is paid for that was just had."""
         before, self._again = self._again, True
         try:
             yield
@@ -194,7 +194,7 @@ class Asker:
             del self._held[next(iter(self._held))]
 
 
-class Asks:
+class Asks(Asker):
     """A judge, rater, comparer or decomposer `NAME:MODEL(option=value)` that asks a chat model."""
 
     in_one_process = True
@@ -212,33 +212,10 @@ class Asks:
             temperature=None if none else given.number("temperature", 0, 0),
             max_tokens=given.whole("max_tokens", max_tokens),
         )
-        self._asker = Asker(model_of(given), cache=given.cache)
+        super().__init__(model_of(given), cache=given.cache)
 
     def _sign(self, version: str, *parts: str) -> str:
         """The signature: version, model, `parts`, and the options that can change a reply."""
         cold, limit = self._params.temperature, self._params.max_tokens
         sampling = f"temperature={'none' if cold is None else f'{cold:g}'}", f"max_tokens={limit}"
-        return "/".join((version, self._asker.model.signature, *parts, *sampling))
-
-    @property
-    def spent(self) -> Spent:
-        """Calls, tokens and cache hits so far."""
-        return self._asker.spent
-
-    @property
-    def trouble(self) -> str | None:
-        """Why the first call that failed gave no reply."""
-        return self._asker.trouble
-
-    @property
-    def problem(self) -> str | None:
-        """Why replies were no longer kept in the response cache; None where they were."""
-        return self._asker.problem
-
-    def again(self) -> AbstractContextManager[None]:
-        """Within it nothing is asked, and paid for, that was answered just before."""
-        return self._asker.again()
-
-    def close(self) -> None:
-        """Close the model's connections."""
-        self._asker.close()
+        return "/".join((version, self.model.signature, *parts, *sampling))

@@ -1,13 +1,20 @@
-"""A model without a model: fixed answers, or those of a function. Ships for users' tests."""
+"""Models without a model: fixed answers, those of a function or a script. For users' tests."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from trueground.errors import InputError
 from trueground.models.base import ChatRequest, Reply, Usage
+from trueground.types import Status
 
-Answer = str | Callable[[ChatRequest], str | Reply]
+_EXPECTED = 'an object such as {"contains": ["text"], "reply": "text, or an object"}'
 
 
 class FakeModel:
@@ -19,7 +26,7 @@ class FakeModel:
 
     def __init__(
         self,
-        reply: Answer,
+        reply: str | Callable[[ChatRequest], str | Reply],
         *,
         name: str = "fake",
         delay: float = 0.0,
@@ -38,11 +45,11 @@ class FakeModel:
         """The fixed answer, or the function's, after the delay."""
         self.calls.append(request)
         await asyncio.sleep(self._delay)
-        made = self._reply if isinstance(self._reply, str) else self._reply(request)
-        if isinstance(made, Reply):
-            return made
-        usage = Usage(sum(_words(m.content) for m in request.messages), _words(made))
-        return Reply(text=made, finish_reason="stop", model=self.name, usage=usage)
+        answer = self._reply if isinstance(self._reply, str) else self._reply(request)
+        if isinstance(answer, Reply):
+            return answer
+        usage = Usage(sum(len(m.content.split()) for m in request.messages), len(answer.split()))
+        return Reply(text=answer, finish_reason="stop", model=self.name, usage=usage)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -50,12 +57,64 @@ class FakeModel:
 
 def named_fake(text: str) -> FakeModel:
     """`echo` gives the last user message back; any other text is the answer."""
-    return FakeModel(_last_user_message if text == "echo" else text, name=f"fake:{text}")
+
+    def echo(request: ChatRequest) -> str:
+        return next((m.content for m in reversed(request.messages) if m.role == "user"), "")
+
+    return FakeModel(echo if text == "echo" else text, name=f"fake:{text}")
 
 
-def _last_user_message(request: ChatRequest) -> str:
-    return next((m.content for m in reversed(request.messages) if m.role == "user"), "")
+class _ScriptLine(msgspec.Struct, forbid_unknown_fields=True):
+    """The reply to messages in which all of these texts stand."""
+
+    contains: list[str]
+    reply: str | dict[str, Any]
 
 
-def _words(text: str) -> int:
-    return len(text.split())
+class ScriptedModel:
+    """Answers with the reply of the first line all of whose texts stand in the messages.
+
+    A reply that is an object is sent as JSON text. Where no line fits, the call fails and says so.
+    Raises InputError with file and line for a line of another shape.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.name = f"fake:@{file}"
+        self.cacheable = False
+        self.concurrency = 64
+        self._path = Path(file)
+        try:
+            content = self._path.read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"{self.name}: the file cannot be read ({error.strerror or error}); "
+                f"give a JSON lines file, each line {_EXPECTED}"
+            ) from error
+        self._lines = []
+        for number, line in enumerate(content.splitlines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                self._lines.append(msgspec.json.decode(line, type=_ScriptLine))
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                place = f"{self._path}, line {number}"
+                raise InputError(f"{place}: {error}. Expected {_EXPECTED}") from None
+        if not self._lines:
+            raise InputError(f"{self._path}: no line in it; expected at least one, {_EXPECTED}")
+        self.signature = f"fake:@{hashlib.sha256(content).hexdigest()[:16]}"
+
+    async def generate(self, request: ChatRequest) -> Reply:
+        """The reply of the first line that fits; tokens are counted as words."""
+        prompt = "\n\n".join(message.content for message in request.messages)
+        for line in self._lines:
+            if all(text in prompt for text in line.contains):
+                text = line.reply
+                if isinstance(text, dict):
+                    text = msgspec.json.encode(text).decode()
+                usage = Usage(len(prompt.split()), len(text.split()))
+                return Reply(text=text, finish_reason="stop", model=self.name, usage=usage)
+        missing = f"no line of {self._path} fits these messages; add one whose texts stand in them"
+        return Reply(status=Status.ERROR, error=missing, model=self.name)
+
+    async def close(self) -> None:
+        """Nothing is held."""

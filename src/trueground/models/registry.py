@@ -24,13 +24,10 @@ Factory = Callable[[str, ModelOptions], ChatModel]
 
 def _fake(rest: str, options: ModelOptions) -> ChatModel:
     """Always answers TEXT; `fake:echo` gives the question back, `fake:@FILE` follows a script."""
-    if rest.startswith("@") and rest[1:].strip():
-        from trueground.models.scripted import ScriptedModel
+    from trueground.models.fake import ScriptedModel, named_fake
 
-        return ScriptedModel(rest[1:])
-    from trueground.models.fake import named_fake
-
-    return named_fake(rest)
+    script = rest.startswith("@") and rest[1:].strip()
+    return ScriptedModel(rest[1:]) if script else named_fake(rest)
 
 
 def _replay(rest: str, options: ModelOptions) -> ChatModel:

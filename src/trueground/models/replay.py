@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
 from trueground.errors import InputError
 from trueground.models.base import UNREACHABLE, ChatRequest, Reply, TokenLogprob, Usage
+from trueground.models.calls import prompt_sha256
 from trueground.models.openai_replies import is_cut, why_no_answer
 from trueground.types import Status
 
 _STATUSES = (None, Status.TRUNCATED, Status.TOO_LONG, Status.ERROR)
-
-
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _EXPECTED = (
     "Expected one JSON object a line with `id` and `response` (text, or null for a call that "
     "failed). Fix or remove the line."
@@ -68,10 +68,14 @@ class ReplayModel:
         self.cacheable = False
         self.concurrency = 64
         self._path = Path(file)
-        self._whole: list[_ReplayLine] = []
+        self._entries: list[_ReplayLine] = []  # of a file that is kept as a whole
         self._ids: dict[str, int] = {}
         self._prompts: dict[str, int] = {}
-        self.signature = f"replay:{self._index()[:16]}"
+        try:
+            sha256 = self._index()
+        except OSError as error:
+            raise self._unreadable(error) from error
+        self.signature = f"replay:{sha256[:16]}"
 
     def reply_for(self, id: str) -> Reply | None:  # noqa: A002 - the field's name
         """The reply to the item of that id, or None if the file has none."""
@@ -82,8 +86,6 @@ class ReplayModel:
 
         There is one for each prompt, so that further draws find none.
         """
-        from trueground.models.calls import prompt_sha256
-
         at = None if request.draw else self._prompts.get(prompt_sha256(request.messages))
         missing = f"no response for this item in {self._path}"
         return self._read(at) or Reply(status=Status.ERROR, error=missing)
@@ -92,45 +94,35 @@ class ReplayModel:
         """The file is open only while it is read."""
 
     def _index(self) -> str:
-        """Note where every line begins; the SHA-256 of the file."""
+        """Note where every line begins; the SHA-256 of the file. InputError, OSError."""
         digest = hashlib.sha256()
         offset = 0
-        try:
-            with self._path.open("rb") as file:
-                if self._is_whole(file):
-                    return self._keep(file.read())
-                for number, text in enumerate(file, start=1):
-                    digest.update(text)
-                    if not text.isspace():
-                        self._note(number, offset, text)
-                    offset += len(text)
-        except OSError as error:
-            raise _unreadable(self._path, error) from error
+        with self._path.open("rb") as file:
+            first = next((text for text in file if not text.isspace()), b"").lstrip()
+            file.seek(0)
+            if _is_one_value(first):
+                return self._keep(file.read())
+            for number, text in enumerate(file, start=1):
+                digest.update(text)
+                if not text.isspace():
+                    place = f"{self._path}, line {number}"
+                    try:
+                        line = msgspec.json.decode(text, type=_ReplayLine)
+                    except _UNREADABLE as error:
+                        end = " The file ends in it: it may have been cut off."
+                        cut = "" if text.endswith(b"\n") else end
+                        raise InputError(f"{place}: {error}.{cut} {_EXPECTED}") from error
+                    self._note(place, line, offset)
+                offset += len(text)
         return digest.hexdigest()
-
-    def _is_whole(self, file: BinaryIO) -> bool:
-        """Whether it is one array, or one object of objects; both begin otherwise than a line."""
-        first = next((text for text in file if not text.isspace()), b"").lstrip()
-        file.seek(0)
-        try:
-            line = msgspec.json.decode(first)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            # Broken off where the line ends: it is spread over several.
-            return first[:1] == b"[" or first.rstrip() == b"{"
-        return isinstance(line, list) or (
-            isinstance(line, dict)
-            and bool(line)
-            and all(isinstance(value, dict) and "output" in value for value in line.values())
-        )
 
     def _keep(self, content: bytes) -> str:
         """Keep the answers of the whole file; its SHA-256. InputError."""
-        expected: Any = (
-            list[_ReplayLine] if content.lstrip()[:1] == b"[" else dict[str, _ReplayLine]
-        )
+        array = content.lstrip()[:1] == b"["
+        expected: Any = list[_ReplayLine] if array else dict[str, _ReplayLine]
         try:
             found = msgspec.json.decode(content, type=expected)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except _UNREADABLE as error:
             raise InputError(
                 f"{self._path}: {error}. Expected JSON lines, a JSON array of them, or one object "
                 'from id to {"output": …}'
@@ -139,33 +131,23 @@ class ReplayModel:
             for id_, line in found.items():
                 line.id = id_
             found = list(found.values())
-        self._whole = found
+        self._entries = found
         for number, line in enumerate(found):
-            self._know(f"{self._path}, entry {number + 1}", line, number)
+            self._note(f"{self._path}, entry {number + 1}", line, number)
         return hashlib.sha256(content).hexdigest()
 
-    def _note(self, number: int, offset: int, text: bytes) -> None:
-        place = f"{self._path}, line {number}"
-        try:
-            line = msgspec.json.decode(text, type=_ReplayLine)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            cut = "" if text.endswith(b"\n") else " The file ends in it: it may have been cut off."
-            raise InputError(f"{place}: {error}.{cut} {_EXPECTED}") from error
-        self._know(place, line, offset)
-
-    def _know(self, place: str, line: _ReplayLine, offset: int) -> None:
+    def _note(self, place: str, line: _ReplayLine, offset: int) -> None:
         """Note where the item of a line finds it. InputError for a line that is no response."""
         if line.text is msgspec.UNSET:
             raise InputError(f"{place}: Object missing required field `response`. {_EXPECTED}")
-        if line.id is None:
-            line.id = line.id_
+        id_ = line.id_ if line.id is None else line.id
         if line.status not in _STATUSES:
             allowed = ", ".join(status for status in _STATUSES if status)
             raise InputError(f"{place}: status {line.status!r}; expected {allowed}, or null")
-        if line.id is None and line.prompt_sha256 is None:
+        if id_ is None and line.prompt_sha256 is None:
             raise InputError(f"{place}: neither `id` nor `prompt_sha256`; give the item's id")
-        if line.id is not None:
-            self._ids[str(line.id)] = offset
+        if id_ is not None:
+            self._ids[str(id_)] = offset
         if line.prompt_sha256 is not None:
             self._prompts[line.prompt_sha256] = offset
 
@@ -173,18 +155,36 @@ class ReplayModel:
         """The reply at that place of the file. InputError if the file has changed since."""
         if offset is None:
             return None
-        if self._whole:
-            return _reply(self._whole[offset])
+        if self._entries:
+            return _reply(self._entries[offset])
         try:
             with self._path.open("rb") as file:
                 file.seek(offset)
                 return _reply(msgspec.json.decode(file.readline(), type=_ReplayLine))
         except OSError as error:
-            raise _unreadable(self._path, error) from error
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise InputError(f"{self._path} was changed while it was replayed; begin again") from (
-                error
-            )
+            raise self._unreadable(error) from error
+        except _UNREADABLE as error:
+            changed = f"{self._path} was changed while it was replayed; begin again"
+            raise InputError(changed) from error
+
+    def _unreadable(self, error: OSError) -> InputError:
+        return InputError(
+            f"{self.name}: the file cannot be read ({error.strerror or error}); "
+            "give a JSON lines file of responses, such as a run's responses.jsonl"
+        )
+
+
+def _is_one_value(first: bytes) -> bool:
+    """Whether a file is one array, or one object of objects, by its first line."""
+    try:
+        line = msgspec.json.decode(first)
+    except _UNREADABLE:
+        # Broken off where the line ends: it is spread over several.
+        return first[:1] == b"[" or first.rstrip() == b"{"
+    if not isinstance(line, dict):
+        return isinstance(line, list)
+    values = line.values()
+    return bool(line) and all(isinstance(value, dict) and "output" in value for value in values)
 
 
 def _reply(line: _ReplayLine) -> Reply:
@@ -209,11 +209,4 @@ def _reply(line: _ReplayLine) -> Reply:
         model=line.model,
         usage=line.usage or Usage(),
         logprobs=line.logprobs,
-    )
-
-
-def _unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"replay:{path}: the file cannot be read ({error.strerror or error}); "
-        "give a JSON lines file of responses, such as a run's responses.jsonl"
     )

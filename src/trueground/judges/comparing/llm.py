@@ -95,7 +95,7 @@ class LLMComparer(Asks):
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
         """One comparison for each request; UnreachableError where the model is not reached."""
         calls = [self._call(request, request.texts) for request in requests]
-        return [self._read(reply) for reply in self._asker.ask(calls)]
+        return [self._read(reply) for reply in self.ask(calls)]
 
     def _call(self, request: ComparisonRequest, texts: Sequence[str]) -> ChatRequest:
         """The call about a response and these texts: its references, or its contexts."""
@@ -143,7 +143,7 @@ class LLMCorrectness(LLMComparer):
         ]
         while open_ := [i for i, texts in enumerate(waiting) if texts]:
             calls = [self._call(requests[i], waiting[i][:1]) for i in open_]
-            for i, reply in zip(open_, self._asker.ask(calls), strict=True):
+            for i, reply in zip(open_, self.ask(calls), strict=True):
                 reference, answer = waiting[i].pop(0), self._read(reply)
                 if answer.values.get(value):
                     results[i] = Comparison({value: 1.0}, detail={"reference": reference})

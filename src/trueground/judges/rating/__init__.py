@@ -177,7 +177,7 @@ class LLMRater(Asks):
             for request, messages in prompts.items()
             for draw in range(request.samples)
         ]
-        replies = iter(self._asker.ask(calls))
+        replies = iter(self.ask(calls))
         return {r: [next(replies) for _ in range(r.samples)] for r in prompts}
 
     def _rate_weighted(self, prompts: _Prompts) -> dict[RatingRequest, Rating]:
@@ -187,11 +187,11 @@ class LLMRater(Asks):
             params = msgspec.structs.replace(self._params, logprobs=number)
             calls = [ChatRequest(prompts[r], params) for r in left]
             # One first: an endpoint that refuses so many need not be asked for each item.
-            replies = self._asker.ask(calls[:1])
+            replies = self.ask(calls[:1])
             if not any(map(_refuses, replies)):
-                replies += self._asker.ask(calls[1:])
+                replies += self.ask(calls[1:])
             refused = [_refuses(reply) for reply in replies]
-            self._asker.forgive(sum(refused))
+            self.forgive(sum(refused))
             if left and all(refused):
                 self._alternatives.remove(number)
             for request, reply in zip(left, replies, strict=False):
