@@ -81,7 +81,33 @@ def test_a_name_that_the_hub_does_not_know(hub: Hub) -> None:
     assert unknown.startswith("InputError: hf:no/such: no such folder here")
     assert "RepositoryNotFoundError" in unknown
     offline = ask(hub, "hf:tiny/parrot", HF_HUB_OFFLINE="1")
+    assert "never fetched here, and HF_HUB_OFFLINE forbids" in offline
     assert "run `hf download tiny/parrot --local-dir FOLDER`" in offline
+
+
+def test_a_home_of_ours_holds_models_too(hub: Hub, tmp_path: Path) -> None:
+    code = (
+        "from trueground.net.checkpoints import needed\n"
+        "print(needed('huggingface_hub.constants', '', 'hf').HF_HUB_CACHE)"
+    )
+    places = {}
+    for name in ("HF_HOME", ""):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("HF_")}
+        environment |= {"TRUEGROUND_HOME": str(tmp_path / "own")}
+        if name:
+            environment[name] = str(tmp_path / "theirs")
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        places[name] = done.stdout.strip()
+    assert places == {
+        "HF_HOME": str(tmp_path / "theirs" / "hub"),
+        "": str(tmp_path / "own" / "hub"),
+    }
 
 
 def test_other_formats_of_weights_are_not_fetched(hub: Hub) -> None:

@@ -69,6 +69,13 @@ def test_a_repository_that_is_not_there(hub: LoopbackHub) -> None:
             listing(repo, revision)
 
 
+def test_offline_nothing_is_asked(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UnreachableError, match=r"HF_HUB_OFFLINE is set.*--from PATH"):
+        listing()
+    assert hub.seen == []
+
+
 def test_a_reply_of_another_shape_is_told(hub: LoopbackHub) -> None:
     hub.repos["org/set"].sha = None  # type: ignore[assignment]
     with pytest.raises(InputError, match=r"siblings.*HF_ENDPOINT"):

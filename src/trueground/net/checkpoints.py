@@ -1,8 +1,9 @@
 """A model's files: a local folder, or a name on the Hugging Face Hub at one commit; loading them.
 
 Only settings, safetensors and ONNX files are ever fetched: other formats of weights can hold code
-that runs when they are opened. Files of the Hub come through its own client into its own cache,
-which other programs on the machine share.
+that runs when they are opened. Files of the Hub come through its own client: into its own cache,
+which other programs on the machine share, or into `hub` under $TRUEGROUND_HOME where that is set
+and neither HF_HOME nor HF_HUB_CACHE is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +23,9 @@ import msgspec
 
 from trueground.errors import InputError, MissingExtraError, TruegroundError, UsageError
 from trueground.net.files import file_digest
+from trueground.net.home import HOME_VARIABLE, home, is_offline
 
+_PLACES = {"HF_HOME", "HF_HUB_CACHE"}
 _SETTINGS = (".json", ".jinja", ".model", ".txt", ".py")
 
 
@@ -67,7 +71,14 @@ def needed(module: str, what: str, extra: str) -> Any:
     """An optional module. Typed Any, so that type checks do not depend on the extra."""
     # Their Hub client reports its use unless told not to; the user asked for a model only.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    ours = bool(os.environ.get(HOME_VARIABLE)) and not _PLACES & os.environ.keys()
     try:
+        if ours and "huggingface_hub.constants" not in sys.modules:
+            os.environ["HF_HUB_CACHE"] = str(home() / "hub")  # read once, when it is imported
+            try:
+                import_module("huggingface_hub.constants")
+            finally:
+                del os.environ["HF_HUB_CACHE"]
         return import_module(module)
     except ModuleNotFoundError as error:
         raise MissingExtraError(what, extra) from error
@@ -184,10 +195,15 @@ def _asking_hub(wanted: Wanted) -> Iterator[Any]:
         yield hub
     except Exception as error:  # the Hub's client has exceptions of several families
         name = wanted.on_hub[0]
+        if is_offline():
+            cause = "it was never fetched here, and HF_HUB_OFFLINE forbids to fetch it. "
+        else:
+            cause = (
+                f"the download from the Hugging Face Hub failed ({reason(error)}). Check the name "
+                "and the network; a gated model needs HF_TOKEN. "
+            )
         raise InputError(
-            f"{wanted.shown}: no such folder here, and the download from the Hugging Face Hub "
-            f"failed ({reason(error)}). Check the name and the network; a gated model needs "
-            "HF_TOKEN. "
+            f"{wanted.shown}: no such folder here, and {cause}"
             f"Without network, run `hf download {name} --local-dir FOLDER` where there is one, "
             f"copy the folder and give its path as the model: {wanted.prefix or '…:'}FOLDER."
         ) from error

@@ -5,8 +5,8 @@ hidden `.part` file beside the target, named after the address too, so that only
 ever continued. The target appears when it is complete and checked. Own code because the Hub's
 client keeps nothing of a download that breaks off, and checks no file against a checksum.
 
-`HF_ENDPOINT` names a mirror; `HF_TOKEN` is a token for repositories that are not open, and goes to
-that endpoint only. Run against a loopback copy of the Hub, not yet against the Hub.
+`HF_ENDPOINT` names a mirror; with `HF_HUB_OFFLINE` nothing is fetched; `HF_TOKEN` is a token for
+repositories that are not open, and goes to that endpoint only. Run against a loopback copy of the Hub, not yet against the Hub.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from urllib.parse import quote
 from trueground.errors import InputError, TruegroundError, UnreachableError, UsageError, WriteError
 from trueground.net.failures import HttpError
 from trueground.net.files import open_no_follow
+from trueground.net.home import is_offline
 from trueground.net.http import HttpClient, Policy, Progress, WrongFileError, read_json
 from trueground.net.redact import shown
 
@@ -57,15 +58,18 @@ class HubFiles:
     files: tuple[HubFile, ...]
 
 
-async def hub_files(
-    repo: str, revision: str = "main", endpoint: str | None = None, *, max_attempts: int = 6
-) -> HubFiles:
+async def hub_files(repo: str, revision: str = "main", *, max_attempts: int = 6) -> HubFiles:
     """List a dataset repository at a branch, tag or commit.
 
     InputError: no such repository or revision, or no such reply as the Hub gives.
-    UnreachableError: nobody there, or nobody let in.
+    UnreachableError: nobody there, nobody let in, or $HF_HUB_OFFLINE forbids to ask.
     """
-    base = (endpoint or os.environ.get("HF_ENDPOINT") or _ENDPOINT).rstrip("/")
+    if is_offline():
+        raise UnreachableError(
+            f"HF_HUB_OFFLINE is set, so nothing of {repo} is fetched. Unset it, or take a copy "
+            "from disk with --from PATH"
+        )
+    base = (os.environ.get("HF_ENDPOINT") or _ENDPOINT).rstrip("/")
     url = f"{base}/api/datasets/{quote(repo)}/revision/{quote(revision, safe='')}?blobs=true"
     headers = token_header()
     client = HttpClient(Policy(timeout=_SILENCE_S, max_attempts=max_attempts), secrets=_of(headers))

@@ -3,7 +3,7 @@
 HttpError
 ├── ConnectError    nobody there: refused, unknown name, no TLS, an address that cannot be called
 ├── BrokenError     the connection broke, or what came cannot be read as HTTP, or is too much
-├── SlowError       no whole reply in time
+├── SlowError       no complete reply in time
 ├── StatusError     an answer with a status other than 2xx; its body is kept
 ├── TooLargeError   a reply beyond the limit
 └── UnusableError   a 2xx reply that does not hold what it should
@@ -27,9 +27,8 @@ from trueground.net.redact import shown
 
 # What aiohttp raises while a call is under way; other OSErrors (a full disk) are not the network's.
 NETWORK_ERRORS = (aiohttp.ClientError, TimeoutError, ConnectionError, ssl.SSLError)
-_NO_ADDRESS = (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, aiohttp.TooManyRedirects)
 _PASSING = {408, 409, 425, 429}
-_MOST_ASKED = 1e9  # seconds; more is no number to be shown
+_MOST_REQUESTED = 1e9  # seconds; more is no number to be shown
 _SHOWN = 500  # characters of a body in a reason
 _CHARSET = re.compile(r"(?i)\bcharset\s*=\s*[\"']?([\w.:+-]+)")
 # aiohttp's words for replies that another attempt would bring again, and have paid for again.
@@ -80,14 +79,9 @@ class HttpError(Exception):
         paid: bool = False,
     ) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.retryable = retryable
-        self.status = status
-        self.body = body
-        self.wait = wait
-        self.paid = paid
-        self.attempts = 1
-        self.calls = 1
+        self.reason, self.retryable, self.status = reason, retryable, status
+        self.body, self.wait, self.paid = body, wait, paid
+        self.attempts = self.calls = 1
 
     def __str__(self) -> str:
         """The reason, and the number of attempts if there were several."""
@@ -99,11 +93,11 @@ class ConnectError(HttpError):
 
 
 class BrokenError(HttpError):
-    """The connection broke before the reply was whole."""
+    """The connection broke before the reply was complete."""
 
 
 class SlowError(HttpError):
-    """The reply was not whole in time."""
+    """The reply was not complete in time."""
 
 
 class StatusError(HttpError):
@@ -173,7 +167,7 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
         except ValueError:
             continue
         if isfinite(seconds):
-            return min(max(0.0, seconds), _MOST_ASKED)
+            return min(max(0.0, seconds), _MOST_REQUESTED)
     try:
         moment = parsedate_to_datetime(headers.get("Retry-After", ""))
     except (ValueError, OverflowError):
@@ -188,38 +182,35 @@ def network_error(error: Exception, timeout: float, place: str = "") -> HttpErro
 
     `place` is who was called, without anything secret.
     """
-    to = f" to {place}" if place else ""
-    if isinstance(error, _NO_ADDRESS):
-        return ConnectError("not an address that can be called", retryable=False)
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return ConnectError(f"no trusted connection{to}: {_cause(error)}", retryable=False)
-    if isinstance(error, aiohttp.ClientConnectorError):
-        if isinstance(error, aiohttp.ClientProxyConnectionError):
-            to = f" to the proxy {error.host}:{error.port}"
-        elif error.host not in place:  # where a redirect led
-            to = f" to {error.host}:{error.port}"
-        return ConnectError(f"cannot connect{to}: {_cause(error)}")
-    if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return ConnectError(f"cannot connect{to}: no answer in time")
-    if isinstance(error, aiohttp.ClientHttpProxyError):
-        return ConnectError(
-            f"the proxy refuses: HTTP {error.status}", retryable=error.status >= 500
-        )
-    if isinstance(error, TimeoutError):
-        return SlowError(f"no whole reply within {timeout:.3g} s")
-    if isinstance(error, UnaskedError):
-        return BrokenError(
-            "more than one reply came to one call, and nothing tells which one is its own"
-        )
-    if isinstance(error, aiohttp.ClientResponseError):
-        words = readable(error.message.encode("utf-8", "replace"), 200)
-        lasting = words.startswith(_LASTING)
-        return BrokenError(f"what came back cannot be read: {words}", retryable=not lasting)
-    return BrokenError(f"the connection broke: {_cause(error)}")
-
-
-def _cause(error: Exception) -> str:
-    """The operating system's words where there are some."""
+    # The operating system's words where there are some.
     inner = getattr(error, "os_error", error)
-    words = getattr(inner, "strerror", None) or str(inner)
-    return readable((words or type(inner).__name__).encode("utf-8", "replace"), 200)
+    text = getattr(inner, "strerror", None) or str(inner) or type(inner).__name__
+    cause = readable(text.encode("utf-8", "replace"), 200)
+    to = f" to {place}" if place else ""
+    match error:
+        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError() | aiohttp.TooManyRedirects():
+            return ConnectError("not an address that can be called", retryable=False)
+        case aiohttp.ClientConnectorCertificateError():
+            return ConnectError(f"no trusted connection{to}: {cause}", retryable=False)
+        case aiohttp.ClientConnectorError():
+            if isinstance(error, aiohttp.ClientProxyConnectionError):
+                to = f" to the proxy {error.host}:{error.port}"
+            elif error.host not in place:  # where a redirect led
+                to = f" to {error.host}:{error.port}"
+            return ConnectError(f"cannot connect{to}: {cause}")
+        case aiohttp.ConnectionTimeoutError():
+            return ConnectError(f"cannot connect{to}: no answer in time")
+        case aiohttp.ClientHttpProxyError():
+            refused = f"the proxy refuses: HTTP {error.status}"
+            return ConnectError(refused, retryable=error.status >= 500)
+        case TimeoutError():
+            return SlowError(f"no whole reply within {timeout:.3g} s")
+        case UnaskedError():
+            return BrokenError(
+                "more than one reply came to one call, and nothing tells which one is its own"
+            )
+        case aiohttp.ClientResponseError():
+            words = readable(error.message.encode("utf-8", "replace"), 200)
+            lasting = words.startswith(_LASTING)
+            return BrokenError(f"what came back cannot be read: {words}", retryable=not lasting)
+    return BrokenError(f"the connection broke: {cause}")

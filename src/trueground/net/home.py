@@ -1,4 +1,4 @@
-"""Where downloaded data, the response cache and indexes are kept."""
+"""Where downloaded data, the response cache and indexes are kept; whether anything is fetched."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 HOME_VARIABLE = "TRUEGROUND_HOME"
+_YES = ("1", "on", "yes", "true")
 
 
 def home() -> Path:
@@ -16,3 +17,8 @@ def home() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("trueground", appauthor=False)
+
+
+def is_offline() -> bool:
+    """Whether $HF_HUB_OFFLINE forbids to fetch anything from the Hugging Face Hub."""
+    return os.environ.get("HF_HUB_OFFLINE", "").lower() in _YES

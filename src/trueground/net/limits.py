@@ -17,10 +17,13 @@ from trueground.errors import UsageError
 class _Bucket:
     """An allowance that fills with time; amounts are requests or tokens."""
 
-    def __init__(self, per_minute: float, now: float) -> None:
-        self._size = per_minute / 60
+    def __init__(self, name: str, per_minute: float, now: float) -> None:
+        if not 0 < per_minute < float("inf"):
+            raise UsageError(
+                f"--{name} {per_minute:g} lets no call out; give a number above 0, or leave it away"
+            )
+        self._size = self._level = per_minute / 60
         self._rate = (per_minute - self._size) / 60  # a second
-        self._level = self._size
         self._then = now
 
     def wait(self, amount: float, now: float) -> float:
@@ -52,11 +55,10 @@ class Limiter:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Raises UsageError for a limit that lets nothing through."""
-        self._clock = clock
-        self._sleep = sleep
-        self._requests = _bucket("rpm", rpm, clock())
-        self._tokens = _bucket("tpm", tpm, clock())
-        self._unlimited = self._requests is None and self._tokens is None
+        self._clock, self._sleep = clock, sleep
+        self._requests = None if rpm is None else _Bucket("rpm", rpm, clock())
+        self._tokens = None if tpm is None else _Bucket("tpm", tpm, clock())
+        self._unlimited = rpm is None and tpm is None
         self._until = 0.0
         self._paused = False
         self._line: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
@@ -70,7 +72,11 @@ class Limiter:
         """Wait until a call of so many tokens may go out."""
         if self._unlimited and not self._paused:
             return
-        async with self._queue():
+        loop = asyncio.get_running_loop()
+        if self._line is None or self._line[0] is not loop:
+            # A lock belongs to one event loop, a limiter may see several.
+            self._line = (loop, asyncio.Lock())
+        async with self._line[1]:
             while (wait := self._wait(tokens)) > 0:
                 await self._sleep(wait)
             if self._requests is not None:
@@ -95,20 +101,3 @@ class Limiter:
         requests = self._requests.wait(1, now) if self._requests is not None else 0.0
         words = self._tokens.wait(tokens, now) if self._tokens is not None else 0.0
         return max(pause, requests, words)
-
-    def _queue(self) -> asyncio.Lock:
-        """The line to wait in; a lock belongs to one event loop, a limiter may see several."""
-        loop = asyncio.get_running_loop()
-        if self._line is None or self._line[0] is not loop:
-            self._line = (loop, asyncio.Lock())
-        return self._line[1]
-
-
-def _bucket(name: str, per_minute: float | None, now: float) -> _Bucket | None:
-    if per_minute is None:
-        return None
-    if not 0 < per_minute < float("inf"):
-        raise UsageError(
-            f"--{name} {per_minute:g} lets no call out; give a number above 0, or leave it away"
-        )
-    return _Bucket(per_minute, now)

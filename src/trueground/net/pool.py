@@ -68,20 +68,15 @@ class _OneReply(ResponseHandler):
         return found
 
 
-class _Connector(aiohttp.TCPConnector):
-    def __init__(self, size: int) -> None:
-        super().__init__(limit=size, force_close=True)
-        factory: Any = partial(_OneReply, loop=self._loop)
-        self._factory = factory
-
-
 def open_pool(size: int, timeout: float, headers: Mapping[str, str]) -> ConnectionPool:
     """At most `size` connections at once, a new one for each call, of `timeout` seconds at most.
 
     `headers` go with all calls.
     """
+    connector: Any = aiohttp.TCPConnector(limit=size, force_close=True)
+    connector._factory = partial(_OneReply, loop=asyncio.get_running_loop())
     session = aiohttp.ClientSession(
-        connector=_Connector(size),
+        connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"User-Agent": f"trueground/{__version__}", **headers},
         timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT),

@@ -73,8 +73,22 @@ def clear(path: Path, model: str | None = None, older_than: timedelta | None = N
 
     A damaged cache is removed as a whole when all is to go. UsageError, WriteError.
     """
-    if not path.exists():
-        return 0
+    return clear_several([path], model, older_than)[0]
+
+
+def clear_several(
+    paths: Sequence[Path], model: str | None = None, older_than: timedelta | None = None
+) -> list[int]:
+    """As `clear`, for each file; a model need be known to one of them only."""
+    if model is not None:
+        known = [{share.model for share in stats(path).models} for path in paths]
+        everywhere = set[str]().union(*known)
+        if everywhere and model not in everywhere:
+            raise unknown_name("model in the cache", model, everywhere)
+    return [_clear(path, model, older_than) if path.exists() else 0 for path in paths]
+
+
+def _clear(path: Path, model: str | None, older_than: timedelta | None) -> int:
     try:
         connection = open_cache(path)
     except UnreadableCacheError:
@@ -89,10 +103,6 @@ def clear(path: Path, model: str | None = None, older_than: timedelta | None = N
         return 0
     before = None if older_than is None else int(time.time() - older_than.total_seconds())
     try:
-        if model is not None:
-            known = [row[0] for row in connection.execute("SELECT DISTINCT model FROM reply")]
-            if known and model not in known:
-                raise unknown_name("model in the cache", model, known)
         gone = patiently(lambda: connection.execute(_DELETE, (model, before)).rowcount)
         try:
             connection.execute("VACUUM")
@@ -108,22 +118,6 @@ def clear(path: Path, model: str | None = None, older_than: timedelta | None = N
         ) from error
     finally:
         connection.close()
-
-
-def clear_several(
-    paths: Sequence[Path], model: str | None = None, older_than: timedelta | None = None
-) -> list[int]:
-    """As `clear`, for each file; a model need be known to one of them only."""
-    if model is None:
-        return [clear(path, None, older_than) for path in paths]
-    known = [{share.model for share in stats(path).models} for path in paths]
-    everywhere = set[str]().union(*known)
-    if everywhere and model not in everywhere:
-        raise unknown_name("model in the cache", model, everywhere)
-    return [
-        clear(path, model, older_than) if model in here else 0
-        for path, here in zip(paths, known, strict=True)
-    ]
 
 
 def _files_of(path: Path) -> list[Path]:
