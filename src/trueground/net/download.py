@@ -6,7 +6,7 @@ ever continued. The target appears when it is complete and checked. Own code bec
 client keeps nothing of a download that breaks off, and checks no file against a checksum.
 
 `HF_ENDPOINT` names a mirror; with `HF_HUB_OFFLINE` nothing is fetched; `HF_TOKEN` is a token for
-repositories that are not open, and goes to that endpoint only. Run against a loopback copy of the Hub,
+repositories that are not open, and goes to that endpoint only. Run against a loopback copy,
 not yet against the Hub.
 """
 
