@@ -8,8 +8,9 @@ import pytest
 
 from trueground.annotation.answers import Answer
 from trueground.annotation.base import AnnotationTask
+from trueground.annotation.fields import Tie
 from trueground.annotation.files import ShownTask
-from trueground.annotation.importing import Tie, merge
+from trueground.annotation.importing import merge
 from trueground.annotation.kinds import KINDS
 
 

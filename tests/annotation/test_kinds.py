@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from trueground.annotation.answers import BadAnswer, parse_seconds, parse_value
+from trueground.annotation.answers import parse_seconds
 from trueground.annotation.base import AnnotationTask
+from trueground.annotation.fields import BadAnswer
 from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import KINDS, TaskKind, get_kind
 from trueground.errors import InputError, UsageError
@@ -26,7 +27,7 @@ def shown_of(kind: TaskKind) -> ShownTask:
 
 def value(kind: str, field: str, raw: Any) -> Any:
     found = next(each for each in KINDS[kind].fields if each.name == field)
-    return parse_value(found, shown_of(KINDS[kind]).options(found), raw)
+    return found.parse(shown_of(KINDS[kind]).options(found), raw)
 
 
 def test_the_kinds_of_the_papers_are_there() -> None:
@@ -45,7 +46,7 @@ def test_every_field_is_explained_and_can_be_answered(kind: TaskKind) -> None:
         if field.when is not None:
             assert field.when[0] in [each.name for each in kind.fields[:place]]
         for option in task.options(field):
-            assert parse_value(field, task.options(field), option) in (option, (option,))
+            assert field.parse(task.options(field), option) in (option, (option,))
 
 
 def test_numbers_of_a_list_are_options_of_the_task() -> None:

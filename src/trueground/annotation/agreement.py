@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.annotation.answers import Annotator, Answer, Answers, compute_median
-from trueground.annotation.kinds import YES_NO, Field, TaskKind
+from trueground.annotation.fields import YES_NO, Field
+from trueground.annotation.kinds import TaskKind
 from trueground.stats.agreement import (
-    Measure,
     Statistic,
     bootstrap_agreement,
     cohen,
@@ -124,7 +124,7 @@ def measure_kind(
                 field, _rate(field, list(tasks.values()), answers.annotators), estimate
             )
             for field in kind.fields
-            if field.counted
+            if field.measure
         },
         hardest=_find_hardest(kind, tasks, hard),
     )
@@ -151,9 +151,6 @@ def _measure_field(
     field: Field, ratings: Ratings, estimate: Callable[[Ratings, Statistic], AgreementEstimate]
 ) -> FieldAgreement:
     labels, sets = ratings.labels, ratings.sets
-    measure: Measure = "ordinal" if field.ordered else "nominal"
-    if field.form == "scale":
-        measure = "interval"
     mean = None
     if field.form != "choice" or field.options == YES_NO:  # other options are no numbers
         rated = ~np.isnan(labels).all(axis=1)
@@ -163,6 +160,7 @@ def _measure_field(
         # Twice: one answer is enough for a mean, and intervals pass over items with one label.
         mean = estimate(Ratings(np.stack((means, means), axis=1), tasks), _mean_of_first)
     by_task = labels if sets is None else sets
+    measure = field.measure or "nominal"
     return FieldAgreement(
         measure=measure,
         unit="task" if sets is None else "part",
@@ -192,14 +190,10 @@ def _rate(field: Field, tasks: Sequence[Sequence[Answer]], annotators: Sequence[
         options = answers[0].task.options(field)
         block = np.full((len(options) if field.form == "choices" else 1, len(column)), np.nan)
         for answer in answers:
-            if field.name not in answer.values:
-                continue
-            value, at = answer.values[field.name], column[answer.annotator]
-            if field.form == "choices":
-                block[:, at] = [option in value for option in options]
+            if field.name in answer.values:
+                value, at = answer.values[field.name], column[answer.annotator]
+                block[:, at] = field.rate(options, value)
                 sets[number, at] = numbers.setdefault(value, len(numbers))
-            else:
-                block[0, at] = value if field.form == "scale" else options.index(value)
         rows.append(block)
         of += [number] * len(block)
     labels = np.concatenate(rows)
@@ -219,7 +213,7 @@ def _find_hardest(
     found = []
     for id_, answers in tasks.items():
         shares = {}
-        for name in (field.name for field in kind.fields if field.counted):
+        for name in (field.name for field in kind.fields if field.measure):
             values = [answer.values[name] for answer in answers if name in answer.values]
             apart = [_distance(a, b) for a, b in combinations(values, 2)]
             if apart:

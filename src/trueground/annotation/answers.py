@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,25 +10,14 @@ from typing import Any
 
 import msgspec
 
+from trueground.annotation.fields import BadAnswer
 from trueground.annotation.files import FilledTask, ShownTask, read_filled
-from trueground.annotation.kinds import HIGH, LOW, NONE, YES_NO, Field
 from trueground.errors import InputError, TruegroundError
 from trueground.records.problems import describe, shorten
 
 _SHOWN = 10
 _LONGEST = 86_400.0  # seconds; who needs more has left the file open
-_YES_OR_NO = {
-    **dict.fromkeys(("yes", "y", "true", "1"), "yes"),
-    **dict.fromkeys(("no", "n", "false", "0"), "no"),
-}
 TaskName = tuple[str, str]  # kind and id of a task
-
-
-class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
-    """What was filled in cannot be meant: what was found, and what was expected."""
-
-    def __init__(self, found: Any, expected: str) -> None:
-        super().__init__(f"found {describe(found)}; expected {expected}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,65 +99,6 @@ def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answer
     return found
 
 
-def parse_value(field: Field, options: Sequence[str], raw: Any) -> Any:
-    """The value of a field, as JSON has it or as people type it; None: not filled in. BadAnswer.
-
-    A choice is one of the options, choices are a tuple of them, each once, in their order, a scale
-    is a whole number, texts are a tuple of texts.
-    """
-    if raw is None or (isinstance(raw, str) and not raw.strip()):
-        return None
-
-    def refuse() -> BadAnswer:
-        return BadAnswer(raw, describe_expected(field, options))
-
-    if field.form == "text":
-        if not isinstance(raw, str):
-            raise refuse()
-        return raw.strip()
-    if field.form == "texts":
-        texts = re.split(r"[\r\n;]+", raw) if isinstance(raw, str) else raw
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            raise refuse()
-        return unite_texts(text.strip() for text in texts)
-    if field.form == "choices":
-        if isinstance(raw, str):
-            words = [_word(part) for part in re.split(r"[\s,;|/]+", raw.strip(" \t\r\n,;|/[]"))]
-            words = [] if words in ([NONE], [""]) else words
-        else:
-            words = [_word(part) for part in (raw if isinstance(raw, list | tuple) else [raw])]
-        if not all(word in options for word in words):
-            raise refuse()
-        if len(set(words)) < len(words):  # one of them is a slip for another
-            raise BadAnswer(raw, f"each only once: {describe_expected(field, options)}")
-        return tuple(option for option in options if option in words)
-    word = _word(raw)
-    if field.form == "scale":
-        if not re.fullmatch(r"[0-9]{1,9}", word or "") or not LOW <= int(word or "") <= HIGH:
-            raise refuse()
-        return int(word or "")
-    if tuple(options) == YES_NO:
-        word = _YES_OR_NO.get(word or "", word)
-    if word not in options:
-        raise refuse()
-    return word
-
-
-def describe_expected(field: Field, options: Sequence[str]) -> str:
-    """What may be filled in, in words."""
-    if field.form == "choice":
-        return " or ".join(options)
-    if field.form == "scale":
-        return f"a whole number from {LOW} to {HIGH}"
-    if field.form != "choices":
-        return "a text" if field.form == "text" else "texts, one a line"
-    if not options:
-        return f"{NONE}, as there is nothing to choose from"
-    if all(option.isdecimal() for option in options):
-        return f"numbers from {options[0]} to {options[-1]} with spaces between them, or {NONE}"
-    return f"some of {', '.join(options)}, or {NONE}"
-
-
 def parse_seconds(raw: Any) -> float | None:
     """The seconds that a task took; None where nobody counted them. BadAnswer."""
     if raw is None or (isinstance(raw, str) and not raw.strip()):
@@ -185,36 +114,10 @@ def parse_seconds(raw: Any) -> float | None:
     return seconds
 
 
-def unite_texts(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts, of those that differ in case or white space only the first; no empty one."""
-    found: dict[str, str] = {}
-    for text in texts:
-        if key := " ".join(text.casefold().split()):
-            found.setdefault(key, text)
-    return tuple(found.values())
-
-
-def is_asked(field: Field, values: Mapping[str, Any]) -> bool:
-    """Whether a field is asked, by the answers to the others."""
-    return field.when is None or values.get(field.when[0]) == field.when[1]
-
-
 def compute_median(seconds: Iterable[float | None]) -> float | None:
     """The median of those that are known."""
     known = [each for each in seconds if each is not None]
     return statistics.median(known) if known else None
-
-
-def _word(raw: Any) -> str | None:
-    """The value as a word in small letters; whole numbers without the .0 of spreadsheets."""
-    if isinstance(raw, bool):
-        return str(raw).lower()
-    if isinstance(raw, int | float):
-        return str(int(raw)) if abs(raw) < 1e9 and raw == int(raw) else None
-    if not isinstance(raw, str):
-        return None
-    word = " ".join(raw.casefold().split()).strip("'\"")
-    return word[:-2] if re.fullmatch(r"[0-9]+[.,]0", word) else word
 
 
 def _take(
@@ -278,7 +181,7 @@ def _parse_answer(filled: FilledTask, place: str) -> Answer:
     wrong, values, seconds = list[str](), dict[str, Any](), None
     for each in task.kind.fields:
         try:
-            value = parse_value(each, task.options(each), line.answer.get(each.name))
+            value = each.parse(task.options(each), line.answer.get(each.name))
         except BadAnswer as error:
             wrong.append(f"{place}, {each.name}: {error}")
         else:
@@ -290,14 +193,14 @@ def _parse_answer(filled: FilledTask, place: str) -> Answer:
         except BadAnswer as error:
             wrong.append(f"{place}, seconds: {error}")
     for each in task.kind.fields if values and not wrong else ():
-        if each.name in values and not is_asked(each, values):
+        if each.name in values and not each.is_asked(values):
             other, value = each.when or ("", "")
             wrong.append(
                 f"{place}, {each.name}: filled in, but it is asked only where {other} is {value}; "
                 "leave it empty"
             )
-        elif each.name not in values and each.needed and is_asked(each, values):
-            expected = describe_expected(each, task.options(each))
+        elif each.name not in values and each.needed and each.is_asked(values):
+            expected = each.describe_expected(task.options(each))
             wrong.append(f"{place}, {each.name}: not filled in; expected {expected}")
     if wrong:
         raise InputError("\n".join(wrong))

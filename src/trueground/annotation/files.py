@@ -21,7 +21,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from trueground.annotation.base import AnnotationTask, LabelDraw
-from trueground.annotation.kinds import KINDS, NONE, Field, TaskKind
+from trueground.annotation.fields import NONE, Field
+from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.errors import InputError
 from trueground.records.files import open_unpacked
 from trueground.records.problems import describe, shorten
@@ -268,7 +269,7 @@ def _format_sheet(tasks: Sequence[ShownTask], annotator: str) -> bytes:
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     kind, any_drawn = tasks[0].kind, any(task.drawn is not None for task in tasks)
     counts = [f"{name} numbers" for name in kind.numbered_lists]
-    fields = [f"{field.name} [{field.describe_options()}]" for field in kind.fields]
+    fields = [f"{field.name} [{field.describe()}]" for field in kind.fields]
     header = ["kind", "id", "annotator", *kind.shows, *counts, *fields]
     writer.writerow([*header, "seconds", "comment", "check", *["drawn"] * any_drawn])
     for task in tasks:

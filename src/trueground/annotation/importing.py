@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
-from statistics import fmean
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from trueground.annotation.answers import (
-    Annotator,
-    Answer,
-    Answers,
-    TaskName,
-    is_asked,
-    unite_texts,
-)
+from trueground.annotation.answers import Annotator, Answer, Answers, TaskName
 from trueground.annotation.base import Label
 from trueground.annotation.export import check_free, write_all
+from trueground.annotation.fields import Tie
 from trueground.annotation.files import ShownTask, format_tasks
-from trueground.annotation.kinds import YES_NO, Field
 from trueground.errors import OutputError, UsageError
 
-Tie = Literal["open", "drop", "first", "lowest"]
 THIRD = "third"
 
 
@@ -79,57 +69,15 @@ def merge(answers: Sequence[Answer], tie: Tie = "open") -> MergedLabel:
     for field in task.kind.fields:
         # Where it is open whether a field is asked, its value is as well.
         votes = [a.values[field.name] for a in answers if field.name in a.values]
-        if not votes or not is_asked(field, label.values):
+        if not votes or not field.is_asked(label.values):
             continue
-        value, label.how[field.name] = _decide(field, task, votes, tie)
+        value, how = field.merge(task.options(field), votes, tie)
+        label.how[field.name] = how
         if value is not None:
             label.values[field.name] = list(value) if isinstance(value, tuple) else value
-        if not _has_majority(field, votes):
+        if how in ("open", "tie"):
             disputed.append(field.name)
     return MergedLabel(label, tuple(disputed))
-
-
-def _decide(field: Field, task: ShownTask, votes: Sequence[Any], tie: Tie) -> tuple[Any, str]:
-    """The value, None where it is open, and how it was found."""
-    first = votes[0]
-    how = "single" if len(votes) == 1 else "agreed" if all(v == first for v in votes) else ""
-    if field.form == "texts":
-        return unite_texts(text for vote in votes for text in vote), how or "united"
-    if how or field.form == "text":
-        return first, how or "first"
-    if field.form == "scale":
-        return fmean(votes), "mean"
-    if field.form == "choices":
-        counts = Counter(part for vote in votes for part in vote)
-        tied = tie == "first" and not _has_majority(field, votes)
-        value = tuple(
-            option
-            for option in task.options(field)
-            if 2 * counts[option] > len(votes)
-            or (tied and 2 * counts[option] == len(votes) and option in first)
-        )
-    else:
-        counts = Counter(votes)
-        most = max(counts.values())
-        leading = [vote for vote in counts if counts[vote] == most]
-        if 2 * most > len(votes):
-            value = leading[0]
-        elif tie != "lowest":
-            value = first
-        elif field.ordered or field.options == YES_NO:
-            value = max(leading, key=field.options.index)
-        else:
-            return None, "open"
-    if _has_majority(field, votes):
-        return value, "majority"
-    return (value, "tie") if tie in ("first", "lowest") else (None, "open")
-
-
-def _has_majority(field: Field, votes: Sequence[Any]) -> bool:
-    if field.form == "choices":
-        counts = Counter(part for vote in votes for part in vote)
-        return all(2 * number != len(votes) for number in counts.values())
-    return field.form != "choice" or 2 * max(Counter(votes).values()) > len(votes)
 
 
 def check_out(paths: Sequence[Path], out: Path, third: Path | None, overwrite: bool) -> None:

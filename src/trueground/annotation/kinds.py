@@ -5,47 +5,15 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from trueground.annotation.base import AnnotationTask, LabelDraw
+from trueground.annotation.fields import NONE, Field
 from trueground.annotation.parts import PARTS, Pairing, TaskPart
 from trueground.errors import unknown_name
 from trueground.types import Record
-
-NONE = "none"  # typed in a spreadsheet where none of several values apply
-YES_NO = ("yes", "no")
-LOW, HIGH = 1, 5  # the ends of a scale
-Form = Literal["choice", "choices", "scale", "text", "texts"]
-
-
-class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing to fill in, as in `kinds.toml`."""
-
-    name: str
-    doc: str
-    form: Form = "choice"
-    options: tuple[str, ...] = ()
-    numbers_of: str = ""
-    ordered: bool = False
-    needed: bool = True
-    when: tuple[str, str] | None = None
-
-    @property
-    def counted(self) -> bool:
-        """Whether agreement is counted; in texts it is not."""
-        return self.form not in ("text", "texts")
-
-    def describe_options(self) -> str:
-        """What may stand in a cell, for the first row of a spreadsheet."""
-        if self.form == "scale":
-            return f"{LOW} to {HIGH}"
-        if self.form == "choice":
-            return "|".join(self.options)
-        if self.form == "choices":
-            return "|".join((*(self.options or (f"numbers of {self.numbers_of}",)), NONE))
-        return "text" if self.form == "text" else "texts, one a line"
 
 
 class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

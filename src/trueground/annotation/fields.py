@@ -1,0 +1,184 @@
+"""What is filled in: the fields of a task, each of one of five forms.
+
+All that depends on a form stands here: what may stand in a cell, what is meant by what people
+typed, what several people's values make together, and over which numbers agreement is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, Literal
+
+import msgspec
+
+from trueground.records.problems import describe
+
+NONE = "none"  # typed in a spreadsheet where none of several values apply
+YES_NO = ("yes", "no")
+Tie = Literal["open", "drop", "first", "lowest"]
+_LOW, _HIGH = 1, 5  # the ends of a scale
+_YES_OR_NO = {
+    **dict.fromkeys(("yes", "y", "true", "1"), "yes"),
+    **dict.fromkeys(("no", "n", "false", "0"), "no"),
+}
+
+
+class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
+    """What was filled in cannot be meant: what was found, and what was expected."""
+
+    def __init__(self, found: Any, expected: str) -> None:
+        super().__init__(f"found {describe(found)}; expected {expected}")
+
+
+class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing to fill in, as declared in `kinds.toml`.
+
+    In what follows `options` are the values that may be given for one task: the field's own, or the
+    numbers of the parts of a list that is shown. Values are a text for a choice, a tuple of texts
+    for choices and texts, a whole number for a scale.
+    """
+
+    name: str
+    doc: str
+    form: Literal["choice", "choices", "scale", "text", "texts"] = "choice"
+    options: tuple[str, ...] = ()
+    numbers_of: str = ""
+    ordered: bool = False
+    needed: bool = True
+    when: tuple[str, str] | None = None
+
+    def is_asked(self, values: Mapping[str, Any]) -> bool:
+        """Whether the field is asked, by the answers to the others."""
+        return self.when is None or values.get(self.when[0]) == self.when[1]
+
+    def describe(self) -> str:
+        """What may stand in a cell, for the first row of a spreadsheet."""
+        match self.form:
+            case "choice":
+                return "|".join(self.options)
+            case "choices":
+                return "|".join((*(self.options or (f"numbers of {self.numbers_of}",)), NONE))
+            case "scale":
+                return f"{_LOW} to {_HIGH}"
+            case _:
+                return "text" if self.form == "text" else "texts, one a line"
+
+    def describe_expected(self, options: Sequence[str]) -> str:
+        """What may be filled in, in words."""
+        match self.form:
+            case "choice":
+                return " or ".join(options)
+            case "choices" if not options:
+                return f"{NONE}, as there is nothing to choose from"
+            case "choices" if all(option.isdecimal() for option in options):
+                numbers = f"numbers from {options[0]} to {options[-1]}"
+                return f"{numbers} with spaces between them, or {NONE}"
+            case "choices":
+                return f"some of {', '.join(options)}, or {NONE}"
+            case "scale":
+                return f"a whole number from {_LOW} to {_HIGH}"
+            case _:
+                return "a text" if self.form == "text" else "texts, one a line"
+
+    def parse(self, options: Sequence[str], raw: Any) -> Any:
+        """The value, as JSON has it or as people type it; None: not filled in. BadAnswer."""
+        if raw is None or (isinstance(raw, str) and not raw.strip()):
+            return None
+        word = _word(raw)
+        match self.form:
+            case "choice":
+                if tuple(options) == YES_NO:
+                    word = _YES_OR_NO.get(word or "", word)
+                if word in options:
+                    return word
+            case "choices":
+                parts = raw if isinstance(raw, list | tuple) else [raw]
+                if isinstance(raw, str):
+                    parts = re.split(r"[\s,;|/]+", raw.strip(" \t\r\n,;|/[]"))
+                    parts = [] if [_word(part) for part in parts] in ([NONE], [""]) else parts
+                words = [_word(part) for part in parts]
+                if all(one in options for one in words):
+                    if len(set(words)) < len(words):  # one of them is a slip for another
+                        raise BadAnswer(raw, f"each only once: {self.describe_expected(options)}")
+                    return tuple(option for option in options if option in words)
+            case "scale":
+                if re.fullmatch(r"[0-9]{1,9}", word or "") and _LOW <= int(word or 0) <= _HIGH:
+                    return int(word or 0)
+            case "text" if isinstance(raw, str):
+                return raw.strip()
+            case "texts":
+                texts = re.split(r"[\r\n;]+", raw) if isinstance(raw, str) else raw
+                if isinstance(texts, list | tuple) and all(isinstance(one, str) for one in texts):
+                    return _unite(one.strip() for one in texts)
+        raise BadAnswer(raw, self.describe_expected(options))
+
+    def merge(self, options: Sequence[str], votes: Sequence[Any], tie: Tie) -> tuple[Any, str]:
+        """What the values of several people (one or more) make; None where it is open; and how."""
+        first, n = votes[0], len(votes)
+        if all(vote == first for vote in votes):
+            return first, "single" if n == 1 else "agreed"
+        match self.form:
+            case "choice":
+                counts = Counter(votes)
+                most = max(counts.values())
+                leading = [vote for vote in counts if counts[vote] == most]
+                if 2 * most > n:
+                    return leading[0], "majority"
+                if tie == "first":
+                    return first, "tie"
+                if tie == "lowest" and (self.ordered or self.options == YES_NO):
+                    return max(leading, key=options.index), "tie"
+                return None, "open"
+            case "choices":
+                counts = Counter(part for vote in votes for part in vote)
+                tied = [option for option in options if 2 * counts[option] == n]
+                if tied and tie not in ("first", "lowest"):
+                    return None, "open"
+                chosen = {option for option in options if 2 * counts[option] > n}
+                if tie == "first":
+                    chosen.update(option for option in tied if option in first)
+                value = tuple(option for option in options if option in chosen)
+                return value, "tie" if tied else "majority"
+            case "scale":
+                return fmean(votes), "mean"
+            case "text":
+                return first, "first"
+            case _:
+                return _unite(text for vote in votes for text in vote), "united"
+
+    @property
+    def measure(self) -> Literal["nominal", "ordinal", "interval"] | None:
+        """How far apart labels are for agreement; None: it is not counted, as of texts."""
+        if self.form in ("text", "texts"):
+            return None
+        return "interval" if self.form == "scale" else "ordinal" if self.ordered else "nominal"
+
+    def rate(self, options: Sequence[str], value: Any) -> list[float]:
+        """The numbers that agreement is counted over: of choices one for each option."""
+        if self.form == "choices":
+            return [option in value for option in options]
+        return [value if self.form == "scale" else options.index(value)]
+
+
+def _unite(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts, of those that differ in case or white space only the first; no empty one."""
+    found: dict[str, str] = {}
+    for text in texts:
+        if key := " ".join(text.casefold().split()):
+            found.setdefault(key, text)
+    return tuple(found.values())
+
+
+def _word(raw: Any) -> str | None:
+    """The value as a word in small letters; whole numbers without the .0 of spreadsheets."""
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    if isinstance(raw, int | float):
+        return str(int(raw)) if abs(raw) < 1e9 and raw == int(raw) else None
+    if not isinstance(raw, str):
+        return None
+    word = " ".join(raw.casefold().split()).strip("'\"")
+    return word[:-2] if re.fullmatch(r"[0-9]+[.,]0", word) else word
