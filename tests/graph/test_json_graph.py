@@ -127,23 +127,23 @@ def test_signatures_are_those_of_the_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("[1, 2", "graphs.json, entry 1: found 1; expected a graph such as"),
+        ("[1, 2", "graphs.json, entry 1: found int 1; expected a graph such as"),
         ('[{"qid": "Q1"}, {"q', "graphs.json, entry 2: found the file ends in the middle"),
         ("\x00", "graphs.json: found a NUL byte"),
-        ("7", "graphs.json: found 7; expected a graph such as"),
-        ('{\n"qid": 1}', "graphs.json: found qid 1; expected a str"),
-        ([RUCK, "x"], 'graphs.json, entry 2: found "x"; expected a graph such as'),
-        ([{"name": "x"}], 'entry 1: found no qid in {"name":"x"}; expected a str such as "Q90"'),
-        ([{"qid": 7}], "entry 1: found qid 7; expected a str"),
-        ([{"qid": " "}], 'entry 1: found qid " "'),
+        ("7", "graphs.json: found int 7; expected a graph such as"),
+        ('{\n"qid": 1}', "graphs.json, field 'qid': found int 1; expected a graph"),
+        ([RUCK, "x"], 'graphs.json, entry 2: found str "x"; expected a graph such as'),
+        ([{"name": "x"}], "entry 1, field 'qid': found null; expected a graph such as"),
+        ([{"qid": 7}], "entry 1, field 'qid': found int 7; expected"),
+        ([{"qid": " "}], "entry 1, field 'qid': found str"),
         (
             [["q", [RUCK]], ["q", RUCK]],
             "entry 2: found object {qid, name, instance of, occupation, height, alive, spouse, ",
         ),
-        ([["q", [RUCK, 5]]], "entry 1, graph 2: found 5; expected a graph"),
+        ([["q", [RUCK, 5]]], "entry 1, graph 2: found int 5; expected a graph"),
         ([[7, [RUCK]]], "entry 1, question: found int 7; expected a text"),
-        ([{"qid": "Q1", "a": {"b": 1}}], "entry 1 (Q1), 'a': found {\"b\":1}; expected a text"),
-        ([{"qid": "Q1", "a": ["b", ["c"]]}], "(Q1), 'a': found [\"c\"]"),
+        ([{"qid": "Q1", "a": {"b": 1}}], "entry 1, field 'a': found object {b}; expected a text"),
+        ([{"qid": "Q1", "a": ["b", ["c"]]}], "field 'a': found list of 1"),
     ],
 )
 def test_what_is_no_graph_is_named(tmp_path: Path, value: Any, words: str) -> None:
@@ -159,21 +159,21 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
 
 
 def test_a_graph_of_records_that_is_none_is_named() -> None:
-    with pytest.raises(GraphError, match="graphs, graph 2: found no qid"):
+    with pytest.raises(GraphError, match="graphs, graph 2, field 'qid': found null"):
         JsonGraph.of([RUCK, {}])
 
 
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        ({"qid": "Q1", "a": "\ud800"}, "graph 1, 'a': found a lone surrogate"),
-        ({"qid": "\ud800"}, "graph 1, 'qid': found a lone surrogate"),
+        ({"qid": "Q1", "a": "\ud800"}, "graph 1, field 'a': found a lone surrogate"),
+        ({"qid": "\ud800"}, "graph 1, field 'qid': found a lone surrogate"),
         ({"qid": "Q1", "\ud800": "a"}, "graph 1: found a lone surrogate"),
-        ({"qid": "Q1", "a": "b\0"}, "graph 1, 'a': found a NUL character"),
-        ({"qid": "Q1", "a": float("nan")}, "graph 1, 'a': found NaN"),
-        ({"qid": "Q1", "a": 10**5000}, "graph 1, 'a': found a number of thousands of digits"),
-        ({"qid": 2**70}, f"graph 1: found qid {2**70}; expected a str"),
-        ({"qid": "Q1", "a": {"b": 2**70}}, "'a': found {\"b\":1180591620717411303424}"),
+        ({"qid": "Q1", "a": "b\0"}, "graph 1, field 'a': found a NUL character"),
+        ({"qid": "Q1", "a": float("nan")}, "graph 1, field 'a': found NaN"),
+        ({"qid": "Q1", "a": 10**5000}, "graph 1, field 'a': found a number of thousands of digits"),
+        ({"qid": 2**70}, f"graph 1, field 'qid': found int {2**70}; expected"),
+        ({"qid": "Q1", "a": {"b": 2**70}}, "'a': found object {b}"),
         ({"qid": "Q1", "a": object()}, "'a': found a Python object"),
     ],
 )

@@ -14,6 +14,7 @@ from trueground.records.jsonl import decode, read_array, read_lines
 from trueground.records.problems import Problem, describe
 
 PAIR = "[question, [graph, …]]"
+GRAPH = 'a graph such as {"qid": "Q42", "name": "…", "occupation": ["…", "…"]}'
 Placed = Iterator[tuple[str, Any]]
 
 
@@ -47,21 +48,43 @@ def decoded(place: str, text: bytes | Problem, expected: str) -> Any:
         ) from None
 
 
-def graphs_of_pair(place: str, item: Any) -> Placed:
-    """The graphs of `[question, [graph, …]]`. GraphError: it is no such pair."""
-    if not isinstance(item, list) or len(item) != 2:
-        raise GraphError(
-            f"{place}: found {describe(item)}; expected {PAIR}. A list of graphs alone is the "
-            "format 'graphs'. Fix the entry"
-        )
+def graph_entries(placed: Placed) -> Iterator[tuple[str, str, dict[str, list[Any]]]]:
+    """(place, qid, values by property) of each graph; an item is one, or `[question, [graph, …]]`.
+
+    Null and blank texts are no values. GraphError: it is neither, or holds what no graph may.
+    """
+    for place, item in placed:
+        for where, graph in (
+            _graphs_of_pair(place, item) if isinstance(item, list) else [(place, item)]
+        ):
+            if not isinstance(graph, dict):
+                raise _no_graph(where, graph, GRAPH)
+            qid = graph.get("qid")
+            if not isinstance(qid, str) or not qid.strip():
+                raise _no_graph(f"{where}, field 'qid'", qid, GRAPH)
+            values: dict[str, list[Any]] = {}
+            for name, found in graph.items():
+                some = found if isinstance(found, list) else [found]
+                if name != "qid":
+                    values[name] = [one for one in some if one is not None and str(one).strip()]
+                for one in values.get(name, ()):
+                    if not isinstance(one, str | int | float):
+                        expected = "a text, a number, true or false, or a list of these"
+                        raise _no_graph(f"{where}, field {name!r}", one, expected)
+            yield where, qid, values
+
+
+def _graphs_of_pair(place: str, item: list[Any]) -> Placed:
+    if len(item) != 2:
+        raise _no_graph(place, item, f"{PAIR}, or a graph")
     question, graphs = item
     if not isinstance(question, str):
-        raise GraphError(
-            f"{place}, question: found {describe(question)}; expected a text. Fix the entry"
-        )
+        raise _no_graph(f"{place}, question", question, "a text")
     if not isinstance(graphs, list):
-        raise GraphError(
-            f"{place}: found {describe(graphs)}; expected a list of graphs. Fix the entry"
-        )
+        raise _no_graph(place, graphs, "a list of graphs")
     for number, graph in enumerate(graphs, 1):
         yield f"{place}, graph {number}", graph
+
+
+def _no_graph(place: str, found: Any, expected: str) -> GraphError:
+    return GraphError(f"{place}: found {describe(found)}; expected {expected}. Fix the entry")

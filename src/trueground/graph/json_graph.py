@@ -12,15 +12,14 @@ from typing import Any, cast
 from trueground.errors import GraphError, InputError
 from trueground.graph.base import Entity, NamedEntity, PropertyValue, id_order
 from trueground.graph.folding import name_key
-from trueground.graph.items import Placed, begins_array, decoded, graphs_of_pair, items
+from trueground.graph.items import GRAPH, Placed, begins_array, decoded, graph_entries, items
 from trueground.graph.loading.files import bare_ending, reading
 from trueground.graph.rdf import TYPES, property_iri
-from trueground.records.problems import Problem, clean, shorten
+from trueground.records.problems import Problem, clean
 from trueground.text.triples import format_value
 from trueground.types import Graph
 
 _LINES = (".jsonl", ".ndjson")
-_EXPECTED = 'a graph such as {"qid": "Q90", "name": "Paris", "country": "France"}'
 
 
 class JsonGraph:
@@ -41,9 +40,10 @@ class JsonGraph:
     @classmethod
     def of(cls, graphs: Iterable[Graph], *, name: str = "graphs") -> JsonGraph:
         """Graphs as records hold them. GraphError names the one that is none."""
-        placed = [_cleaned(f"{name}, graph {i}", g) for i, g in enumerate(graphs, 1)]
-        content = _json([graph for _, graph in placed]).encode()
-        return cls(_united(placed), name=name, signature=_signature(content))
+        placed = [_clean(f"{name}, graph {i}", g) for i, g in enumerate(graphs, 1)]
+        plain = [graph for _, graph in placed]
+        content = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
+        return cls(_united(iter(placed)), name=name, signature=_signature(content))
 
     @classmethod
     def read(cls, path: Path) -> JsonGraph:
@@ -53,7 +53,7 @@ class JsonGraph:
         """
         with reading(path) as stream:
             content = stream.read()
-        united = _united(_placed(path, content))
+        united = _united(_items(path, content))
         return cls(united, name=str(path), signature=_signature(content))
 
     @property
@@ -89,53 +89,50 @@ def _signature(content: bytes) -> str:
     return "json:" + hashlib.sha256(content).hexdigest()
 
 
-def _placed(path: Path, content: bytes) -> Placed:
-    """Every graph of a file with its place. GraphError: what is no JSON."""
+def _items(path: Path, content: bytes) -> Placed:
+    """What a file holds, with its place. GraphError: what is no JSON."""
     name = str(path)
     try:
         with io.BufferedReader(cast(Any, io.BytesIO(content))) as stream:
-            if bare_ending(path) not in _LINES and not begins_array(stream):
-                yield name, decoded(name, content, _EXPECTED)
-                return
-            for place, item in items(stream, name, _EXPECTED):
-                if isinstance(item, list):
-                    yield from graphs_of_pair(place, item)
-                else:
-                    yield place, item
+            if bare_ending(path) in _LINES or begins_array(stream):
+                yield from items(stream, name, GRAPH)
+            else:
+                yield name, decoded(name, content, GRAPH)
     except InputError as error:
         raise GraphError(str(error)) from error
 
 
-def _cleaned(where: str, graph: Any) -> tuple[str, Any]:
+def _clean(where: str, graph: Any) -> tuple[str, Any]:
     try:
         return where, clean(graph)
     except RecursionError:
-        raise GraphError(
-            f"{where}: found lists in lists without end; expected {_EXPECTED}"
-        ) from None
+        raise GraphError(f"{where}: found lists in lists without end; expected {GRAPH}") from None
     except Problem as problem:
-        place = f"{where}, {problem.field!r}" if problem.field else where
+        place = f"{where}, field {problem.field!r}" if problem.field else where
         raise GraphError(
             f"{place}: found {problem.found}; expected {problem.expected}. Fix the entry"
         ) from None
 
 
-def _united(placed: Iterable[tuple[str, Any]]) -> list[Entity]:
+def _united(placed: Placed) -> list[Entity]:
     names: dict[str, dict[str, None]] = {}
     values: dict[str, dict[str, dict[PropertyValue, None]]] = {}
-    for where, graph in placed:
-        qid = _qid(graph, where)
+    for _, qid, graph in graph_entries(placed):
         own = names.setdefault(qid, {})
         properties = values.setdefault(qid, {})
-        for name, value in graph.items():
-            if name == "qid":
-                continue
-            for one in _values(value, f"{where} ({qid}), {name!r}"):
+        for name, found in graph.items():
+            for one in map(_value, found):
                 if name == "name":
                     own[one.text] = None
                 else:
                     properties.setdefault(name, {})[one] = None
     return [_entity(qid, list(names[qid]), values[qid]) for qid in names]
+
+
+def _value(value: str | float) -> PropertyValue:
+    if isinstance(value, str):
+        return PropertyValue(value)
+    return PropertyValue(format_value(value), "other" if isinstance(value, bool) else "quantity")
 
 
 def _entity(qid: str, names: list[str], values: dict[str, dict[PropertyValue, None]]) -> Entity:
@@ -147,39 +144,3 @@ def _entity(qid: str, names: list[str], values: dict[str, dict[PropertyValue, No
         aliases=tuple(names[1:]),
         types=tuple(dict.fromkeys(types)),
     )
-
-
-def _qid(graph: Any, where: str) -> str:
-    if not isinstance(graph, dict):
-        raise _wrong(where, graph, _EXPECTED)
-    qid = graph.get("qid")
-    if not isinstance(qid, str) or not qid.strip():
-        found = f"qid {_shown(qid)}" if "qid" in graph else f"no qid in {_shown(graph)}"
-        raise GraphError(f'{where}: found {found}; expected a str such as "Q90". Fix the entry')
-    return qid
-
-
-def _values(value: Any, where: str) -> Iterator[PropertyValue]:
-    """The values of a property; null and blank texts are none."""
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, bool):
-            yield PropertyValue(format_value(one), "other")
-        elif isinstance(one, int | float):
-            yield PropertyValue(format_value(one), "quantity")
-        elif isinstance(one, str):
-            if one.strip():
-                yield PropertyValue(one)
-        elif one is not None:
-            raise _wrong(where, one, "a text, a number, true, false, or a list of these")
-
-
-def _wrong(where: str, found: Any, expected: str) -> GraphError:
-    return GraphError(f"{where}: found {_shown(found)}; expected {expected}. Fix the entry")
-
-
-def _shown(value: Any) -> str:
-    return shorten(_json(value))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError, MissingExtraError, WriteError
 from trueground.graph.loading.files import FORMATS, LoadCounts, Loading, format_of, rdf_format
-from trueground.graph.loading.graphs import graph_quads, kalma_quads
+from trueground.graph.loading.graphs import graph_quads
 from trueground.graph.loading.plain_rdf import load_lines, rdf_quads
 from trueground.graph.loading.tables import table_quads
 from trueground.graph.loading.wikidata_json import entity_quads
@@ -25,7 +25,7 @@ READERS: dict[str, Callable[[Path, Loading, LoadCounts, Progress], Iterator[Quad
     "rdf": rdf_quads,
     "wikidata-rdf": truthy_quads,
     "wikidata-json": entity_quads,
-    "kalma": kalma_quads,
+    "kalma": graph_quads,
     "graphs": graph_quads,
     "csv": table_quads,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trueground.graph.rdf import (
     DIRECT,
@@ -97,12 +97,10 @@ def quantity(amount: str, unit: str | None = None) -> Literal:
     return typed(amount, XSD + "decimal" if _DECIMAL.fullmatch(amount) else QUANTITY)
 
 
-def of_json(value: Any, *, is_date: bool) -> Literal | None:
-    """A text, number or truth value of JSON, a text as a date if it may be one; None for others."""
+def of_json(value: str | float, *, is_date: bool) -> Literal:
+    """A text, number or truth value of JSON, a text as a date if it may be one."""
     if isinstance(value, bool):
         return typed("true" if value else "false", XSD + "boolean")
     if isinstance(value, int | float):
         return quantity(str(value))
-    if isinstance(value, str):
-        return (date(value) if is_date else None) or text(value)
-    return None
+    return (date(value) if is_date else None) or text(value)
