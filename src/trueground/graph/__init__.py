@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -107,7 +108,7 @@ def query_graph(
     opened = open_graph(graph, cache=cache, progress=progress)
 
     def rows() -> "Iterator[Row]":
-        try:
+        with _closed_after(opened, note):
             if not isinstance(opened, Queried):
                 raise UsageError(
                     f"{graph} is a file of graphs, which answers no SPARQL; load it first with: "
@@ -115,9 +116,6 @@ def query_graph(
                     f"graph show {graph} NAME"
                 )
             yield from opened.query(sparql, bindings)
-        finally:
-            opened.close()
-        _tell_problem(opened, note)
 
     return rows()
 
@@ -144,7 +142,7 @@ def find_entities(
     opened = open_graph(graph, lang=lang, cache=cache, progress=progress)
 
     def found() -> "Iterator[tuple[str, list[NamedEntity], list[Entity]]]":
-        try:
+        with _closed_after(opened, note):
             by_id = opened.entities(wanted)
             names = [one for one, entity in zip(wanted, by_id, strict=True) if entity is None]
             named = dict(zip(names, opened.find(names), strict=True))
@@ -154,9 +152,6 @@ def find_entities(
                 else:
                     several = opened.entities([candidate.qid for candidate in named[one]])
                     yield one, named[one], [each for each in several if each is not None]
-        finally:
-            opened.close()
-        _tell_problem(opened, note)
         if missing := [one for one in names if not named[one]]:
             raise InputError(
                 f"{opened.name} has no entity with the name, alias or id "
@@ -200,12 +195,9 @@ def link_questions(
 
     asked = read_questions(questions)
     opened = open_graph(graph, lang=lang, cache=cache)
-    try:
+    with _closed_after(opened, note):
         linker = Linker(opened, recognizer, types)
         linked = linker.link([one.text for one in asked], progress)
-    finally:
-        opened.close()
-    _tell_problem(opened, note)
     gold = [one.gold for one in asked]
     return LinkedQuestions(
         graph=opened.name,
@@ -218,7 +210,12 @@ def link_questions(
     )
 
 
-def _tell_problem(graph: "KnowledgeGraph", note: Note) -> None:
-    """Why replies of an endpoint were no longer kept, known once it is closed."""
+@contextmanager
+def _closed_after(graph: "KnowledgeGraph", note: Note) -> "Iterator[None]":
+    """Close it, and tell why replies of an endpoint were no longer kept, which is known then."""
+    try:
+        yield
+    finally:
+        graph.close()
     if problem := getattr(graph, "problem", None):
         note(problem)

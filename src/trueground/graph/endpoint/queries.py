@@ -55,7 +55,7 @@ def wikidata_forms(lang: str) -> list[str]:
 
 def forms(lang: str) -> SparqlQuery:
     """The forms of a language that names are in; of a very large graph those of a part of them."""
-    every = f"SELECT ?text WHERE {{ ?entity {_path((*LABELS, ALIAS))} ?text }}"
+    every = f"SELECT ?text WHERE {{ ?entity {'|'.join(_all((*LABELS, ALIAS)))} ?text }}"
     where = (
         f"{{ {every} LIMIT {_LOOKED_THROUGH} }} FILTER(LANGMATCHES(LANG(?text), {literal(lang)}))"
     )
@@ -68,7 +68,7 @@ def named(texts: Sequence[str], tags: Iterable[str], *, wikidata: bool) -> Sparq
     """What has one of the texts as label or alias, spelt just so, in one of these languages."""
     of_any = (NO_LANGUAGE,) if wikidata else (NO_LANGUAGE, None)
     spelt = [literal(text, tag) for text in texts for tag in (*tags, *of_any)]
-    path = _path((LABELS[0], ALIAS) if wikidata else (*LABELS, ALIAS))
+    path = "|".join(_all((LABELS[0], ALIAS) if wikidata else (*LABELS, ALIAS)))
     others = "" if wikidata else _NO_ENTITIES
     where = f"{values('text', spelt)} ?entity {path} ?text . {others}"
     return _select("text entity", where, "?entity STR(?text) LANG(?text)")
@@ -102,13 +102,13 @@ def statements(entities: Iterable[str], *, wikidata: bool) -> SparqlQuery:
 
 def details(entities: Iterable[str], properties: Iterable[str]) -> SparqlQuery:
     """Truthy statements in full: ?precision of a time, or ?unit of a quantity."""
-    word = {name: iri(WIKIBASE + name) for name in _DETAIL_WORDS}
+    ontology = f"<{WIKIBASE}"
     where = (
         f"{values('entity', _all(entities))} {values('property', _all(properties))} "
-        f"?property {word['claim']} ?claim ; {word['statementValue']} ?full . "
-        f"?entity ?claim ?statement . ?statement a {word['BestRank']} ; ?full ?node . "
-        f"{{ ?node {word['timeValue']} ?value ; {word['timePrecision']} ?precision . }} UNION "
-        f"{{ ?node {word['quantityAmount']} ?value ; {word['quantityUnit']} ?unit . }}"
+        f"?property {ontology}claim> ?claim ; {ontology}statementValue> ?full . "
+        f"?entity ?claim ?statement . ?statement a {ontology}BestRank> ; ?full ?node . "
+        f"{{ ?node {ontology}timeValue> ?value ; {ontology}timePrecision> ?precision . }} UNION "
+        f"{{ ?node {ontology}quantityAmount> ?value ; {ontology}quantityUnit> ?unit . }}"
     )
     order = "?entity ?property STR(?value) ?precision ?unit"
     return _select("entity property value", where, order, also="precision unit")
@@ -147,23 +147,10 @@ def _select(gives: str, where: str, order: str, also: str = "") -> SparqlQuery:
     return SparqlQuery(f"SELECT DISTINCT {selected} WHERE {{ {where} }} ORDER BY {order}", needed)
 
 
-def _path(predicates: Iterable[str]) -> str:
-    return "|".join(_all(predicates))
-
-
 def _all(addresses: Iterable[str]) -> list[str]:
     return [iri(one) for one in addresses]
 
 
-_DETAIL_WORDS = (
-    "claim",
-    "statementValue",
-    "BestRank",
-    "timeValue",
-    "timePrecision",
-    "quantityAmount",
-    "quantityUnit",
-)
 # Whether properties are described as Wikidata's are, types and full statements included.
 IS_WIKIBASE = (
     f"ASK {{ {iri(ENTITY + 'P31')} {iri(DIRECT_CLAIM)} {iri(INSTANCE_OF)} ; "
