@@ -24,8 +24,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.embedded.names import index_names
+from trueground.graph.embedded.graph import EmbeddedGraph, index_names
 from trueground.graph.linking import Dictionary, LinkedQuestion, Linker
 from trueground.graph.rdf import ALIAS, LABELS, entity_iri, property_iri
 

@@ -16,8 +16,7 @@ from tests.graph.endpoint.sparql_server import SparqlServer
 from trueground._version import __version__
 from trueground.errors import GraphError, UsageError
 from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
-from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.embedded.names import index_names
+from trueground.graph.embedded.graph import EmbeddedGraph, index_names
 from trueground.graph.endpoint import graph as endpoint_graph
 from trueground.graph.endpoint.graph import WIKIDATA, EndpointGraph
 from trueground.graph.endpoint.queries import wikidata_forms

@@ -8,8 +8,7 @@ import pytest
 from pyoxigraph import Store
 from tests.graph.endpoint.sparql_server import SparqlServer
 
-from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.embedded.names import index_names
+from trueground.graph.embedded.graph import EmbeddedGraph, index_names
 from trueground.graph.endpoint.graph import EndpointGraph
 from trueground.graph.loading import Loading, load_into
 

@@ -13,8 +13,7 @@ import zstandard
 from pyoxigraph import Store
 
 from trueground.graph.base import Entity
-from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.embedded.names import index_names
+from trueground.graph.embedded.graph import EmbeddedGraph, index_names
 from trueground.graph.loading import LoadCounts, Loading, load_into
 
 ENTITY = "http://www.wikidata.org/entity/"

@@ -32,8 +32,7 @@ from trueground.graph.embedded.folder import (
     readable,
     remove_stores,
 )
-from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.embedded.names import index_names
+from trueground.graph.embedded.graph import EmbeddedGraph, index_names
 from trueground.net.files import file_digest, locked, missing_folders, part_of, remove_empty
 from trueground.options import Progress, no_progress
 
