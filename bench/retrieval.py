@@ -192,10 +192,9 @@ def _timed(work: Callable[[], object]) -> float:
 
 def _stemmed_words() -> Callable[[str], list[str]]:
     """Our words, each stemmed once."""
-    from trueground.retrieval.bm25.blocks import term_of
-    from trueground.retrieval.bm25.memory import words
+    from trueground.retrieval.bm25_index import stemmer, words
 
-    key = term_of(True)
+    key = stemmer(True)
     known: dict[str, str] = {}
 
     def stems(text: str) -> list[str]:
@@ -233,10 +232,9 @@ def _build(role: str, folder: Path) -> dict[str, float]:
 
     def ours() -> None:
         from trueground.options import no_progress
-        from trueground.retrieval.bm25.about import Options
-        from trueground.retrieval.bm25.disk import build_bm25
+        from trueground.retrieval.bm25 import Bm25Options, build_bm25
 
-        build_bm25(folder / "ours", Texts(texts), Options(), no_progress, workers=2)  # type: ignore[arg-type]
+        build_bm25(folder / "ours", Texts(texts), Bm25Options(), no_progress, workers=2)  # type: ignore[arg-type]
 
     work = {"build-readme": readme, "build-words": with_our_words, "build-ours": ours}[role]
     return {"seconds": _timed(work), "texts": resident}
@@ -277,12 +275,10 @@ def _with_bm25s(folder: Path, threads: int) -> Run:
 
 
 def _with_ours(folder: Path, workers: int) -> Run:
-    from trueground.retrieval.bm25.about import Options, check_about
-    from trueground.retrieval.bm25.disk import BM25OnDisk
+    from trueground.retrieval.bm25 import BM25OnDisk, Bm25Options
 
     lengths = Texts([""] * PASSAGES)
-    about = check_about(folder / "ours", lengths, Options())  # type: ignore[arg-type]
-    retriever = BM25OnDisk(folder / "ours", about, workers)
+    retriever = BM25OnDisk(folder / "ours", lengths, Bm25Options(), workers)  # type: ignore[arg-type]
 
     def run(queries: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         passages = np.full((len(queries), TOP), -1)

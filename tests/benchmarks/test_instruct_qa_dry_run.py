@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
-from trueground.retrieval.index import build_index, ready_index
+from trueground.retrieval.building import build_index, ready_index
 
 
 @pytest.fixture(autouse=True)

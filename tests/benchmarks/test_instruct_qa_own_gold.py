@@ -10,8 +10,8 @@ from tests.benchmarks.instruct_qa_files import ID, TEXT, TOWNS, jsonl, single, w
 
 from trueground.benchmarks.base import Question, Sources
 from trueground.benchmarks.registry import get_benchmark
-from trueground.retrieval.index import open_index, ready_index
-from trueground.retrieval.questions import gold_numbers, read_questions
+from trueground.retrieval.building import open_index, ready_index
+from trueground.retrieval.gold import gold_numbers, read_questions
 
 for library in ("bm25s", "Stemmer"):
     pytest.importorskip(library, reason="the retrieval extra is not installed")

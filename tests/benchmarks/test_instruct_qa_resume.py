@@ -19,7 +19,7 @@ from tests.commands import PROGRAM, trueground
 
 from trueground.benchmarks.base import Sources, Task
 from trueground.benchmarks.registry import get_benchmark
-from trueground.retrieval.index import add_retrievers, build_index, usual_place
+from trueground.retrieval.building import add_retrievers, build_index, default_place
 from trueground.studies.sweep import variants
 
 BOTH = ("--retriever", "bm25", "--retriever", "bm25(k1=0.9)")
@@ -136,4 +136,4 @@ def test_a_copy_of_a_corpus_is_searched_with_several_retrievers(
     found = variants(get_benchmark("instruct-qa"), ("questions",), options, Sources(data))
     assert len(found) == 2
     assert len(list(found[1].task.questions())) == 7
-    assert usual_place(copy).is_dir()
+    assert default_place(copy).is_dir()

@@ -201,7 +201,7 @@ def test_other_retrievers(tmp_path: Path) -> None:
 
 
 def test_an_index_is_a_corpus_too(tmp_path: Path) -> None:
-    from trueground.retrieval.index import build_index
+    from trueground.retrieval.building import build_index
 
     data, corpus = world(tmp_path)
     build_index(corpus, tmp_path / "index", ["bm25"])

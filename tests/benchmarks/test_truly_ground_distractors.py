@@ -307,7 +307,7 @@ def test_tokens_of_a_tokenizer(data: Path, tmp_path: Path) -> None:
 
 
 def test_bm25_without_its_extra(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trueground.retrieval.bm25 import memory as bm25
+    from trueground.retrieval import bm25
 
     def absent(package: str) -> str:
         raise PackageNotFoundError(package)

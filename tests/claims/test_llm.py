@@ -389,7 +389,7 @@ def test_nobody_there() -> None:
 
 
 def test_without_the_library(server: ChaosServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trueground.retrieval.bm25 import memory as bm25
+    from trueground.retrieval import bm25
 
     def absent(package: str) -> str:
         raise bm25.PackageNotFoundError(package)

@@ -14,7 +14,7 @@ from tests.evaluate.questions_file import write_questions
 from tests.killing import Forge, available, forge
 
 from trueground.graph.opening import open_graph
-from trueground.retrieval.index.opening import open_index
+from trueground.retrieval.building import open_index
 
 pytestmark = pytest.mark.skipif(not available(), reason="strace cannot be used here")
 EXAMPLES = Path(__file__).parents[2] / "examples/answers.jsonl"
@@ -39,7 +39,7 @@ def command(name: str, folder: Path, out: Path) -> Command:
     elif name == "index":
         (folder / "corpus.jsonl").write_text('{"id": "a", "text": "One passage."}\n')
         words = ["index", "build", str(folder / "corpus.jsonl"), "--retriever", "bm25"]
-        pages = ("passages/passages.jsonl", "bm25/bm25.json", "bm25/data.csc.index.npy")
+        pages = ("passages.sqlite", "retrievers/bm25/bm25.json", "retrievers/bm25/scores.npy")
     else:
         (folder / "g.nt").write_text(f'<urn:a> {LABEL} "Anna" .\n<urn:b> {LABEL} "Ben" .\n')
         words = ["graph", "load", str(folder / "g.nt")]

@@ -23,14 +23,14 @@ transformers = pytest.importorskip("transformers", reason="the hf extra is not i
 from tests.encoders import tiny
 from tests.encoders.test_passages import plain_dpr
 from tests.encoders.tiny_retrieval import tiny_contriever, tiny_dpr
-from tests.retrieval.dense.vectors import Shelf
+from tests.retrieval.vectors import Shelf
 
 from trueground.encoders import EncoderOptions, text_encoder
 from trueground.errors import InputError, UsageError
 from trueground.options import no_progress
 from trueground.plugins import parse_part
 from trueground.retrieval.base import Hit
-from trueground.retrieval.dense.disk import DENSE_KIND
+from trueground.retrieval.dense import DENSE_KIND
 
 QUERIES = ["who wrote the first song", "which river is in the city", "film", "1952 ; no"]
 SHELF = Shelf(

@@ -11,15 +11,10 @@ from hypothesis import strategies as st
 
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
-from trueground.retrieval.bm25.memory import BM25
-from trueground.retrieval.corpora.corpus import (
-    Corpus,
-    PassageEntry,
-    page_key,
-    read_published,
-    read_title,
-)
+from trueground.retrieval.bm25 import BM25
+from trueground.retrieval.corpus import read_published, read_title
 from trueground.retrieval.distractors import Gold, fill, mine
+from trueground.retrieval.store import PassageEntry, PassageStore, page_key
 
 for library in ("bm25s", "Stemmer"):
     pytest.importorskip(library, reason="the retrieval extra is not installed")
@@ -33,7 +28,7 @@ class InOrder:
     name = "in-order"
     signature = "in-order"
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: PassageStore) -> None:
         self.size = len(corpus)
         self.asked: list[tuple[int, int]] = []
 
@@ -42,11 +37,12 @@ class InOrder:
         return [[Hit(i, -float(i)) for i in range(min(top, self.size))] for _ in queries]
 
 
-def corpus_of(*passages: tuple[str, str | None]) -> Corpus:
-    return Corpus(
+def corpus_of(*passages: tuple[str, str | None]) -> PassageStore:
+    entries = (
         PassageEntry(text, str(i), title, title and f"https://host/{title}")
         for i, (text, title) in enumerate(passages)
     )
+    return PassageStore(None, entries)
 
 
 def test_all_passages_of_a_gold_page_are_left_out_by_title_or_address() -> None:

@@ -12,11 +12,10 @@ import pypdf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.retrieval.corpora.corpus_files import pdf
+from tests.retrieval.corpus_files import pdf
 
 from trueground.errors import InputError, MissingExtraError
-from trueground.retrieval.corpora.corpus import PassageEntry
-from trueground.retrieval.corpora.reading import CorpusReading, read_entries
+from trueground.retrieval.corpus import CorpusReading, read_entries
 from trueground.retrieval.cutting import cut
 from trueground.retrieval.documents import (
     Document,
@@ -24,6 +23,7 @@ from trueground.retrieval.documents import (
     join_broken_words,
     split_paragraphs,
 )
+from trueground.retrieval.store import PassageEntry
 
 MARKDOWN = """\
 # The guide

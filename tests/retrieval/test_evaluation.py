@@ -12,8 +12,6 @@ from trueground.errors import UsageError
 from trueground.retrieval.base import Hit
 from trueground.retrieval.evaluation import evaluate, measure
 
-pytest.importorskip("ir_measures", reason="the retrieval extra is not installed")
-
 # Equal scores: their order is the retriever's, not one that a library makes of them.
 HITS = [
     [Hit(4, 1.0), Hit(30, 1.0), Hit(2, 1.0), Hit(9, 1.0)],
@@ -63,16 +61,35 @@ def test_a_gold_passage_that_stands_several_times_is_found_by_any_hit() -> None:
     assert found["ndcg@3"] == [pytest.approx((1 + 1 / log2(4)) / ideal), pytest.approx(1)]
 
 
-def test_blocks_do_not_change_the_values() -> None:
+def test_values_are_those_of_ir_measures() -> None:
+    ir_measures = pytest.importorskip("ir_measures", reason="it is not installed")
     rng = np.random.default_rng(0)
-    hits = [[Hit(int(i), 0.0) for i in rng.permutation(30)[:10]] for _ in range(2_100)]
-    gold = [[{int(i)} for i in rng.permutation(30)[:3]] for _ in range(2_100)]
-    names, values = measure(hits, gold, [5])
-    recall = [
-        len({hit.index for hit in some[:5]} & {n for one in right for n in one}) / len(right)
-        for some, right in zip(hits, gold, strict=True)
+    hits = [
+        [Hit(int(i), 0.0) for i in rng.permutation(30)[: rng.integers(0, 11)]] for _ in range(300)
     ]
-    assert values[:, names.index("recall@5")] == pytest.approx(recall)
+    gold = [[{int(i)} for i in rng.permutation(30)[: rng.integers(1, 5)]] for _ in range(300)]
+    names, values = measure(hits, gold, [1, 5, 20])
+    relevant = [ir_measures.Qrel(str(q), str(n), 1) for q, some in enumerate(gold) for [n] in some]
+    run = [
+        ir_measures.ScoredDoc(str(q), str(hit.index), -float(rank))
+        for q, some in enumerate(hits)
+        for rank, hit in enumerate(some)
+    ]
+    theirs = {
+        maker @ k: f"{name}@{k}"
+        for name, maker in zip(
+            ("recall", "success", "mrr", "ndcg"),
+            (ir_measures.R, ir_measures.Success, ir_measures.RR, ir_measures.nDCG),
+            strict=True,
+        )
+        for k in (1, 5, 20)
+    }
+    compared = 0
+    for made in ir_measures.iter_calc(list(theirs), relevant, run):
+        value = values[int(made.query_id), names.index(theirs[made.measure])]
+        assert value == pytest.approx(made.value, rel=1e-12)
+        compared += 1
+    assert compared > 12 * 250
 
 
 def test_means_leave_out_queries_without_gold() -> None:

@@ -9,10 +9,16 @@ from typing import Any
 import pytest
 
 from trueground.errors import InputError
-from trueground.retrieval.corpora.corpus import PassageEntry
-from trueground.retrieval.corpora.store import PassageStore
-from trueground.retrieval.gold import GoldPassage, find_gold, is_gold, read_gold, same_text
-from trueground.retrieval.questions import gold_numbers, read_questions
+from trueground.retrieval.gold import (
+    GoldPassage,
+    find_gold,
+    gold_numbers,
+    is_gold,
+    read_gold,
+    read_questions,
+    same_text,
+)
+from trueground.retrieval.store import PassageEntry, PassageStore
 
 LONG = "The Brenta expedition set out from Korvik in May and reached the island of Ulm in June."
 ENTRIES = [

@@ -8,8 +8,8 @@ import pytest
 
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, SearchQuery, turns_of
-from trueground.retrieval.bm25.memory import BM25
-from trueground.retrieval.multi_hop import MultiHop
+from trueground.retrieval.bm25 import BM25
+from trueground.retrieval.combined import MultiHop
 
 TEXTS = [
     "Anna Ruck led the Brenta expedition.",

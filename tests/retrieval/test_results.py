@@ -13,9 +13,8 @@ import pytest
 from trueground.errors import InputError, UsageError
 from trueground.plugins import parse_part
 from trueground.retrieval.base import OpenedRetriever, SearchQuery
-from trueground.retrieval.corpora.corpus import Corpus, PassageEntry
-from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.kinds import bases, compose, open_over
+from trueground.retrieval.store import PassageEntry, PassageStore
 
 TEXTS = [
     "Anna Ruck led the Brenta expedition in the year of the flood.",
@@ -191,6 +190,6 @@ def test_how_it_is_written(store: PassageStore, tmp_path: Path) -> None:
             call()
     given = parse_part("retriever", f"file:{path}")
     assert given.name == "file"
-    in_memory = open_over(f"file:{path}", Corpus([PassageEntry("a", "1")]))
-    with pytest.raises(UsageError, match="finds passages of an index"):
+    in_memory = open_over(f"file:{path}", PassageStore(None, [PassageEntry("a", "1")]))
+    with pytest.raises(InputError, match="is not in the corpus; expected results for its 1 pass"):
         in_memory.retriever.search([SearchQuery("a", id="7")], 1)

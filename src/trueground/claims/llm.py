@@ -25,7 +25,7 @@ from trueground.models.marks import mark_for, marked_places
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import PartSpec
 from trueground.records.problems import describe, shorten
-from trueground.retrieval.bm25.memory import BM25
+from trueground.retrieval.bm25 import BM25
 from trueground.text.sentences import split_sentences
 from trueground.types import Failure, Status
 

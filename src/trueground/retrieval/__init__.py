@@ -10,8 +10,8 @@ from trueground.options import Note, Option, Progress, Resamples, Seed, no_note,
 if TYPE_CHECKING:
     from trueground.retrieval.base import Hit
     from trueground.retrieval.evaluation import IndexEvaluation
+    from trueground.retrieval.gold import RetrievalQuestion
     from trueground.retrieval.index import Index
-    from trueground.retrieval.questions import RetrievalQuestion
     from trueground.types import Passage
 
 _BATCH = 10_000  # queries that are searched for together
@@ -66,8 +66,9 @@ def make_index(
     from shlex import quote
 
     from trueground.errors import UsageError
-    from trueground.retrieval.corpora.reading import CorpusReading
-    from trueground.retrieval.index import add_retrievers, build_index, is_index
+    from trueground.retrieval.building import add_retrievers, build_index
+    from trueground.retrieval.corpus import CorpusReading
+    from trueground.retrieval.index import is_index
     from trueground.retrieval.kinds import bases
 
     reading = CorpusReading(passage_words, passage_overlap, skip_unreadable, follow_links)
@@ -118,8 +119,8 @@ def search_index(
     """
     from trueground.errors import InputError, UsageError
     from trueground.retrieval.base import SearchQuery
-    from trueground.retrieval.index import open_index
-    from trueground.retrieval.questions import RetrievalQuestion, read_questions
+    from trueground.retrieval.building import open_index
+    from trueground.retrieval.gold import RetrievalQuestion, read_questions
 
     if (queries is None) == (not query):
         raise UsageError("name what to search for: queries behind INDEX, or --queries FILE")
@@ -176,9 +177,9 @@ def evaluate_index(
     `note` is told which questions are not measured. InputError, UsageError, MissingExtraError.
     """
     from trueground.errors import InputError
-    from trueground.retrieval.evaluation import IndexEvaluation, evaluate, format_absent, no_gold
-    from trueground.retrieval.index import open_index
-    from trueground.retrieval.questions import gold_numbers, read_questions
+    from trueground.retrieval.building import open_index
+    from trueground.retrieval.evaluation import IndexEvaluation, evaluate, format_absent
+    from trueground.retrieval.gold import gold_numbers, read_questions
 
     opened = open_index(index)
     wanted = list(dict.fromkeys(retrievers or opened.retrievers))
@@ -187,7 +188,13 @@ def evaluate_index(
     asked = read_questions(queries, retrieval_query)
     gold, absent = gold_numbers(opened.passages, asked)
     if not any(gold):
-        raise InputError(no_gold(index, queries, absent))
+        raise InputError(
+            f"none of the gold passages is in the index {index}; the first is {absent[0]}. Name "
+            "ids, titles or texts of its passages"
+            if absent
+            else f"{queries} names no gold passages; expected a field 'gold' with ids, or contexts "
+            "with gold: true"
+        )
     measured = sorted(set(ks)) or [number for number in _KS if number <= top]
     texts = [one.query for one in asked]
     results = {}

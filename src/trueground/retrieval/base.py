@@ -1,19 +1,22 @@
-"""What a retriever is, what it searches, and how a kind of retriever keeps its files."""
+"""What a retriever is, what it finds, and how a kind of retriever keeps its files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from trueground.options import Progress
 from trueground.plugins import PartSpec
-from trueground.types import Passage
+
+if TYPE_CHECKING:
+    from trueground.retrieval.store import PassageStore
 
 # What of a conversation is searched for: the row's `retrieval_query` or else all turns; all turns;
 # the last one.
 FORMS = ("auto", "all", "last")
+TITLED = ",title+text"  # what is searched, in the signatures of retrievers
 
 
 class Hit(NamedTuple):
@@ -35,39 +38,14 @@ class SearchQuery(str):
     id: str | None
 
     def __new__(cls, *turns: str, id: str | None = None) -> SearchQuery:  # noqa: A002 - the field's name
-        made = super().__new__(cls, " ".join(turns))
-        made.turns, made.id = turns, id
-        return made
+        query = super().__new__(cls, " ".join(turns))
+        query.turns, query.id = turns, id
+        return query
 
 
 def turns_of(query: str) -> tuple[str, ...]:
     """The turns of a query, the question last; a plain text is a question alone."""
     return query.turns if isinstance(query, SearchQuery) else (query,)
-
-
-class Passages(Protocol):
-    """Passages in a fixed order, by number from 0.
-
-    `texts` are their texts, `searched` what retrievers compare: title and text, with one space
-    between. Both may be read from disk at each access. `sha256` is that of all of it.
-    """
-
-    @property
-    def texts(self) -> Sequence[str]: ...
-
-    @property
-    def searched(self) -> Sequence[str]: ...
-
-    @property
-    def sha256(self) -> str: ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int) -> Passage: ...
-
-    def page_keys(self, index: int) -> frozenset[str]:
-        """By which names the page is known that the passage is a part of."""
-        ...
 
 
 class Retriever(Protocol):
@@ -91,7 +69,7 @@ class OpenedRetriever(NamedTuple):
     """A retriever, and what gives the memory of its model and files back."""
 
     retriever: Retriever
-    close: Callable[[], None]
+    close: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -111,6 +89,6 @@ class RetrieverKind:
     """
 
     folder: Callable[[PartSpec], str]
-    build: Callable[[Path, Passages, PartSpec, Progress], None]
-    open: Callable[[Path, Passages, PartSpec], OpenedRetriever]
-    check: Callable[[Path, Passages, PartSpec], None] | None = None
+    build: Callable[[Path, PassageStore, PartSpec, Progress], None]
+    open: Callable[[Path, PassageStore, PartSpec], OpenedRetriever]
+    check: Callable[[Path, PassageStore, PartSpec], None] | None = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
-from trueground.retrieval.corpora.corpus import Corpus, page_key
+from trueground.retrieval.store import PassageStore, page_key
 
 TOP = 40
 
@@ -26,7 +26,7 @@ class Gold:
 
 
 def mine(
-    corpus: Corpus,
+    corpus: PassageStore,
     retriever: Retriever,
     queries: Sequence[str],
     gold: Sequence[Gold],
@@ -75,20 +75,20 @@ def fill(ranked: Sequence[int], lengths: Sequence[int], room: int, skip: bool = 
     return taken
 
 
-def _distractors(corpus: Corpus, hits: Sequence[Hit], gold: Gold, top: int) -> list[int]:
+def _distractors(corpus: PassageStore, hits: Sequence[Hit], gold: Gold, top: int) -> list[int]:
     pages = {page_key(page) for page in gold.pages}
     seen = {_text_key(text) for text in gold.texts}
-    kept: list[int] = []
+    found: list[int] = []
     for hit in hits:
-        if len(kept) == top:
+        if len(found) == top:
             break
         if not pages.isdisjoint(corpus.page_keys(hit.index)):
             continue
         key = _text_key(corpus.texts[hit.index])
         if key not in seen:
             seen.add(key)
-            kept.append(hit.index)
-    return kept
+            found.append(hit.index)
+    return found
 
 
 def _text_key(text: str) -> str:

@@ -1,8 +1,8 @@
-"""How well a retriever finds gold passages: recall, success, MRR and nDCG at k, by ir-measures."""
+"""How well a retriever finds gold passages: recall, success, MRR and nDCG at k."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import MissingExtraError, UsageError
+from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
 from trueground.stats.bootstrap import Interval, intervals
 
@@ -18,7 +18,6 @@ MEASURES = ("recall", "success", "mrr", "ndcg")
 # A query's gold passages: for each the numbers of the passages that it is, any of which will do.
 Gold = Collection[Collection[int]]
 _NAMED = 5  # questions that a note names
-_BLOCK = 1_000  # queries whose hits ir-measures gets at once
 
 
 @dataclass(frozen=True)
@@ -88,19 +87,6 @@ def format_absent(absent: Sequence[str]) -> str:
     )
 
 
-def no_gold(index: Path, queries: Path, absent: Sequence[str]) -> str:
-    """Why no question can be measured, in words."""
-    if not absent:
-        return (
-            f"{queries} names no gold passages; expected a field 'gold' with ids, or contexts with "
-            "gold: true"
-        )
-    return (
-        f"none of the gold passages is in the index {index}; the first is {absent[0]}. Name ids, "
-        "titles or texts of its passages"
-    )
-
-
 def evaluate(
     retriever: Retriever,
     queries: Sequence[str],
@@ -119,7 +105,7 @@ def evaluate(
     found, discount log2(rank + 1). Where a gold passage stands in the corpus several times, one of
     its hits is enough. Percentile bootstrap intervals over the queries. `top` hits are searched
     for, the largest k unless told. UsageError: no query, another number of golds, a k below 1 or
-    above `top`. MissingExtraError.
+    above `top`.
     """
     top = max(ks, default=0) if top is None else top
     if not queries or len(queries) != len(gold):
@@ -132,79 +118,46 @@ def evaluate(
             f"evaluating a retriever: k={', '.join(map(str, ks)) or 'none'}, top={top}; expected "
             "each k from 1 to top"
         )
-    hits = retriever.search(queries, top)
-    names, values = measure(hits, gold, ks)
+    names, values = measure(retriever.search(queries, top), gold, ks)
     bounds = intervals(values, resamples=resamples, seed=seed, level=level)
-    means = {
-        name: _mean(column, interval, level)
-        for name, column, interval in zip(names, values.T, bounds, strict=True)
-    }
+    means = {}
+    for name, column, interval in zip(names, values.T, bounds, strict=True):
+        scored = column[~np.isnan(column)]
+        mean = float(scored.mean()) if len(scored) else None
+        means[name] = MeasureMean(mean, interval, level, len(column), len(scored))
     return Evaluated(retriever.signature, names, values, means)
 
 
 def measure(
     hits: Sequence[Sequence[Hit]], gold: Sequence[Gold], ks: Sequence[int]
 ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """The measures' names, and their values, shape (queries, measures). MissingExtraError."""
+    """The measures' names, and their values, shape (queries, measures)."""
     ks = sorted(set(ks))
     names = tuple(f"{measure}@{k}" for measure in MEASURES for k in ks)
-    values = np.full((len(hits), len(names)), np.nan)
-    calculate = _calculator(ks)
-    for start in range(0, len(hits), _BLOCK):
-        gains: dict[int, list[int]] = {}
-        for query in range(start, min(start + _BLOCK, len(hits))):
-            if gold[query]:
-                gains[query] = found = _gains(hits[query], gold[query])
-                values[query] = 0.0
-                values[query, : len(ks)] = [sum(found[:k]) / len(gold[query]) for k in ks]
-        for query, name, value in calculate(gains, gold):
-            values[query, names.index(name)] = value
-    return names, values
+    return names, np.array([_measure(*one, ks) for one in zip(hits, gold, strict=True)])
 
 
-def _gains(hits: Sequence[Hit], gold: Gold) -> list[int]:
-    """For each hit how many gold passages it is that none before it was."""
+def _measure(hits: Sequence[Hit], gold: Gold, ks: Sequence[int]) -> list[float]:
+    """Each of MEASURES at each k, as trec_eval defines them; NaN without gold passages."""
+    if not gold:
+        return [np.nan] * (len(MEASURES) * len(ks))
     left = [set(numbers) for numbers in gold]
-    gains = []
-    for hit in hits:
+    gains = np.zeros(len(hits))  # how many gold passages each hit is that none before it was
+    for rank, hit in enumerate(hits):
         still = [numbers for numbers in left if hit.index not in numbers]
-        gains.append(len(left) - len(still))
+        gains[rank] = len(left) - len(still)
         left = still
-    return gains
+    # The best order would have those that are found together first; what was not found counts 1.
+    ideal = np.sort(np.concatenate([gains[gains > 0], np.ones(len(left))]))[::-1]
+    first = int(np.argmax(gains > 0)) + 1 if gains.any() else max(ks) + 1
+    found = np.cumsum(gains)
 
+    def dcg(worth: NDArray[np.float64], k: int) -> float:
+        return float((worth[:k] / np.log2(np.arange(2, len(worth[:k]) + 2))).sum())
 
-def _mean(column: NDArray[np.float64], interval: Interval | None, level: float) -> MeasureMean:
-    scored = column[~np.isnan(column)]
-    mean = float(scored.mean()) if len(scored) else None
-    return MeasureMean(mean, interval, level, len(column), len(scored))
-
-
-def _calculator(
-    ks: Sequence[int],
-) -> Callable[[Mapping[int, list[int]], Sequence[Gold]], Iterator[tuple[int, str, float]]]:
-    """(query, our name of a measure, value) by ir-measures; recall it cannot count with gains."""
-    try:
-        import ir_measures
-        from ir_measures import RR, Success, nDCG
-    except ImportError:
-        raise MissingExtraError("evaluating a retriever", "retrieval") from None
-    makers = dict(zip(MEASURES[1:], (Success, RR, nDCG), strict=True))
-    names = {maker @ k: f"{name}@{k}" for name, maker in makers.items() for k in ks}
-
-    def calculate(
-        gains: Mapping[int, list[int]], gold: Sequence[Gold]
-    ) -> Iterator[tuple[int, str, float]]:
-        relevant, run = [], []
-        for query, found in gains.items():
-            # A hit goes by its rank, which stands for the score too: equal scores would be put
-            # into another order. What was not found goes by numbers below 0.
-            worth = {rank: gain for rank, gain in enumerate(found) if gain}
-            worth |= {-1 - i: 1 for i in range(len(gold[query]) - sum(found))}
-            q = str(query)
-            relevant += [ir_measures.Qrel(q, str(doc), gain) for doc, gain in worth.items()]
-            run += [ir_measures.ScoredDoc(q, str(r), -float(r)) for r in range(len(found))]
-        if relevant and run:
-            for made in ir_measures.iter_calc(list(names), relevant, run):
-                yield int(made.query_id), names[made.measure], made.value
-
-    return calculate
+    return [
+        *(float(found[:k][-1]) / len(gold) if len(found) else 0.0 for k in ks),
+        *(float(first <= k) for k in ks),
+        *(1 / first if first <= k else 0.0 for k in ks),
+        *(dcg(gains, k) / dcg(ideal, k) for k in ks),
+    ]

@@ -1,22 +1,24 @@
-"""Gold passages: by what they are known, and which passages of a corpus they are."""
+"""Questions with their gold passages: read from rows, and looked up in a corpus."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from trueground.errors import InputError
-from trueground.records.problems import describe
-from trueground.retrieval.base import Passages
-from trueground.retrieval.bm25.memory import words
-from trueground.retrieval.corpora.corpus import bare_id, page_key
-from trueground.retrieval.corpora.store import PassageStore
+from trueground.records.problems import Problem, describe
+from trueground.records.reading import plain_rows
+from trueground.records.schema import to_record
+from trueground.retrieval.base import SearchQuery
+from trueground.retrieval.bm25_index import words
+from trueground.retrieval.store import PassageStore, bare_id, page_key
 
 # A shorter passage may stand within a gold text by chance.
 _LEAST_WORDS = 8
@@ -42,6 +44,94 @@ class GoldPassage:
         return repr(self.name or self.id or self.title or (self.text or "")[:60])
 
 
+@dataclass(frozen=True)
+class RetrievalQuestion:
+    """`place` is where it stands in its file; `gold` is empty where the file names none."""
+
+    id: str
+    query: SearchQuery
+    place: str
+    gold: tuple[GoldPassage, ...] = ()
+
+
+def make_query(
+    turns: Sequence[str], own: str | None, form: str, id_: str | None = None
+) -> SearchQuery:
+    """The query of a question, the last of its turns; `own` is its row's `retrieval_query`.
+
+    How the turns are joined is the retriever's to say.
+    """
+    if own is not None and form == "auto":
+        turns = (own,)
+    elif form == "last":
+        turns = turns[-1:]
+    return SearchQuery(*(turn for turn in map(str.strip, turns) if turn), id=id_)
+
+
+def own_query(place: str, row: Mapping[str, Any]) -> str | None:
+    """The `retrieval_query` of a row. InputError where it is no text, or blank."""
+    own = row.get("retrieval_query")
+    if own is None or (isinstance(own, str) and own.strip()):
+        return own
+    raise InputError(
+        f"{place}, field 'retrieval_query': found {describe(own)}; expected what is searched for, "
+        "as text"
+    )
+
+
+def read_questions(path: Path, form: str = "auto") -> list[RetrievalQuestion]:
+    """Rows of question (or query), history?, retrieval_query?, id?, gold? and contexts?.
+
+    JSON lines, a JSON array, CSV or Parquet, also packed; a .txt file has one query a line. `form`
+    is one of `base.FORMS`. Gold passages are read by `read_gold`. A row without an id has its
+    number (from 0). InputError names the place: no question, a field of another type.
+    """
+    rows = _lines(path) if path.suffix.lower() == ".txt" else plain_rows(path)
+    found = [_question(number, place, row, form) for number, (place, row) in enumerate(rows)]
+    if not found:
+        raise InputError(f"{path} holds no question; expected one a row, in the field 'question'")
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        # Not splitlines(): it also cuts at signs that may stand within a line, such as U+2028.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}; fix that, or name another file"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} cannot be read: {error}; save it as UTF-8 text") from error
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield f"{path}, line {number}", {"question": line.strip()}
+
+
+def _question(number: int, place: str, row: Mapping[str, Any], form: str) -> RetrievalQuestion:
+    name = "question" if "question" in row or "query" not in row else "query"
+    query = row.get(name)
+    if not isinstance(query, str) or not query.strip():
+        found = describe(query) if name in row else f"no such field in {describe(dict(row))}"
+        raise InputError(f"{place}, field {name!r}: found {found}; expected the question as text")
+    id_ = row.get("id")
+    if id_ is not None and (not isinstance(id_, str | int) or isinstance(id_, bool)):
+        raise InputError(
+            f"{place}, field 'id': found {describe(id_)}; expected a text or a whole number"
+        )
+    id_ = str(number if id_ is None else id_)
+    try:
+        record = to_record({"response": "", "history": row.get("history")}, None, 0)
+    except Problem as problem:
+        raise InputError(
+            f"{place}, field {problem.field!r}: found {problem.found}; expected {problem.expected}"
+        ) from None
+    turns = [*(turn.content for turn in record.history or ()), query]
+    return RetrievalQuestion(
+        id_, make_query(turns, own_query(place, row), form, id_), place, read_gold(place, row)
+    )
+
+
 def read_gold(place: str, row: Mapping[str, Any]) -> tuple[GoldPassage, ...]:
     """What a user's row names as gold: its field `gold`, and the `contexts` with `gold: true`.
 
@@ -49,15 +139,13 @@ def read_gold(place: str, row: Mapping[str, Any]) -> tuple[GoldPassage, ...]:
     whole number; an object with id, title or text. In a cell of CSV the list is JSON. A context is
     known by its text and title: its id is that of the row's own list. InputError names the place.
     """
-    flagged = (
-        _read(f"{place}, field '{field}'", one, of_corpus=False)
-        for field, one in _each("contexts", row.get("contexts"))
-        if isinstance(one, dict) and one.get("gold") is True
-    )
-    named = (
-        _read(f"{place}, field '{field}'", one) for field, one in _each("gold", row.get("gold"))
-    )
-    return (*flagged, *named)
+    found = []
+    for field, value in _each("contexts", row.get("contexts")):
+        if isinstance(value, dict) and value.get("gold") is True:
+            found.append(_gold(f"{place}, field '{field}'", value, of_corpus=False))
+    for field, value in _each("gold", row.get("gold")):
+        found.append(_gold(f"{place}, field '{field}'", value, of_corpus=True))
+    return tuple(found)
 
 
 def _each(field: str, value: Any) -> list[tuple[str, Any]]:
@@ -70,11 +158,14 @@ def _each(field: str, value: Any) -> list[tuple[str, Any]]:
     return [] if value is None else [(field, value)]
 
 
-def _read(place: str, value: Any, *, of_corpus: bool = True) -> GoldPassage:
-    if _named(value):
+def _gold(place: str, value: Any, *, of_corpus: bool) -> GoldPassage:
+    def is_name(one: Any) -> bool:
+        return isinstance(one, str | int) and not isinstance(one, bool) and bool(str(one).strip())
+
+    if is_name(value):
         return GoldPassage(name=str(value).strip())
-    given = value if isinstance(value, dict) else {}
-    named = {name: str(given[name]) for name in _FIELDS if _named(given.get(name))}
+    fields = value if isinstance(value, dict) else {}
+    named = {name: str(fields[name]) for name in _FIELDS if is_name(fields.get(name))}
     if not of_corpus and len(named) > 1:
         named.pop("id", None)
     if not named:
@@ -85,41 +176,27 @@ def _read(place: str, value: Any, *, of_corpus: bool = True) -> GoldPassage:
     return GoldPassage(named.get("text"), named.get("id"), named.get("title"))
 
 
-def _named(value: Any) -> bool:
-    """Whether it is a text that is not blank, or a whole number."""
-    return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
-
-
 def matches(
-    passages: Sequence[int], corpus: Passages, golds: Sequence[GoldPassage]
+    passages: Sequence[int], corpus: PassageStore, golds: Sequence[GoldPassage]
 ) -> list[list[int]]:
     """For each of the passages, by their numbers, which of the gold passages it is."""
     return [[i for i, gold in enumerate(golds) if is_gold(corpus, n, gold)] for n in passages]
 
 
-def is_gold(corpus: Passages, number: int, gold: GoldPassage) -> bool:
+def is_gold(corpus: PassageStore, number: int, gold: GoldPassage) -> bool:
     """By its id, or else its title or page, where it is known by these; by text (`same_text`)."""
     if gold.page and gold.title is not None:
         return page_key(gold.title) in corpus.page_keys(number)
-    passage = corpus[number]
-    known = None if passage.id is None else str(passage.id)
     if gold.name is not None:
-        at = corpus.number(gold.name) if isinstance(corpus, PassageStore) else None
-        if at is not None:
-            return at == number
-        return gold.name == known or page_key(gold.name) in corpus.page_keys(number)
-    if gold.id is not None and known is not None and bare_id(gold.id) == bare_id(known):
+        at = corpus.number(gold.name)
+        return at == number or (at is None and page_key(gold.name) in corpus.page_keys(number))
+    if gold.id is not None and bare_id(gold.id) == bare_id(str(corpus[number].id)):
         return True
     if gold.text is not None:
-        return same_text(gold.text, passage.text)
-    if gold.title is None:
+        return same_text(gold.text, corpus.texts[number])
+    if gold.title is None or (gold.id is not None and corpus.number(gold.id) is not None):
         return False
-    elsewhere = (
-        gold.id is not None
-        and isinstance(corpus, PassageStore)
-        and corpus.number(gold.id) is not None
-    )
-    return not elsewhere and page_key(gold.title) in corpus.page_keys(number)
+    return page_key(gold.title) in corpus.page_keys(number)
 
 
 def same_text(gold: str, passage: str) -> bool:
@@ -128,6 +205,30 @@ def same_text(gold: str, passage: str) -> bool:
     That is the gold text in the passage, or a passage of at least 8 words in a longer gold text.
     """
     return _same(_plain(gold), _plain(passage))
+
+
+def gold_numbers(
+    store: PassageStore, questions: Sequence[RetrievalQuestion]
+) -> tuple[list[tuple[frozenset[int], ...]], list[str]]:
+    """For each question the numbers that each of its gold passages has in the index (`find_gold`).
+
+    Several where a text stands in several passages: any of them is that gold passage. Besides, what
+    the index does not hold, in words: a question with a gold passage that is not there has none.
+    """
+    known = find_gold(store, (gold for question in questions for gold in question.gold))
+    found: list[tuple[frozenset[int], ...]] = []
+    absent = []
+    for question in questions:
+        lacking = next((gold for gold in question.gold if not known[gold]), None)
+        if lacking is None:
+            found.append(tuple(dict.fromkeys(known[gold] for gold in question.gold)))
+            continue
+        named = {"id": lacking.id, "id or title": lacking.name, "title": lacking.title}
+        named["text"] = lacking.text
+        shown = ", ".join(f"{name} {value[:60]!r}" for name, value in named.items() if value)
+        absent.append(f"{question.place}: {shown}")
+        found.append(())
+    return found, absent
 
 
 def find_gold(
@@ -176,8 +277,11 @@ def _numbers_of_texts(store: PassageStore, texts: Iterable[str]) -> Mapping[str,
     found: dict[str, set[int]] = {text: set() for text in wanted}
     if not wanted:
         return found
+    # In how many of the texts, and of some passages from all over the store, each word stands.
+    some = range(0, len(store), max(1, len(store) // _SAMPLE))
+    splits = [*map(str.split, wanted.values()), *(words(store.texts[number]) for number in some)]
+    common = Counter(word for split in splits for word in set(split))
     # Few texts share their rarest word, or the eight words with which a passage begins.
-    common = _common(store, wanted.values())
     by_word: dict[str, list[str]] = {}
     by_start: dict[tuple[str, ...], list[str]] = {}
     for text, plain in wanted.items():
@@ -185,29 +289,20 @@ def _numbers_of_texts(store: PassageStore, texts: Iterable[str]) -> Mapping[str,
         if split:
             rarest = min(split, key=lambda word: (common[word], -len(word)))
             by_word.setdefault(rarest, []).append(text)
-        for start in {_start(split, i) for i in range(len(split) - _LEAST_WORDS + 1)}:
-            by_start.setdefault(start, []).append(text)
+        for i in range(len(split) - _LEAST_WORDS + 1):
+            start = by_start.setdefault(tuple(split[i : i + _LEAST_WORDS]), [])
+            if start[-1:] != [text]:
+                start.append(text)
     for number, passage in enumerate(store.texts):
         split = words(passage)
         near = [text for word in by_word.keys() & set(split) for text in by_word[word]]
-        near += by_start.get(_start(split, 0), ())
+        near += by_start.get(tuple(split[:_LEAST_WORDS]), ())
         if near:
             plain = _spaced(split)
             for text in near:
                 if _same(wanted[text], plain):
                     found[text].add(number)
     return found
-
-
-def _common(store: PassageStore, plain: Iterable[str]) -> Counter[str]:
-    """In how many of the texts, and of some passages from all over the store, each word stands."""
-    some = range(0, len(store), max(1, len(store) // _SAMPLE))
-    splits = [*(text.split() for text in plain), *(words(store.texts[number]) for number in some)]
-    return Counter(word for split in splits for word in set(split))
-
-
-def _start(split: Sequence[str], at: int) -> tuple[str, ...]:
-    return tuple(split[at : at + _LEAST_WORDS])
 
 
 def _same(gold: str, passage: str) -> bool:

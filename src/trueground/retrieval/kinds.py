@@ -7,52 +7,45 @@ within quotes uses the other quotes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from trueground.encoders import text_encoder
-from trueground.encoders.base import encoder_options
 from trueground.errors import UsageError, unknown_name
-from trueground.plugins import PartSpec, load_plugins, parse_part, register_part
+from trueground.plugins import PartSpec, load_plugins, mask_quoted, parse_part, register_part
 from trueground.retrieval import results
-from trueground.retrieval.base import OpenedRetriever, Passages, Retriever, RetrieverKind
-from trueground.retrieval.bm25.about import options_of
-from trueground.retrieval.bm25.memory import BM25
-from trueground.retrieval.corpora.corpus import Corpus
-from trueground.retrieval.dense.memory import Dense
-from trueground.retrieval.hybrid import DEPTH, Hybrid, K
-from trueground.retrieval.multi_hop import BEAM, HOPS, MultiHop
-from trueground.retrieval.written import parts_of
+from trueground.retrieval.base import OpenedRetriever, Retriever, RetrieverKind
+from trueground.retrieval.combined import BEAM, DEPTH, HOPS, Hybrid, K, MultiHop
+from trueground.retrieval.store import PassageStore
 
 Factory = Callable[[], RetrieverKind]
-OpenBase = Callable[[PartSpec], OpenedRetriever]
+_PLUS = re.compile(r"\s\+\s")
+# A name, with or without options, and a + right behind it: no retriever is so called.
+_TIGHT = re.compile(r"[A-Za-z_][\w-]*\s*(?:\([^()]*\))?\s*\+")
 
 
 def _bm25() -> RetrieverKind:
     """Words in common, weighted by how rare they are (BM25)."""
-    from trueground.retrieval.bm25.disk import BM25_KIND
+    from trueground.retrieval.bm25 import BM25_KIND
 
     return BM25_KIND
 
 
 def _dense() -> RetrieverKind:
     """Vectors that an encoder makes: DPR, Contriever, sentence-transformers."""
-    from trueground.retrieval.dense.disk import DENSE_KIND
+    from trueground.retrieval.dense import DENSE_KIND
 
     return DENSE_KIND
 
 
-retrievers: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
-
-
-def _hybrid(given: PartSpec, parts: Sequence[Retriever], _passages: Passages) -> Retriever:
+def _hybrid(given: PartSpec, parts: Sequence[Retriever], _passages: PassageStore) -> Retriever:
     """Several retrievers' lists in one, by reciprocal rank."""
     given.check(("k", "depth"))
     return Hybrid(parts, k=given.number("k", K, 0) or 0.0, depth=given.whole("depth", DEPTH))
 
 
-def _multi_hop(given: PartSpec, parts: Sequence[Retriever], passages: Passages) -> Retriever:
+def _multi_hop(given: PartSpec, parts: Sequence[Retriever], passages: PassageStore) -> Retriever:
     """Searches again with the question and what was found: chains of passages."""
     given.check(("hops", "beam", "passages"))
     if len(parts) > 1:
@@ -60,15 +53,44 @@ def _multi_hop(given: PartSpec, parts: Sequence[Retriever], passages: Passages) 
             "the retriever multi-hop searches with one retriever, and was given "
             f"{len(parts)}; write multi-hop:\"hybrid:'A + B'\""
         )
-    titled = given.text("passages", "text", ("text", "titled")) == "titled"
+    shown = given.text("passages", "text", ("text", "titled"))
     hops, beam = given.whole("hops", HOPS), given.whole("beam", BEAM)
-    texts = passages.searched if titled else passages.texts
-    return MultiHop(parts[0], texts, shown="titled" if titled else "text", hops=hops, beam=beam)
+    texts = passages.searched if shown == "titled" else passages.texts
+    return MultiHop(parts[0], texts, shown=shown, hops=hops, beam=beam)
 
 
-_COMPOUNDS: dict[str, Callable[[PartSpec, Sequence[Retriever], Passages], Retriever]] = {
+def _bm25_over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
+    from trueground.retrieval.bm25 import BM25, Bm25Options
+
+    options = Bm25Options.parse(given)
+    return OpenedRetriever(
+        BM25(passages.searched, stem=options.stem, k1=options.k1, b=options.b, titled=True)
+    )
+
+
+def _dense_over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
+    from trueground.encoders import text_encoder
+    from trueground.encoders.base import encoder_options
+    from trueground.retrieval.dense import ENCODER_OPTIONS, Dense
+
+    given.check(ENCODER_OPTIONS)
+    if given.model is None:
+        raise UsageError(
+            "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
+        )
+    encoder = text_encoder(given.model, encoder_options(given))
+    return OpenedRetriever(Dense(passages.searched, encoder, titled=True), encoder.close)
+
+
+# What keeps files, what is put together from such, and what searches passages in memory.
+retrievers: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
+_COMPOUNDS: dict[str, Callable[[PartSpec, Sequence[Retriever], PassageStore], Retriever]] = {
     "hybrid": _hybrid,
     "multi-hop": _multi_hop,
+}
+_IN_MEMORY: dict[str, Callable[[PartSpec, PassageStore], OpenedRetriever]] = {
+    "bm25": _bm25_over,
+    "dense": _dense_over,
 }
 _EXAMPLES = {"hybrid": "bm25 + dense:MODEL", "multi-hop": "dense:MODEL"}
 _SHOWN: dict[str, dict[str, Any]] = {
@@ -99,7 +121,7 @@ def retriever(name: str) -> Callable[[Factory], Factory]:
 def kinds() -> list[dict[str, Any]]:
     """Every kind of retriever: `name` as a user writes it, `doc` in one line, `extra` or None."""
     load_plugins()
-    docs = {name: made.__doc__ for name, made in (*retrievers.items(), *_COMPOUNDS.items())}
+    docs = {name: kind.__doc__ for name, kind in (*retrievers.items(), *_COMPOUNDS.items())}
     docs[results.NAME] = "Results that were found elsewhere: DPR's ctxs, a TREC run"
     return [
         {"name": name, "doc": (doc or "").strip().partition("\n")[0], "extra": None}
@@ -111,17 +133,27 @@ def kinds() -> list[dict[str, Any]]:
 def bases(written: str) -> list[str]:
     """The parts of a retriever that keep files of their own, each once. UsageError.
 
-    The whole of what was written is checked: names, options and how it is put together.
+    All of what was written is checked: names, options and how it is put together.
     """
-    found: list[str] = []
+    found: dict[str, None] = {}
 
     def note(given: PartSpec) -> OpenedRetriever:
-        found.append(given.written)
+        found[given.written] = None
         kind_of(given).folder(given)
-        return OpenedRetriever(_Placeholder(given.name), lambda: None)
+        return OpenedRetriever(_Placeholder(given.name))
 
-    compose(written, note, Corpus(()))
-    return list(dict.fromkeys(found))
+    compose(written, note, PassageStore(None))
+    return list(found)
+
+
+class _Placeholder:
+    """Stands for a retriever while what was written is checked."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.signature = name
+
+    def search(self, queries: Sequence[str], top: int) -> list[list[Any]]:
+        return [[] for _ in queries]
 
 
 def kind_of(given: PartSpec) -> RetrieverKind:
@@ -133,28 +165,30 @@ def kind_of(given: PartSpec) -> RetrieverKind:
     return retrievers[given.name]()
 
 
-def compose(written: str, open_base: OpenBase, passages: Passages) -> OpenedRetriever:
+def compose(
+    written: str, open_base: Callable[[PartSpec], OpenedRetriever], passages: PassageStore
+) -> OpenedRetriever:
     """The retriever as written, over these passages; `open_base` opens its parts that keep files.
 
     UsageError: what cannot be read, an unknown name or option.
     """
     given = parse_part("retriever", written)
     if given.name == results.NAME:
-        return OpenedRetriever(results.ResultsRetriever(given, passages), lambda: None)
+        return OpenedRetriever(results.ResultsRetriever(given, passages))
     if given.name not in _COMPOUNDS:
         return open_base(given)
-    inner = parts_of(given, _EXAMPLES[given.name])
+    inner = _split(given)
     with ExitStack() as stack:
         parts = []
         for part in inner:
             opened = compose(part, open_base, passages)
             stack.callback(opened.close)
             parts.append(opened.retriever)
-        made = _COMPOUNDS[given.name](given, parts, passages)
-        return OpenedRetriever(made, stack.pop_all().close)
+        compound = _COMPOUNDS[given.name](given, parts, passages)
+        return OpenedRetriever(compound, stack.pop_all().close)
 
 
-def open_over(written: str, passages: Passages) -> OpenedRetriever:
+def open_over(written: str, passages: PassageStore) -> OpenedRetriever:
     """The retriever as written, over passages in memory and without files.
 
     Titles are searched too, as in an index. Indexes and vectors are made with the first search.
@@ -173,35 +207,26 @@ def open_over(written: str, passages: Passages) -> OpenedRetriever:
     return compose(written, open_base, passages)
 
 
-class _Placeholder:
-    """Stands for a retriever while what was written is checked."""
-
-    def __init__(self, name: str) -> None:
-        self.name = self.signature = name
-
-    def search(self, queries: Sequence[str], top: int) -> list[list[Any]]:
-        return [[] for _ in queries]
-
-
-def _bm25_over(given: PartSpec, passages: Passages) -> OpenedRetriever:
-    options = options_of(given)
-    stem, k1, b = options.stem, options.k1, options.b
-    return OpenedRetriever(
-        BM25(passages.searched, stem=stem, k1=k1, b=b, titled=True), lambda: None
-    )
-
-
-def _dense_over(given: PartSpec, passages: Passages) -> OpenedRetriever:
-    given.check(("backend", "dtype", "device", "file", "revision", "batch_rows", "window"))
+def _split(given: PartSpec) -> list[str]:
+    """What a retriever is put together from: its model, split at each ` + ` outside quotes and
+    parentheses. UsageError where nothing is named.
+    """
+    example = f'write {given.name}:"{_EXAMPLES[given.name]}"'
     if given.model is None:
         raise UsageError(
-            "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
+            f"the retriever {given.name} is put together from others, and none is named; {example}"
         )
-    encoder = text_encoder(given.model, encoder_options(given))
-    return OpenedRetriever(Dense(passages.searched, encoder, titled=True), encoder.close)
-
-
-_IN_MEMORY: dict[str, Callable[[PartSpec, Passages], OpenedRetriever]] = {
-    "bm25": _bm25_over,
-    "dense": _dense_over,
-}
+    ends = [match.span() for match in _PLUS.finditer(mask_quoted(given.model))]
+    cuts = zip([0, *(end for _, end in ends)], [*(at for at, _ in ends), None], strict=True)
+    parts = [given.model[start:end].strip() for start, end in cuts]
+    if not all(parts):
+        raise UsageError(
+            f"the retriever {given.name}: found nothing on one side of a + in {given.model!r}; "
+            f"{example}"
+        )
+    if tight := [part for part in parts if _TIGHT.match(part)]:
+        raise UsageError(
+            f"the retriever {given.name}: found {tight[0]!r}; expected a blank on each side of the "
+            f"+ between two retrievers; {example}"
+        )
+    return parts

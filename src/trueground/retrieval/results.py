@@ -23,10 +23,10 @@ from trueground.records.files import open_unpacked, require_readable
 from trueground.records.jsonl import read_members
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
-from trueground.retrieval.base import Hit, Passages, SearchQuery
-from trueground.retrieval.bm25.memory import words
-from trueground.retrieval.corpora.store import PassageStore
+from trueground.retrieval.base import Hit, SearchQuery
+from trueground.retrieval.bm25_index import words
 from trueground.retrieval.gold import GoldPassage, find_gold, same_text
+from trueground.retrieval.store import PassageStore
 
 NAME = "file"
 _IDS = ("id", "id_", "qid", "q_id", "query_id", "question_id", "_id")
@@ -47,7 +47,7 @@ class ResultsRetriever:
     name = NAME
     nested = True
 
-    def __init__(self, given: PartSpec, passages: Passages) -> None:
+    def __init__(self, given: PartSpec, passages: PassageStore) -> None:
         """UsageError: no file is named. InputError: there is none."""
         given.check(())
         if given.model is None:
@@ -64,12 +64,14 @@ class ResultsRetriever:
         which found nothing), or a passage that the corpus has not.
         """
         found = [self._of(query) for query in queries]
-        if self._is_run and queries and all(hits is None for hits in found):
-            raise self._lacks(queries[0])
-        if not self._is_run:
-            for query, hits in zip(queries, found, strict=True):
-                if hits is None:
-                    raise self._lacks(query)
+        lacking = [query for query, hits in zip(queries, found, strict=True) if hits is None]
+        if lacking and (not self._is_run or len(lacking) == len(queries)):
+            id_ = lacking[0].id if isinstance(lacking[0], SearchQuery) else None
+            raise InputError(
+                f"{self._path} has no results for the question {lacking[0][:80]!r}"
+                f"{f' (id {id_!r})' if id_ is not None else ''}; expected its id or its words "
+                "there. Where questions have a history, --retrieval-query says which words"
+            )
         return [(hits or [])[:top] for hits in found]
 
     def _of(self, query: str) -> list[Hit] | None:
@@ -87,15 +89,6 @@ class ResultsRetriever:
             )
         return hits[0] if hits else None
 
-    def _lacks(self, query: str) -> InputError:
-        known = (
-            f" (id {query.id!r})" if isinstance(query, SearchQuery) and query.id is not None else ""
-        )
-        return InputError(
-            f"{self._path} has no results for the question {query[:80]!r}{known}; expected its id "
-            "or its words there. Where questions have a history, --retrieval-query says which words"
-        )
-
     @cached_property
     def _is_run(self) -> bool:
         return _start(self._path) not in (b"[", b"{")
@@ -104,11 +97,6 @@ class ResultsRetriever:
     def _read(self) -> tuple[dict[str | None, list[Hit]], dict[str, list[list[Hit]]]]:
         """The hits by the questions' ids, and by their words."""
         store = self._passages
-        if not isinstance(store, PassageStore):
-            raise UsageError(
-                f"the retriever {NAME} finds passages of an index, and here they are searched in "
-                "memory; name another"
-            )
         rows = list(_run(self._path) if self._is_run else _rows(self._path, store))
         named = {one for _, _, _, found in rows for one, _ in found if not isinstance(one, int)}
         numbers = {one: min(at, default=None) for one, at in find_gold(store, named).items()}
@@ -228,23 +216,15 @@ def _named(place: str, value: Any, rank: int, store: PassageStore) -> _Named:
         raise InputError(
             f"{place}: found {describe(value)}; expected a passage with id or text, or its number"
         )
-    score = _score(given.get("score"), rank)
+    try:
+        score = float(given.get("score", -rank))  # a number as text (DPR)
+    except (TypeError, ValueError):
+        score = -float(rank)  # what falls with the rank
     number = None if id_ is None else store.number(str(id_))
-    if number is not None and (text is None or _says(store, number, text)):
-        return number, score
+    if number is not None:
+        here = store.texts[number]
+        if text is None or text == here or same_text(text, here):
+            return number, score
     if text is None:
         return GoldPassage(id=str(id_)), score
     return GoldPassage(text, title=title if isinstance(title, str) else None), score
-
-
-def _says(store: PassageStore, number: int, text: str) -> bool:
-    here = store.texts[number]
-    return here == text or same_text(text, here)
-
-
-def _score(value: Any, rank: int) -> float:
-    """The row's own; a number as text (DPR), or where there is none what falls with the rank."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return -float(rank)

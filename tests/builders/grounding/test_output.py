@@ -22,7 +22,7 @@ from trueground.builders.grounding.items import (
     format_answers,
     is_answer,
 )
-from trueground.retrieval.corpora.corpus import read_published
+from trueground.retrieval.corpus import read_published
 
 NEW = TEXT.replace("1820", "1911")
 CONFLICT = Conflict(
@@ -96,7 +96,7 @@ def test_the_corpus_holds_every_passage_and_titles_stay_titles(tmp_path: Path) -
     assert [corpus[i].text.strip() for i in range(4)] == [
         one.text.strip() for one in PASSAGES.values()
     ]
-    assert corpus.titles[2] == "Marl Mill (old)"
+    assert corpus[2].title == "Marl Mill (old)"
 
 
 def test_two_sets_of_distractors_one_within_the_budget() -> None:

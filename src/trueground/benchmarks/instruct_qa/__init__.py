@@ -164,7 +164,7 @@ class QaOptions(TaskOptions):
         if self.corpus is not None or not self.searches:
             return self.corpus
         from trueground.plugins import parse_part
-        from trueground.retrieval.corpora.formats.dpr import is_results
+        from trueground.retrieval.formats import is_results
 
         given = parse_part("retriever", self.retriever)
         if given.name != "file" or given.model is None:

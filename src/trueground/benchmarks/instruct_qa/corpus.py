@@ -15,16 +15,16 @@ from trueground.benchmarks.instruct_qa import QaOptions
 from trueground.benchmarks.instruct_qa.source import QaQuestion
 from trueground.errors import InputError, UsageError
 from trueground.plugins import PartSpec
-from trueground.retrieval.base import OpenedRetriever, Passages
-from trueground.retrieval.bm25.memory import words
-from trueground.retrieval.corpora.reading import CorpusReading, corpus_files
+from trueground.retrieval.base import OpenedRetriever
+from trueground.retrieval.bm25_index import words
+from trueground.retrieval.corpus import CorpusReading, corpus_files
 from trueground.retrieval.documents import ENDINGS
 from trueground.retrieval.gold import GoldPassage, find_gold, is_gold
 from trueground.retrieval.kinds import compose
+from trueground.retrieval.store import PassageStore
 
 if TYPE_CHECKING:
-    from trueground.retrieval.index import Index
-    from trueground.retrieval.index.opening import IndexPart
+    from trueground.retrieval.index import Index, IndexPart
 
 Open = Callable[[str], OpenedRetriever]
 # How many passages behind the wanted rank are looked at, where the first ones are gold.
@@ -115,7 +115,7 @@ class QaCorpus:
 
 
 def _irrelevant(
-    item: QaQuestion, ranked: Sequence[int], rank: int, passages: Passages
+    item: QaQuestion, ranked: Sequence[int], rank: int, passages: PassageStore
 ) -> FoundPassages:
     """The first passage behind the rank that is not gold; else one that the search did not find.
 
@@ -157,7 +157,7 @@ def _ready(
     source: Path, wanted: Sequence[str], number: int | None, sources: Sources
 ) -> tuple[Index, Open]:
     """The index of a corpus, and what opens its retrievers. UsageError: nothing to cut."""
-    from trueground.retrieval.index import add_retrievers, ready_index
+    from trueground.retrieval.building import add_retrievers, ready_index
 
     reading = CorpusReading() if number is None else CorpusReading(words=number)
     if number is not None:
@@ -200,7 +200,7 @@ def _open_uncached(
 
     Errors as of Index.open.
     """
-    from trueground.retrieval.index.opening import parts_of
+    from trueground.retrieval.index import parts_of
 
     def open_base(given: PartSpec) -> OpenedRetriever:
         [part] = parts_of([given.written])
@@ -211,7 +211,7 @@ def _open_uncached(
 
 def _check_cut(source: Path, reading: CorpusReading) -> None:
     """UsageError where there are no documents to cut."""
-    from trueground.retrieval.index.file import is_index, read_index_file
+    from trueground.retrieval.index import is_index, read_index_file
 
     option = f"--passage-words {reading.words}"
     if is_index(source):
@@ -246,8 +246,8 @@ class ScratchIndex:
         """`folder` is made if need be. UsageError: one of the retrievers needs a model's vectors
         that are not there; InputError, MissingExtraError, WriteError.
         """
-        from trueground.retrieval.index import build_index
-        from trueground.retrieval.index.opening import parts_of
+        from trueground.retrieval.building import build_index
+        from trueground.retrieval.index import parts_of
 
         self._source, self._folder, self._progress = source, folder, sources.progress
         self._words = "" if reading == CorpusReading() else f" --passage-words {reading.words}"
@@ -261,7 +261,7 @@ class ScratchIndex:
 
     def add(self, retrievers: Sequence[str]) -> None:
         """Make what the index lacks. UsageError: it needs a model."""
-        from trueground.retrieval.index.opening import parts_of
+        from trueground.retrieval.index import parts_of
 
         lacking = parts_of(self.index.missing(retrievers))
         self._check_cheap(lacking)
@@ -280,16 +280,14 @@ class ScratchIndex:
         return _open_uncached(written, self.index, place)
 
     def _find(self, reading: CorpusReading) -> Index | None:
-        """The index that the corpus is or has; None where it has none whose passages are whole."""
-        from trueground.retrieval.index import Index, is_index, ready_index, usual_place
-        from trueground.retrieval.index.file import read_index_file
+        """The index that the corpus is or has; None where it has none."""
+        from trueground.retrieval.building import default_place, ready_index
+        from trueground.retrieval.index import Index, is_index
 
         if is_index(self._source):
             return ready_index(self._source, [], reading)
-        place = usual_place(self._source, reading, self._progress)
-        if not is_index(place) or read_index_file(place).passages is None:
-            return None
-        return Index(place)
+        place = default_place(self._source, reading, self._progress)
+        return Index(place) if is_index(place) else None
 
     def _check_cheap(self, parts: Iterable[IndexPart]) -> None:
         for part in parts:

@@ -35,8 +35,7 @@ from trueground.errors import InputError, UsageError
 from trueground.records.files import data_files
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
-from trueground.retrieval.gold import GoldPassage, read_gold
-from trueground.retrieval.questions import own_query
+from trueground.retrieval.gold import GoldPassage, own_query, read_gold
 from trueground.types import Turn
 
 DATASETS = {"nq": "nq-open", "hotpotqa": "hotpotqa", "topiocqa": "topiocqa"}

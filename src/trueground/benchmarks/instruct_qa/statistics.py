@@ -129,7 +129,7 @@ def _of(
 
 
 def _passages(corpus: Path) -> int:
-    from trueground.retrieval.index import ready_index
+    from trueground.retrieval.building import ready_index
 
     return len(ready_index(corpus, []).passages)
 

@@ -31,9 +31,10 @@ from trueground.benchmarks.truly_ground.source import (
 from trueground.errors import InputError, UsageError
 from trueground.records.files import data_files
 from trueground.records.problems import Problem, describe
-from trueground.retrieval.corpora.corpus import Corpus, read_corpus, read_published
+from trueground.retrieval.corpus import read_corpus, read_published
 from trueground.retrieval.distractors import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
+from trueground.retrieval.store import PassageStore
 from trueground.types import Passage
 
 Ranked = list[Sequence[Passage]]
@@ -141,7 +142,7 @@ def _plain(passage: Passage) -> Passage:
     return Passage(passage.text, title=passage.title, gold=False, source=source)
 
 
-def _read_corpus(path: Path | None, data: Path | None) -> tuple[Corpus, tuple[Path, ...]]:
+def _read_corpus(path: Path | None, data: Path | None) -> tuple[PassageStore, tuple[Path, ...]]:
     """The corpus and its files: the published ones, or what the user names."""
     if path is not None and PUBLISHED.look_for(TEXTS, path) is None:
         return read_corpus(path), tuple(data_files(path))

@@ -31,9 +31,9 @@ from trueground.builders.grounding.items import (
 from trueground.builders.people import REASONS, PeopleLabels
 from trueground.builders.quality.base import Piece
 from trueground.builders.rejected import Rejected
-from trueground.retrieval.corpora.corpus import Corpus, PassageEntry
 from trueground.retrieval.distractors import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
+from trueground.retrieval.store import PassageEntry, PassageStore
 from trueground.types import Passage
 
 BUDGET = 2_048  # tokens of all contexts together in the set 2k_distractor
@@ -134,8 +134,8 @@ def check_retriever(written: str, *, try_it: bool) -> None:
 
     UsageError: what was written; MissingExtraError, where it is tried.
     """
-    corpus = Corpus([PassageEntry("a first passage", "0"), PassageEntry("a second one", "1")])
-    opened = open_over(written, corpus)
+    two = [PassageEntry("a first passage", "0"), PassageEntry("a second one", "1")]
+    opened = open_over(written, PassageStore(None, two))
     try:
         if try_it:
             opened.retriever.search(["a passage"], 1)
@@ -160,10 +160,11 @@ def distractors_stage(
     def work(items: Sequence[Instance]) -> list[Instance]:
         if not items:
             return []
-        corpus = Corpus(
+        entries = [
             PassageEntry(one.text, id_, _title(one), one.document)
             for id_, one in passages().items()
-        )
+        ]
+        corpus = PassageStore(None, entries)
         queries = [item.original.pair.question for item in items]
         opened = open_over(retriever, corpus)
         try:
@@ -171,7 +172,7 @@ def distractors_stage(
         finally:
             opened.close()
         return [
-            msgspec.structs.replace(item, distractors=tuple(corpus.ids[i] for i in found))
+            msgspec.structs.replace(item, distractors=tuple(entries[i].id for i in found))
             for item, found in zip(items, mined, strict=True)
         ]
 

@@ -33,7 +33,6 @@ from trueground.records.files import KINDS, data_files, files_below, inner_endin
 from trueground.records.jsonl import decode
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
-from trueground.retrieval.corpora.corpus import page_key
 from trueground.retrieval.cutting import cut
 from trueground.retrieval.documents import (
     ENDINGS,
@@ -44,6 +43,7 @@ from trueground.retrieval.documents import (
     read_text,
     split_paragraphs,
 )
+from trueground.retrieval.store import page_key
 
 REASONS: Mapping[str, str] = {
     "unreadable": "the file or row cannot be read",

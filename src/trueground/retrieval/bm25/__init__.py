@@ -1,1 +1,0 @@
-"""BM25: over texts in memory, and over an index on disk."""

@@ -1,0 +1,538 @@
+"""A BM25 index in a folder: written out of core, searched memory-mapped.
+
+Built in two passes, both sequential on the disk. First the postings of each block of passages go to
+files of their own. Then they are put together, scored and written, one range of terms after the
+other. In memory are the vocabulary, some bytes a passage, one block and one range.
+
+Searched without reading the longest lists: a frequent word adds little to a score. So the rare
+words of a query are added up first, and once all others together cannot lift a passage among the
+best, only the passages that are still in the running are looked up in the long lists (MaxScore:
+Turtle & Flood 1995). What is left is added up anew in the query's order, in float32: the numbers
+are those of a search through everything.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import re
+import shutil
+import unicodedata
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from trueground.errors import MissingExtraError
+from trueground.options import Progress
+
+# Of each term's postings, one term after the other: where they begin, the passages, the scores; the
+# highest score of each term. The terms in the order of their letters: as text, where each line
+# ends, and their numbers.
+STARTS, PASSAGES, SCORES, HIGHEST = "starts.npy", "passages.npy", "scores.npy", "highest.npy"
+TERMS, ENDS, NUMBERS = "terms.txt", "terms.ends.npy", "terms.numbers.npy"
+
+BLOCK = 4_096  # passages; at most 65,536, so that their numbers fit two bytes
+RANGE = 8_000_000  # postings that are put together at once
+_CHARACTERS = 16_000_000  # of one block
+_REMEMBERED = 1 << 20  # words whose terms a process remembers
+_SLICE = 1 << 17  # postings that are scored at once
+_COLUMNS: dict[str, Any] = {
+    "terms": np.int32,
+    "counts": np.int32,
+    "passages": np.uint16,
+    "frequencies": np.int32,
+}
+Ints = NDArray[np.int32]
+Found = tuple[Ints, NDArray[np.float32]]  # passages and their scores
+
+_NO_SPACES = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]"
+# Runs of letters and digits; scripts without spaces by character.
+_WORDS = regex.compile(rf"{_NO_SPACES}\p{{M}}*|(?:(?!{_NO_SPACES})[\w\p{{M}}])+")
+# Where no other character stands, \w+ finds the same words, five times as fast.
+_PLAIN = re.compile(
+    r"[\x00-\xb1\xbf-\u02ff\u0370-\u0482\u048a-\u052f\u1e00-\u1fff\u2010-\u2027\u2030-\u203e]*"
+)
+_PLAIN_WORDS = re.compile(r"\w+")
+# ASCII: small letters for capitals, spaces for all that is no letter, digit or underscore.
+_SPACED = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in map(chr, range(128)))
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as they are compared: NFKC, without case ("words-1")."""
+    if text.isascii():
+        return text.translate(_SPACED).split()
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    if _PLAIN.fullmatch(plain):
+        return _PLAIN_WORDS.findall(plain)
+    found: list[str] = _WORDS.findall(plain)
+    return found
+
+
+def stemmer(stem: bool) -> Callable[[str], str]:
+    """What a word is compared by: itself, or its English stem. MissingExtraError."""
+    if not stem:
+        return str
+    try:
+        import Stemmer
+    except ModuleNotFoundError:
+        raise MissingExtraError("retrieval by BM25 with stems", "retrieval") from None
+    # Without its own cache: each word is asked for once.
+    stemmed: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
+    return stemmed
+
+
+class Block(NamedTuple):
+    """Some passages after each other, turned inside out.
+
+    `lengths`: words of each passage. `terms`: what words are compared by, each once, one a line, in
+    the order in which they come. `counts`: in how many passages each term stands. Then for each
+    term in turn the passages with it, by number in the block, and how often it stands there.
+    """
+
+    lengths: Ints
+    terms: str
+    counts: Ints
+    passages: NDArray[np.uint16]
+    frequencies: Ints
+
+
+class Inverter:
+    """Makes blocks of texts; words are compared as they are, or by their English stems."""
+
+    def __init__(self, stem: bool) -> None:
+        """MissingExtraError where stems are wanted and PyStemmer is not installed."""
+        self._stem = stemmer(stem)
+        self._stems: dict[str, str] = {}
+
+    def __call__(self, texts: list[str]) -> Block:
+        if len(self._stems) > _REMEMBERED:
+            self._stems.clear()
+        numbers = _BlockNumbers(self._stems, self._stem)
+        flat = array("i")
+        lengths = np.empty(len(texts), np.int32)
+        for i, text in enumerate(texts):
+            found = words(text)
+            lengths[i] = len(found)
+            flat.extend(map(numbers.__getitem__, found))
+        # Sorted pairs of term and passage, both in one number.
+        bits = max(len(lengths) - 1, 0).bit_length()
+        pairs = np.array(flat, np.int64)
+        pairs <<= bits
+        pairs |= np.repeat(np.arange(len(lengths)), lengths)
+        pairs.sort()
+        begins = np.flatnonzero(np.diff(pairs, prepend=-1))
+        frequencies = np.diff(begins, append=len(pairs)).astype(np.int32)
+        pairs = pairs[begins]
+        passages = (pairs & ((1 << bits) - 1)).astype(np.uint16)
+        pairs >>= bits
+        counts = np.bincount(pairs, minlength=len(numbers.terms)).astype(np.int32)
+        return Block(lengths, "\n".join(numbers.terms), counts, passages, frequencies)
+
+
+class _BlockNumbers(dict[str, int]):
+    """Word → number of its term in a block, in the order in which terms first come."""
+
+    def __init__(self, stems: dict[str, str], stem: Callable[[str], str]) -> None:
+        super().__init__()
+        self._stems, self._stem = stems, stem
+        self.terms: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> int:
+        if word not in self._stems:
+            self._stems[word] = self._stem(word)
+        self[word] = number = self.terms.setdefault(self._stems[word], len(self.terms))
+        return number
+
+
+def split_blocks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """At most `size` texts at a time, fewer where they are long."""
+    part: list[str] = []
+    room = _CHARACTERS
+    for text in texts:
+        part.append(text)
+        room -= len(text)
+        if len(part) == size or room <= 0:
+            yield part
+            part, room = [], _CHARACTERS
+    if part:
+        yield part
+
+
+def write_index(
+    folder: Path,
+    blocks: Iterable[Block],
+    total: int,
+    *,
+    k1: float,
+    b: float,
+    progress: Progress,
+    span: int = RANGE,
+) -> None:
+    """Write the files for `blocks`, of `total` passages, into an empty folder. OSError."""
+    apart = folder / "parts"
+    apart.mkdir()
+    parts = _PostingFiles(apart, blocks, total, progress)
+    ordered = sorted(parts.vocabulary)
+    text = "".join(f"{term}\n" for term in ordered).encode()
+    (folder / TERMS).write_bytes(text or b"\n")
+    np.save(folder / ENDS, np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")))
+    numbers = map(parts.vocabulary.__getitem__, ordered)
+    np.save(folder / NUMBERS, np.fromiter(numbers, np.int32, len(ordered)))
+    parts.vocabulary.clear()
+    del ordered, text
+    np.save(folder / STARTS, parts.starts)
+    _write_scores(folder, parts, k1, b, span, progress)
+    shutil.rmtree(apart)
+
+
+class _PostingFiles:
+    """The first pass: the postings of a corpus, block after block, in files of `folder`.
+
+    `vocabulary`: each term's number, in the order in which the terms first come; it depends on the
+    texts only. `lengths`: words of each passage. `starts`: where the postings of each term begin
+    when they stand by term, and where the last one's end.
+    """
+
+    def __init__(
+        self, folder: Path, blocks: Iterable[Block], total: int, progress: Progress
+    ) -> None:
+        """Write the files. OSError."""
+        self._folder = folder
+        self._sizes: list[tuple[int, int]] = []  # passages and terms of each block
+        self.vocabulary: dict[str, int] = {}
+        lengths = [np.empty(0, np.int32)]
+        done = 0
+        with ExitStack() as stack:
+            files = [stack.enter_context((folder / name).open("wb")) for name in _COLUMNS]
+            for block in blocks:
+                for file, column in zip(files, self._columns(block), strict=True):
+                    file.write(column.tobytes())
+                lengths.append(block.lengths)
+                self._sizes.append((len(block.lengths), len(block.counts)))
+                done += len(block.lengths)
+                progress("bm25: words", done, total)
+        self.lengths = np.concatenate(lengths)
+        found = np.zeros(len(self.vocabulary), np.int64)
+        for numbers, counts in self._heads():
+            found[numbers] += counts
+        self.starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])
+
+    def _columns(self, block: Block) -> tuple[NDArray[Any], ...]:
+        """(terms, counts, passages, frequencies) of a block by our numbers of terms, ascending."""
+        vocabulary = self.vocabulary
+        names = block.terms.split("\n") if block.terms else []
+        numbers = (vocabulary.setdefault(name, len(vocabulary)) for name in names)
+        terms = np.fromiter(numbers, np.int32, len(names))
+        order = np.argsort(terms)
+        counts = block.counts[order]
+        starts = (np.cumsum(block.counts, dtype=np.int64) - block.counts)[order]
+        at = np.repeat(starts - (np.cumsum(counts, dtype=np.int64) - counts), counts)
+        at += np.arange(len(at))
+        return terms[order], counts, block.passages[at], block.frequencies[at]
+
+    def _heads(self) -> Iterator[tuple[Ints, Ints]]:
+        """(terms, counts) of each block."""
+        with (
+            (self._folder / "terms").open("rb") as terms,
+            (self._folder / "counts").open("rb") as counts,
+        ):
+            for _, size in self._sizes:
+                yield np.fromfile(terms, np.int32, size), np.fromfile(counts, np.int32, size)
+
+    def ranges(self, cuts: list[int]) -> Iterator[tuple[Ints, Ints]]:
+        """(passages, frequencies) between each two of these terms, by term and then by passage."""
+        # How many terms and postings stand before each cut in each block.
+        places = np.empty((len(self._sizes), len(cuts), 2), np.int64)
+        before = np.zeros(2, np.int64)
+        for block, (terms, counts) in enumerate(self._heads()):
+            ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+            at = np.searchsorted(terms, cuts)
+            places[block] = before + np.stack([at, ends[at]], axis=1)
+            before += (len(terms), ends[-1])
+        with ExitStack() as stack:
+            files = {
+                name: stack.enter_context((self._folder / name).open("rb")) for name in _COLUMNS
+            }
+
+            def read(name: str, low: np.int64, high: np.int64) -> NDArray[Any]:
+                kind = np.dtype(_COLUMNS[name])
+                files[name].seek(int(low) * kind.itemsize)
+                return np.fromfile(files[name], kind, int(high - low))
+
+            for number, (low, high) in enumerate(pairwise(cuts)):
+                free = self.starts[low:high] - self.starts[low]
+                passages = np.empty(self.starts[high] - self.starts[low], np.int32)
+                frequencies = np.empty(len(passages), np.int32)
+                base = 0
+                for (size, _), ((term, posting), (last_term, last_posting)) in zip(
+                    self._sizes, places[:, number : number + 2], strict=True
+                ):
+                    if term < last_term:
+                        terms = read("terms", term, last_term) - low
+                        counts = read("counts", term, last_term)
+                        at = np.repeat(free[terms] - (np.cumsum(counts) - counts), counts)
+                        at += np.arange(len(at))
+                        found = read("passages", posting, last_posting)
+                        passages[at] = found.astype(np.int32) + base
+                        frequencies[at] = read("frequencies", posting, last_posting)
+                        free[terms] += counts
+                    base += size
+                yield passages, frequencies
+
+
+def _write_scores(
+    folder: Path, parts: _PostingFiles, k1: float, b: float, span: int, progress: Progress
+) -> None:
+    """The second pass: passages and scores by term, and each term's highest score.
+
+    log(1 + (n − df + ½)/(df + ½)) · tf/(tf + k1·(1 − b + b·l/m)), computed in float64 and kept in
+    float32; the steps are in the order of the library bm25s, for equal last bits.
+    """
+    starts, lengths = parts.starts, parts.lengths
+    mean = lengths.sum(dtype=np.int64) / max(len(lengths), 1)
+    norms = k1 * ((1 - b) + b * lengths.astype(np.float64) / max(mean, 1e-9))
+    in_passages, n = np.diff(starts), len(lengths)
+    values, which = np.unique(in_passages, return_inverse=True)
+    logs = [math.log(1 + (n - df + 0.5) / (df + 0.5)) for df in values.tolist()]
+    weights = np.array(logs, np.float32)[which]
+    highest = np.zeros(len(weights), np.float32)
+    # Terms between which there are at most `span` postings, or a single term.
+    cuts, total = [0], int(starts[-1])
+    while cuts[-1] < len(starts) - 1:
+        high = int(np.searchsorted(starts, starts[cuts[-1]] + span, side="right")) - 1
+        cuts.append(max(cuts[-1] + 1, high))
+    with (
+        (folder / SCORES).open("wb") as scores_file,
+        (folder / PASSAGES).open("wb") as passages_file,
+    ):
+        _begin_array(scores_file, "<f4", total)
+        _begin_array(passages_file, "<i4", total)
+        for (low, high), (passages, frequencies) in zip(
+            pairwise(cuts), parts.ranges(cuts), strict=True
+        ):
+            scores = np.repeat(weights[low:high], in_passages[low:high])
+            for at in range(0, len(scores), _SLICE):
+                part = slice(at, at + _SLICE)
+                tf = frequencies[part].astype(np.float64)
+                scores[part] *= tf / (norms[passages[part]] + tf)
+            highest[low:high] = np.maximum.reduceat(scores, starts[low:high] - starts[low])
+            passages_file.write(passages.data)
+            scores_file.write(scores.data)
+            progress("bm25: scores", int(starts[high]), total)
+    np.save(folder / HIGHEST, highest)
+
+
+def _begin_array(file: BinaryIO, kind: str, length: int) -> None:
+    """The head of a .npy file whose numbers follow."""
+    head: dict[str, Any] = {"descr": kind, "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, head)
+
+
+_NOTHING: Found = (np.empty(0, np.int32), np.empty(0, np.float32))
+_FEW = 100_000  # postings that are added up without any thought
+_SHORT = 4_096
+_PER_SEARCH = 25  # postings that are read in the time of one binary search
+# Of float32, generously: how far sums in another order can be apart, for each addition.
+_ROUNDING = 2.0**-22
+
+
+class Searcher:
+    """One index, memory-mapped."""
+
+    def __init__(self, folder: Path, passages: int, stem: bool) -> None:
+        """OSError and ValueError where files are missing or are no arrays; MissingExtraError."""
+        self._key, self._size = stemmer(stem), passages
+        self._starts, self._highest = _mapped(folder / STARTS), _mapped(folder / HIGHEST)
+        self._passages, self._scores = _mapped(folder / PASSAGES), _mapped(folder / SCORES)
+        self._ends, self._numbers = _mapped(folder / ENDS), _mapped(folder / NUMBERS)
+        with (folder / TERMS).open("rb") as file:
+            self._text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def __call__(self, asked: tuple[Sequence[str], int]) -> list[Found]:
+        """For each of (queries, top) passages and scores, best first; equal ones in their order."""
+        queries, top = asked
+        sums = np.zeros(self._size, np.float32)
+        known: dict[str, int | None] = {}
+        found = []
+        for query in queries:
+            terms = []
+            for word in words(query):
+                if word not in known:
+                    known[word] = self._number(self._key(word))
+                if (number := known[word]) is not None:
+                    terms.append(number)
+            found.append(_Query(self, terms).best(top, sums) if terms and top > 0 else _NOTHING)
+        return found
+
+    def postings(self, term: int) -> Found:
+        """Which passages have a term, in corpus order, and its score in each."""
+        low, high = self._starts[term : term + 2].tolist()
+        return self._passages[low:high], self._scores[low:high]
+
+    def highest(self, term: int) -> float:
+        """The highest score of a term."""
+        return float(self._highest[term])
+
+    def _number(self, term: str) -> int | None:
+        """The number of a term; None where no passage has it."""
+
+        def read(place: int) -> bytes:
+            return self._text[self._ends[place - 1] + 1 if place else 0 : self._ends[place]]
+
+        wanted = term.encode()  # UTF-8 has the order of the characters
+        place = bisect_left(range(len(self._numbers)), wanted, key=read)
+        there = place < len(self._numbers) and read(place) == wanted
+        return int(self._numbers[place]) if there else None
+
+
+class _Query:
+    """The terms of a query and their lists, the shortest first.
+
+    Where `sums` is passed it has a zero for each passage, and again afterwards.
+    """
+
+    def __init__(self, index: Searcher, terms: list[int]) -> None:
+        times = Counter(terms)
+        self._terms = terms
+        self._postings = {term: index.postings(term) for term in times}
+        order = sorted(times, key=lambda term: len(self._postings[term][0]))
+        self._lists = [(*self._postings[term], np.float32(times[term])) for term in order]
+        highest = [index.highest(term) * times[term] for term in order]
+        # What the lists from number i on can add at most.
+        self._rest = [sum(highest[i:]) for i in range(len(order) + 1)]
+        self._slack = _ROUNDING * (len(terms) + 1)
+
+    def best(self, top: int, sums: NDArray[np.float32]) -> Found:
+        """At most `top` passages and scores, best first; equal scores in corpus order."""
+        if sum(len(passages) for passages, _, _ in self._lists) <= _FEW:
+            passages, scores = self._all(top, sums)
+        else:
+            passages = self._running(top, sums)
+            looked = {term: _look_up(found, passages) for term, found in self._postings.items()}
+            scores = np.zeros(len(passages), np.float32)
+            for term in self._terms:
+                scores += looked[term]
+        order = np.argsort(-scores, kind="stable")[:top]
+        return passages[order], scores[order]
+
+    def _all(self, top: int, sums: NDArray[np.float32]) -> Found:
+        """All lists added up, in the query's order; fewer where they cannot be among the best."""
+        for term in self._terms:
+            np.add.at(sums, *self._postings[term])
+        seen = np.concatenate([passages for passages, _, _ in self._lists])
+        best = _distinct(seen[_leading(sums.take(seen), top * len(self._lists))])
+        scores = sums.take(best)
+        sums[seen] = 0
+        return best, scores
+
+    def _running(self, top: int, sums: NDArray[np.float32]) -> Ints:
+        """Passages that may be among the `top` best; none is left out that is."""
+        used, least, seen, partial = self._seen(top, sums)
+        for number in range(used, len(self._lists) + 1):
+            if len(seen) > top:
+                least = max(least, _least(partial, top))
+                stays = partial >= self._sure(least) - self._rest[number]
+                seen, partial = seen[stays], partial[stays]
+            if number < len(self._lists):
+                passages, scores, times = self._lists[number]
+                if len(passages) > _PER_SEARCH * len(seen):
+                    partial += _look_up((passages, scores), seen) * times
+                else:
+                    sums[passages] = scores
+                    partial += sums.take(seen) * times
+                    sums[passages] = 0
+        return seen
+
+    def _seen(
+        self, top: int, sums: NDArray[np.float32]
+    ) -> tuple[int, float, Ints, NDArray[np.float32]]:
+        """Add up lists until no passage outside them can be among the best.
+
+        (how many lists, what the `top`-th best score is at least, passages, their sums.)
+        """
+        least, bar = 0.0, 0.0
+        for number, (passages, scores, times) in enumerate(self._lists, 1):
+            np.add.at(sums, passages, scores * times if times > 1 else scores)
+            last = number == len(self._lists)
+            # To add up a short list takes less time than to ask whether it is needed.
+            if last or len(self._lists[number][0]) > _SHORT:
+                seen = np.concatenate([passages for passages, _, _ in self._lists[:number]])
+                partial = sums.take(seen)
+                least = self._reached(seen, partial, number, top, sums)
+                bar = self._sure(least) - self._rest[number]
+                if last or bar > 0:
+                    break
+        some = _distinct(seen[partial >= bar])
+        partial = sums.take(some)
+        sums[seen] = 0
+        return number, least, some, partial
+
+    def _reached(
+        self,
+        seen: Ints,
+        partial: NDArray[np.float32],
+        used: int,
+        top: int,
+        sums: NDArray[np.float32],
+    ) -> float:
+        """What the `top`-th best score is at least: that of the leaders so far, fully added up."""
+        # Each passage stands there once for each list that it is in.
+        leaders = _distinct(seen[_leading(partial, top * used)[: 4 * top * used]])
+        if len(leaders) < top:
+            return 0.0
+        scores = sums.take(leaders)
+        for passages, some, times in self._lists[used:]:
+            scores += _look_up((passages, some), leaders) * times
+        return float(np.partition(scores, -top)[-top])
+
+    def _sure(self, least: float) -> float:
+        """What a sum surely is in any order of its additions."""
+        return least * (1 - self._slack)
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    # Plain arrays: each slice of np.memmap costs microseconds.
+    return np.asarray(np.load(path, mmap_mode="r"))
+
+
+def _look_up(postings: Found, wanted: Ints) -> NDArray[np.float32]:
+    """The score of each wanted passage in a list; 0 where it is not there."""
+    passages, scores = postings
+    at = np.searchsorted(passages, wanted)
+    at[at == len(passages)] = 0
+    found = scores.take(at)
+    found[passages.take(at) != wanted] = 0
+    return found
+
+
+def _distinct(passages: Ints) -> Ints:
+    """Each of them once, ascending. Sorts in place."""
+    passages.sort()
+    return passages[np.diff(passages, prepend=np.int32(-1)) > 0]
+
+
+def _leading(values: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    """Where the `count` highest values stand, and those equal to the lowest of them."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    return np.flatnonzero(values >= _least(values, count))
+
+
+def _least(values: NDArray[np.float32], count: int) -> float:
+    """The `count`-th highest of at least so many values."""
+    if len(values) > 64 * count:
+        # Most values need not be sorted: as many parts have one of at least `bound`.
+        width = len(values) // (16 * count)
+        even = len(values) - len(values) % width
+        bound = np.partition(values[:even].reshape(-1, width).max(axis=1), -count)[-count]
+        values = values[values >= bound]
+    return float(np.partition(values, -count)[-count])

@@ -1,1 +1,0 @@
-"""Passages: read from files and documents, kept in memory or on disk."""

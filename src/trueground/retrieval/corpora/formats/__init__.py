@@ -1,1 +1,0 @@
-"""Files of passages in the layouts of their publishers."""

@@ -1,1 +1,0 @@
-"""Search by vectors: over texts in memory, and over vectors on disk, exact or through faiss."""
