@@ -23,8 +23,8 @@ from trueground.builders.base import (
     Stage,
 )
 from trueground.builders.build import BuildSettings, Built, build
-from trueground.builders.quality.base import Piece
-from trueground.builders.quality.labels import tell
+from trueground.builders.people import count_labels
+from trueground.builders.quality import BuiltItem
 from trueground.builders.registry import BUILDERS
 from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
@@ -44,11 +44,11 @@ class Written(msgspec.Struct):
     text: str
 
 
-def piece(row: Row) -> Piece:
+def piece(row: Row) -> BuiltItem:
     rng = random.Random(row.id)
     asked, by, town = rng.choices(WORDS, k=3)
     texts = (" ".join(rng.choices(WORDS, k=rng.randint(20, 90))) for _ in range(rng.randint(1, 4)))
-    return Piece(
+    return BuiltItem(
         row.id,
         f"Who built the {asked} by the {by} in {town} town?",
         contexts=tuple(texts),
@@ -88,7 +88,7 @@ def finish(items: Sequence[Row]) -> BuiltDataset:
         run="trueground run faitheval/unanswerable --data {dataset} --model NAME",
         factors=("task", "popularity"),
         tasks=tasks,
-        human={"kinds": tell(tasks, {"validity": said}, judged)},
+        human={"kinds": count_labels(tasks, {"validity": said}, judged)},
     )
 
 

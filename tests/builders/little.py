@@ -27,7 +27,7 @@ from trueground.builders.base import (
     SourceStep,
     Stage,
 )
-from trueground.builders.quality.base import Piece
+from trueground.builders.quality import BuiltItem
 from trueground.builders.registry import BUILDERS
 from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
@@ -128,7 +128,7 @@ def finish(items: Sequence[Line]) -> BuiltDataset:
     rows = [{"id": i.id, "response": i.text, "references": [i.text]} for i in items]
     return BuiltDataset(
         files={"answers.jsonl": b"".join(json.dumps(row).encode() + b"\n" for row in rows)},
-        quality=[Piece(i.id, i.text, factors={"length": str(len(i.text))}) for i in items],
+        quality=[BuiltItem(i.id, i.text, factors={"length": str(len(i.text))}) for i in items],
         run="trueground score {dataset}/answers.jsonl",
         factors=("length",),
         tasks=[AnnotationTask("validity", i.id, {"question": i.text}) for i in items],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,9 @@ import msgspec
 import pytest
 from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 
-from trueground.builders.asking.ask import Ask, AskedModel
-from trueground.builders.asking.replies import ReplyLog
+from trueground.builders.ask import Ask, AskedModel
 from trueground.builders.rejected import REASONS, Rejected
+from trueground.builders.store import BuildStore
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import ChatRequest, Message, Reply
 from trueground.models.openai import OpenAIModel
@@ -41,7 +43,7 @@ def asking(
     made: Any,
     use: Callable[[Ask], Any],
     cache: ResponseCache | None = None,
-    paid: ReplyLog | None = None,
+    paid: BuildStore | None = None,
 ) -> tuple[Any, AskedModel]:
     """What `use` gives, and the model as it was asked."""
     asked = AskedModel(made)
@@ -208,36 +210,31 @@ def test_equal_questions_are_paid_for_once(tmp_path: Path) -> None:
         with ResponseCache(tmp_path / "cache.sqlite") as cache:
             assert len(asking(model(server), use, cache)[0]) == 9
         assert len(server.calls) == 1
-        log = ReplyLog(tmp_path / "replies.jsonl")
+        log = BuildStore(tmp_path)
         asking(model(server), use, None, log)
         log.close()
         assert len(server.calls) == 2
-        log = ReplyLog(tmp_path / "replies.jsonl")
+        log = BuildStore(tmp_path)
         _, asked = asking(model(server), use, None, log)
         log.close()
         assert (len(server.calls), asked.spent.cache_hits) == (2, 9)
 
 
-def test_a_damaged_reply_is_asked_for_again(tmp_path: Path) -> None:
-    path = tmp_path / "replies.jsonl"
+def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
     with scripted(lambda _: {"answer": "A"}) as server:
-        for damage in (b"", b"\xff{}\n", b'{"key": "cut'):
-            log = ReplyLog(path)
-            assert asking(model(server), ask_object, None, log)[0].answer == "A"
-            log.close()
-            path.write_bytes(path.read_bytes() + damage)
-        assert len(server.calls) == 1
-        path.write_bytes(path.read_bytes()[:20] + b"\n")
-        log = ReplyLog(path)
-        assert asking(model(server), ask_object, None, log)[0].answer == "A"
-        log.close()
-        assert len(server.calls) == 2
+        for damage in ("UPDATE reply SET value = X'C1'", "DELETE FROM reply", None):
+            with BuildStore(tmp_path) as store:
+                assert asking(model(server), ask_object, None, store)[0].answer == "A"
+            if damage:
+                with closing(sqlite3.connect(store.path)) as file, file:
+                    file.execute(damage)
+        assert len(server.calls) == 3
 
 
 def test_what_failed_is_kept_nowhere(tmp_path: Path) -> None:
     said: list[Any] = [(400, {"error": {"message": "top_k"}})] * 2 + ['{"answer": "A"}']
     with scripted(lambda _: said.pop(0)) as server, ResponseCache(tmp_path / "c") as cache:
-        log = ReplyLog(tmp_path / "replies.jsonl")
+        log = BuildStore(tmp_path)
         with pytest.raises(Rejected, match="call_failed"):
             asking(model(server), ask_object, cache, log)
         assert asking(model(server), ask_object, cache, log)[0].answer == "A"

@@ -15,6 +15,8 @@ from tests.builders.little import answering
 from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 from tests.builders.test_build import done, start
 
+from trueground.builders.store import BuildStore
+
 __all__ = ["home"]
 N, CONNECTIONS = 40, 4
 
@@ -61,6 +63,11 @@ def test_killed_while_asking(home: Path, cache: list[str], kills: int) -> None:
     assert contents(home / "killed") == contents(home / "whole")
 
 
+def outcomes(folder: Path) -> dict[str, bytes]:
+    with BuildStore(folder, read_only=True) as store:
+        return store.outcomes("check")
+
+
 def test_killed_at_the_end(home: Path) -> None:
     """All is asked; the process dies at several moments while it writes."""
     with scripted(answering()) as server:
@@ -68,11 +75,8 @@ def test_killed_at_the_end(home: Path) -> None:
         assert done(home, command(home, server, "whole", "--no-cache"))[0] == 0
         for wait in (0.0, 0.01):
             process = start(home, words)
-            log = home / "killed/work/check.jsonl"
             give_up = time.monotonic() + 60
-            while process.poll() is None and not (
-                log.exists() and log.read_bytes().count(b"\n") == 2 * N
-            ):
+            while process.poll() is None and len(outcomes(home / "killed/work")) != 2 * N:
                 assert time.monotonic() < give_up
                 time.sleep(0.0005)
             time.sleep(wait)

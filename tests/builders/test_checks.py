@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trueground.builders import checks
 from trueground.builders.checks import (
     count,
-    languages,
     need_languages,
     other_language,
     quoted,
@@ -309,7 +309,7 @@ def test_close_kin_are_not_told_apart() -> None:
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
-    languages._identifier.cache_clear()
+    checks._identifier.cache_clear()
     with pytest.raises(MissingExtraError, match=r"trueground\[build\]"):
         other_language(OTHERS["de"], ENGLISH)
     need_languages()

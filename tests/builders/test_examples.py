@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from trueground.builders.examples import copy_example, examples
-from trueground.builders.registry import BUILDERS, catalogue
+from trueground.builders.registry import BUILDERS, catalogue, copy_example, examples
 from trueground.cli.app import app
 from trueground.errors import OutputError, UsageError
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,12 @@ from tests.builders.building import built, contents, home, manifest, reasons, so
 from tests.builders.little import Line, answering
 from tests.builders.scripted_server import all_text, scripted
 
-from trueground.builders.asking.ask import Ask, AskedModel
+from trueground.builders.ask import Ask, AskedModel
 from trueground.builders.base import SourceStep, Stage
+from trueground.builders.flow import FailureLimit, count_workers, read_source, run_stage
 from trueground.builders.rejected import Rejected
-from trueground.builders.stages.accounts import read_source
-from trueground.builders.stages.flow import do_stage, workers
-from trueground.builders.stages.patience import Patience
-from trueground.errors import ProtocolError
+from trueground.builders.store import STORE, BuildStore
+from trueground.errors import InputError, ProtocolError
 from trueground.testing import FakeModel
 
 __all__ = ["home"]
@@ -151,11 +152,11 @@ def stage(work: Any, **more: Any) -> Stage[Line, Line]:
 
 
 def done(folder: Path, one: Stage[Line, Line], n: int = 3) -> Any:
-    (folder / "work").mkdir(exist_ok=True)
     items = [Line(str(i), f"text {i}") for i in range(n)]
-    return asyncio.run(
-        do_stage(folder, one, items, Ask({}, None), lambda *_: None, Patience(1.0, n))
-    )
+    limit = FailureLimit(1.0, n)
+    with BuildStore(folder) as store:
+        work = run_stage(one, items, Ask({}, None), store, lambda *_: None, limit)
+        return asyncio.run(work)
 
 
 @pytest.mark.parametrize(
@@ -190,19 +191,7 @@ def test_what_may_pass_is_tried_again(tmp_path: Path) -> None:
         assert tried == {"0": 1, "1": n, "2": n}
 
 
-def test_a_log_that_repeats_an_id_is_told_with_its_lines(tmp_path: Path) -> None:
-    async def work(item: Line, _ask: Any) -> list[Line]:
-        return [item]
-
-    done(tmp_path, stage(work), 5)
-    log = tmp_path / "work/s.jsonl"
-    log.write_bytes(log.read_bytes().replace(b'"id":"3"', b'"id":"1"'))
-    with pytest.raises(ProtocolError, match="remove these lines and run the same command") as met:
-        done(tmp_path, stage(work), 5)
-    assert f"{log}, lines 2, 4" in str(met.value)
-
-
-def test_a_damaged_log_loses_what_is_damaged_and_no_more(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_made_again_and_no_more(tmp_path: Path) -> None:
     tried: Counter[str] = Counter()
 
     async def work(item: Line, _ask: Any) -> list[Line]:
@@ -210,17 +199,38 @@ def test_a_damaged_log_loses_what_is_damaged_and_no_more(tmp_path: Path) -> None
         return [item]
 
     done(tmp_path, stage(work), 5)
-    log = tmp_path / "work/s.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
-    lines[1] = b'{"key": "\xff\xfe' + b"\0" * 40 + b"\n"  # damaged
-    lines[2] = lines[2].replace(b'"text"', b'"t"')  # of another version
-    lines[4] = lines[4][:-10]  # cut off
-    log.write_bytes(b"".join(lines))
+    with closing(sqlite3.connect(tmp_path / STORE)) as file, file:
+        change = "UPDATE outcome SET value = ? WHERE CAST(value AS TEXT) LIKE ?"
+        file.execute(change, (b'{"items": [\xff\xfe\0', "%text 1%"))
+        file.execute(change, (b'{"items": [{"id": "2", "t": 1}]}', "%text 2%"))  # another version's
+        file.execute("DELETE FROM outcome WHERE CAST(value AS TEXT) LIKE '%text 4%'")
     kept, _ = done(tmp_path, stage(work), 5)
     assert [item.id for item in kept] == ["0", "1", "2", "3", "4"]
     assert tried == {"0": 1, "1": 2, "2": 2, "3": 1, "4": 2}
     done(tmp_path, stage(work), 5)
     assert sum(tried.values()) == 8
+
+
+@pytest.mark.parametrize("content", [b"no database at all, but text" * 50, b"\0" * 4096])
+def test_a_damaged_store(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / STORE).write_bytes(content)
+    with pytest.raises(InputError, match="remove it and run the same command again"):
+        BuildStore(tmp_path)
+    assert (tmp_path / STORE).read_bytes() == content
+
+
+def test_a_store_of_another_program_or_version(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / STORE)) as file, file:
+        file.execute("CREATE TABLE other (x)")
+    for read_only in (False, True):
+        with pytest.raises(InputError, match="of another version or another program"):
+            BuildStore(tmp_path, read_only=read_only)
+
+
+def test_reading_makes_no_store(tmp_path: Path) -> None:
+    with BuildStore(tmp_path / "none", read_only=True) as store:
+        assert store.outcomes("s") == {}
+    assert not (tmp_path / "none").exists()
 
 
 def test_many_thousand_items_without_a_model(tmp_path: Path) -> None:
@@ -238,6 +248,8 @@ def test_as_many_items_at_once_as_the_fastest_model_takes() -> None:
     slow, fast = FakeModel("x", concurrency=2), FakeModel("x", concurrency=30)
     ask = Ask({"slow": AskedModel(slow), "fast": AskedModel(fast)}, None)
     both = stage(work, roles=("slow", "fast", "absent"))
-    assert workers(both, ask) == 30
-    assert workers(replace(both, roles=("slow",)), ask) == 2
-    assert workers(replace(both, roles=()), ask) == workers(replace(both, roles=("absent",)), ask)
+    assert count_workers(both, ask) == 30
+    assert count_workers(replace(both, roles=("slow",)), ask) == 2
+    assert count_workers(replace(both, roles=()), ask) == count_workers(
+        replace(both, roles=("absent",)), ask
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from trueground.builders.asking.jsonreply import Unreadable, read_object
+from trueground.builders.replies import Unreadable, read_object
 
 
 class Kind(msgspec.Struct):

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.builders.little import BUILDER
 
-from trueground.builders.asking.ask import AskedModel
-from trueground.builders.asking.models import make_models
+from trueground.builders.ask import AskedModel
+from trueground.builders.build import make_models
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import InputError, TruegroundError, UsageError
 from trueground.testing import FakeModel

@@ -14,7 +14,7 @@ from tests.builders.little import BUILDER, Line, answering, prepare
 from tests.builders.scripted_server import scripted
 
 from trueground.annotation.base import AnnotationTask, Label
-from trueground.builders.ending import NO_PEOPLE, OWN_WORK
+from trueground.builders.build import NO_PEOPLE, OWN_WORK
 from trueground.builders.people import PeopleLabels
 from trueground.builders.registry import BUILDERS
 from trueground.errors import InputError

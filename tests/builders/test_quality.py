@@ -11,19 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.builders.base import BuiltDataset
-from trueground.builders.quality.base import Piece
-from trueground.builders.quality.doubles import NEAR, near, same
-from trueground.builders.quality.report import quality
-from trueground.builders.quality.spread import BINS, spread
+from trueground.builders.quality import (
+    BINS,
+    NEAR,
+    BuiltItem,
+    compute_quality,
+    group_near,
+    group_same,
+    summarize,
+)
 
 
-def of(*pieces: Piece, factors: tuple[str, ...] = ()) -> dict:
-    found = quality(BuiltDataset({}, pieces, "", factors))
+def of(*pieces: BuiltItem, factors: tuple[str, ...] = ()) -> dict:
+    found = compute_quality(BuiltDataset({}, pieces, "", factors))
     assert json.loads(json.dumps(found)) == found  # summary.json takes it as it is
     return found
 
 
-HARBOUR = Piece(
+HARBOUR = BuiltItem(
     "1",
     "Who built the harbour of Ostrel?",
     contexts=("The harbour of Ostrel was built by Mira Falk.", "Ostrel lies by the sea."),
@@ -31,7 +36,7 @@ HARBOUR = Piece(
     factors={"task": "a", "popularity": "high"},
     numbers={"gold_facts": 2},
 )
-CLOCK = Piece(
+CLOCK = BuiltItem(
     "2",
     "When was the clock of Venn mended?",
     contexts=("Venn has a tower.",),
@@ -39,7 +44,7 @@ CLOCK = Piece(
     factors={"task": "b", "popularity": "high"},
     numbers={"gold_facts": 5},
 )
-CHOICE = Piece("3", "Which of these is a river?", answers=("the Lom",), factors={"task": "b"})
+CHOICE = BuiltItem("3", "Which of these is a river?", answers=("the Lom",), factors={"task": "b"})
 
 
 def test_sizes_and_lengths() -> None:
@@ -91,15 +96,17 @@ def test_what_question_and_answer_share_with_the_contexts() -> None:
 
 
 def test_an_answer_is_found_as_whole_words_only() -> None:
-    inside = Piece("1", "q", contexts=("They rowed to Lomar.",), answers=("Lom",))
-    spelled = Piece("2", "q", contexts=("The river “LOM” is wide.",), answers=("the Lom.",))
+    inside = BuiltItem("1", "q", contexts=("They rowed to Lomar.",), answers=("Lom",))
+    spelled = BuiltItem("2", "q", contexts=("The river “LOM” is wide.",), answers=("the Lom.",))
     assert of(inside, spelled)["overlap"]["answer"] == {"items": 2, "found": 1}
 
 
 def test_the_same_in_other_letters() -> None:
-    loud = Piece("9", "WHO built  harbour of Ostrel", contexts=HARBOUR.contexts)
-    elsewhere = Piece("4", CLOCK.question, contexts=("Nothing is known.",))
-    found = of(HARBOUR, CLOCK, loud, elsewhere, Piece("5", ""), Piece("6", ""))["duplicates"]
+    loud = BuiltItem("9", "WHO built  harbour of Ostrel", contexts=HARBOUR.contexts)
+    elsewhere = BuiltItem("4", CLOCK.question, contexts=("Nothing is known.",))
+    found = of(HARBOUR, CLOCK, loud, elsewhere, BuiltItem("5", ""), BuiltItem("6", ""))[
+        "duplicates"
+    ]
     assert found["question"] == {"groups": 2, "items": 2, "examples": [["1", "9"], ["2", "4"]]}
     assert found["contexts"] == {"groups": 1, "items": 1, "examples": [["1", "9"]]}
     assert found["both"] == {"groups": 1, "items": 1, "examples": [["1", "9"]]}
@@ -108,9 +115,9 @@ def test_the_same_in_other_letters() -> None:
 def test_near_questions_share_rare_words_not_a_pattern() -> None:
     names = ("Mira Falk", "Oren Tash", "Lia Brandt", "Per Quill", "Una Dorn")
     texts = [f"in which year did engineer {name} open harbour" for name in names]
-    assert near(texts, names)["groups"] == 0
+    assert group_near(texts, names)["groups"] == 0
     twin = "in which year engineer Mira Falk open harbour"
-    found = near([*texts, twin], [*names, "twin"])
+    found = group_near([*texts, twin], [*names, "twin"])
     assert found == {
         "threshold": NEAR,
         "groups": 1,
@@ -122,9 +129,9 @@ def test_near_questions_share_rare_words_not_a_pattern() -> None:
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6).map(" ".join), max_size=12))
 def test_order_does_not_matter_for_doubles(texts: list[str]) -> None:
     ids = [str(number) for number in range(len(texts))]
-    there, back = near(texts, ids), near(texts[::-1], ids[::-1])
+    there, back = group_near(texts, ids), group_near(texts[::-1], ids[::-1])
     assert (there["groups"], there["items"]) == (back["groups"], back["items"])
-    assert same(texts, ids)["items"] == len(texts) - len(set(texts))
+    assert group_same(texts, ids)["items"] == len(texts) - len(set(texts))
 
 
 def test_work_for_doubles_grows_with_the_questions() -> None:
@@ -134,17 +141,17 @@ def test_work_for_doubles_grows_with_the_questions() -> None:
     texts = [" ".join([*rng.sample(vocabulary, 6), str(number)]) for number in range(10_000)]
     texts += [" ".join(rng.choices(vocabulary, k=8)) for _ in range(10_000)]
     begun = time.process_time()
-    near(texts, [str(number) for number in range(20_000)])
+    group_near(texts, [str(number) for number in range(20_000)])
     assert time.process_time() - begun < 10
 
 
 def test_judges() -> None:
     said = [True, True, False, True, None]
     pieces = [
-        Piece(str(n), f"q{n}", factors={"task": "ab"[n % 2]}, answerable=judge)
+        BuiltItem(str(n), f"q{n}", factors={"task": "ab"[n % 2]}, answerable=judge)
         for n, judge in enumerate(said)
     ]
-    found = of(*pieces, Piece("x", "q"), factors=("task",))
+    found = of(*pieces, BuiltItem("x", "q"), factors=("task",))
     assert found["answerable"] == {
         "asked": 4,
         "yes": 3,
@@ -152,11 +159,11 @@ def test_judges() -> None:
     }
     assert of(HARBOUR)["answerable"] is None
     assert found["human"] is None
-    assert quality(BuiltDataset({}, [], "", human={"kinds": []}))["human"] == {"kinds": []}
+    assert compute_quality(BuiltDataset({}, [], "", human={"kinds": []}))["human"] == {"kinds": []}
 
 
 def test_words_of_scripts_without_spaces() -> None:
-    chinese = Piece("1", "谁建了港口", contexts=("港口由米拉建造。",), answers=("米拉",))
+    chinese = BuiltItem("1", "谁建了港口", contexts=("港口由米拉建造。",), answers=("米拉",))
     found = of(chinese)
     assert found["lengths"]["question"]["mean"] == 5
     assert found["lengths"]["contexts"]["mean"] == 7
@@ -173,7 +180,7 @@ def test_nothing_is_left() -> None:
 
 @given(st.lists(st.integers(-50, 5_000), min_size=1))
 def test_every_number_is_in_one_bin(values: list[int]) -> None:
-    found = spread(values)
+    found = summarize(values)
     edges, counts = found["histogram"]["edges"], found["histogram"]["counts"]
     assert len(edges) == len(counts) + 1 <= BINS + 1
     assert edges[0] == min(values)
@@ -184,6 +191,6 @@ def test_every_number_is_in_one_bin(values: list[int]) -> None:
 
 
 def test_bins_of_shares_and_of_nothing() -> None:
-    found = spread([0.0, 0.5, 1.0, 1.0], 0.0, 1.0)
+    found = summarize([0.0, 0.5, 1.0, 1.0], 0.0, 1.0)
     assert found["histogram"]["counts"] == [1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2]
-    assert spread([]) is None
+    assert summarize([]) is None

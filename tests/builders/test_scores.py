@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from tests.models.test_perplexity import KEY, TEXT, LogprobServer, echo, numbers_of
 
-from trueground.builders.asking.ask import Ask
-from trueground.builders.asking.replies import ReplyLog
+from trueground.builders.ask import Ask
+from trueground.builders.store import BuildStore
 from trueground.errors import UsageError
 from trueground.models.asker import Spent
 from trueground.models.registry import make_scorer
@@ -23,7 +23,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(
-    written: str, cache: ResponseCache | None, log: ReplyLog | None, n: int = 2
+    written: str, cache: ResponseCache | None, log: BuildStore | None, n: int = 2
 ) -> tuple[list[list[float]], Spent]:
     async def use() -> list[list[float]]:
         scorer = make_scorer(written)
@@ -46,12 +46,12 @@ def test_kept_numbers_are_not_asked_for_again(tmp_path: Path) -> None:
         asked(model, None, None)
         assert len(server.calls) > each
         each = len(server.calls)
-        log = ReplyLog(tmp_path / "replies.jsonl")
+        log = BuildStore(tmp_path)
         asked(model, None, log)
         calls = len(server.calls)
         assert calls > each
         log.close()
-        log = ReplyLog(tmp_path / "replies.jsonl")
+        log = BuildStore(tmp_path)
         found, spent = asked(model, None, log)
         log.close()
         assert found == [numbers_of(TEXT)] * 2
@@ -81,14 +81,14 @@ def test_a_kept_value_that_cannot_be_read_is_replaced(tmp_path: Path) -> None:
 
 
 def test_what_costs_nothing_is_not_kept(tmp_path: Path) -> None:
-    log = ReplyLog(tmp_path / "replies.jsonl")
+    log = BuildStore(tmp_path)
     with ResponseCache(tmp_path / "c.sqlite") as cache:
         found, spent = asked("fake:words", cache, log)
         assert not cache._waiting
+    assert not log._rows("SELECT key FROM reply")
     log.close()
     assert found[0] == found[1]
     assert spent.calls == 2
-    assert (tmp_path / "replies.jsonl").read_bytes() == b""
 
 
 def test_a_builder_without_a_scorer() -> None:

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from tests.builders.finished import HOSTILE, finished, write_labels
 from tests.reports.payload import blocks, payload, words
 
-from trueground.builders.quality.people import people
+from trueground.builders.people import read_people
 from trueground.reports.build_page import Shown, build_page, render_card
 from trueground.reports.markdown import fenced, plain
 from trueground.reports.viewer import render_page
@@ -181,7 +181,7 @@ def test_what_people_said_stands_beside_the_judge(folder: Path) -> None:
 def test_labels_that_came_later(
     folder: Path, made: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path
 ) -> None:
-    said = people(folder, write_labels(tmp_path / "labels.jsonl"))
+    said = read_people(folder, write_labels(tmp_path / "labels.jsonl"))
     page, card = page_text(*made, said), render_card(*made, said)
     for text in (page, card):
         assert "labels.jsonl" in text

@@ -17,7 +17,7 @@ from tests.reports.browser import (
     resize,
 )
 
-from trueground.builders.quality.again import draw_again
+from trueground.builders.quality import draw_again
 
 __all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser

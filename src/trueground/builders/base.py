@@ -23,7 +23,7 @@ from trueground.options import Note, Progress, no_note, no_progress
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.annotation.base import AnnotationTask
-    from trueground.builders.asking.ask import Ask
+    from trueground.builders.ask import Ask
     from trueground.models.prompts import Prompt, PromptFile
     from trueground.records import FileInfo
 

@@ -2,44 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from trueground.benchmarks.base import Value
-from trueground.builders.asking.ask import Ask
-from trueground.builders.asking.replies import ReplyLog
+import msgspec
+
+from trueground.benchmarks.options import Value, settle_options
+from trueground.builders.ask import Ask, AskedModel
+from trueground.builders.base import Builder, BuildPlan, BuiltDataset, Material
 from trueground.builders.directory import (
-    REPLIES,
+    DROPPED,
+    ITEMS,
+    SUMMARY,
     WORK,
     build_directory,
     check_usable,
-    made,
+    make_part,
+    write_dataset,
+    write_lines,
     write_stage,
-)
-from trueground.builders.ending import (
-    notices,
-    summary_of,
-    words_on_failed,
-    words_on_nothing,
-    write_end,
+    write_tasks,
 )
 from trueground.builders.estimate import BuildEstimate, estimate
-from trueground.builders.manifest import Sheet
-from trueground.builders.prepared import Prepared, prepare
-from trueground.builders.settings import BuildSettings
-from trueground.builders.stages.accounts import Flowed, read_source
-from trueground.builders.stages.flow import flow
-from trueground.builders.stages.patience import Patience
-from trueground.errors import RunInterrupted
+from trueground.builders.flow import FailureLimit, StageAccount, read_source, run_plan
+from trueground.builders.manifest import BuildManifest, model_names
+from trueground.builders.quality import compute_quality, write_report
+from trueground.builders.registry import get_builder
+from trueground.builders.rejected import REASONS
+from trueground.builders.settings import BuildSettings, EndpointDefaults
+from trueground.builders.store import BuildStore
+from trueground.errors import RunInterrupted, UsageError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
 from trueground.models.asker import Spent
-from trueground.models.base import ChatModel
+from trueground.models.base import ChatModel, Params
+from trueground.models.options import OPTIONS, check_variable
+from trueground.models.pricing import price_of
+from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, default_path
+from trueground.plugins import parse_model_part
+from trueground.records.problems import shorten
+from trueground.reports.build_page import shown_model
+from trueground.runs.directory import write_json
 
 __all__ = ["BuildSettings", "Built", "build", "dry_run"]
+NO_PEOPLE = "No people have labelled these items; only models have judged them."
+OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
+_SHOWN = 160  # characters of a detail
 
 
 @dataclass(frozen=True)
@@ -73,14 +84,13 @@ def build(
 
     Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
     """
-    settings = settings or BuildSettings()
-    folder = Path(out)
-    with prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
+    settings, folder = settings or BuildSettings(), Path(out)
+    with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
         name = prepared.builder.name
         check_usable(folder, name)
-        read = read_source(prepared.plan.source, settings.limit)
+        items, read, left_out = read_source(prepared.plan.source, settings.limit)
         with build_directory(folder, name):
-            return _built(folder, prepared, settings, read)
+            return _build(folder, prepared, settings, items, read, left_out)
 
 
 def dry_run(
@@ -94,71 +104,282 @@ def dry_run(
 ) -> BuildEstimate:
     """What `build` would ask, without a call: calls, tokens, cost by stage. Writes nothing."""
     settings = settings or BuildSettings()
-    with prepare(builder, sources, models, options, settings, dry_run=True) as prepared:
+    with _prepare(builder, sources, models, options, settings, dry_run=True) as prepared:
         check_usable(Path(out), prepared.builder.name)
         return estimate(prepared.plan, Path(out), prepared.models, settings.prices, settings.limit)
 
 
-def _built(
-    folder: Path,
-    prepared: Prepared,
+class _Prepared(NamedTuple):
+    """What the names stand for; `names` are those of the models by role, as people read them."""
+
+    builder: Builder
+    plan: BuildPlan
+    models: Mapping[str, AskedModel]
+    names: Mapping[str, str]
+
+
+@contextmanager
+def _prepare(
+    name: str,
+    sources: str | Path | Sequence[str | Path],
+    models: Mapping[str, str | ChatModel],
+    options: Mapping[str, Value] | None,
     settings: BuildSettings,
-    read: tuple[list[Any], Flowed, int],
+    *,
+    dry_run: bool,
+) -> Iterator[_Prepared]:
+    """However the work ends, the plan is closed. UsageError, InputError."""
+    builder = get_builder(name)
+    for prompt in settings.prompts:
+        if prompt not in builder.prompts:
+            known = ", ".join(builder.prompts)
+            raise UsageError(f"build {builder.name} has no prompt {prompt!r}; it has {known}")
+    if not 0 <= settings.max_failed <= 1:
+        raise UsageError(f"--max-failed {settings.max_failed}: expected a share from 0 to 1")
+    asked = make_models(builder, models, settings.endpoint)
+    names = {role: shown_model(one.model.name) for role, one in asked.items()}
+    paths = [sources] if isinstance(sources, str | Path) else sources
+    material = Material(
+        paths=tuple(map(Path, paths)),
+        roles=names,
+        reached=settings.endpoint.options(),
+        prompts=settings.prompts,
+        labels=settings.labels,
+        seed=settings.seed,
+        limit=settings.limit,
+        dry_run=dry_run,
+        cache=settings.cache,
+        note=settings.note,
+        progress=settings.progress,
+    )
+    settled = settle_options(builder.options, f"build {builder.name}", options or {})
+    plan = builder.prepare(settled, material)
+    try:
+        if settings.prices is not None:  # a table that lacks one is no use at the end
+            for model in model_names(plan, asked).values():
+                price_of(model, settings.prices)
+        yield _Prepared(builder, plan, asked, names)
+    finally:
+        if plan.close is not None:
+            plan.close()
+
+
+def make_models(
+    builder: Builder, models: Mapping[str, str | ChatModel], endpoint: EndpointDefaults
+) -> dict[str, AskedModel]:
+    """A model for each role that was given one: `NAME` or `NAME(base_url=URL,api_key_env=KEY,…)`.
+
+    The first role writes: its temperature is the endpoint's own, or --temperature; all others judge
+    at temperature 0. UsageError: an unknown role, one that is needed and absent, and what the
+    model's kind raises.
+    """
+    first, *_ = known = [role.name for role in builder.roles]
+    for name in models:
+        if name not in known:
+            raise unknown_name(f"role of a model in {builder.name}", name, known)
+    for role in builder.roles:
+        if role.needed and role.name not in models:
+            option = "--model" if role.name == first else f"--{role.name}-model"
+            raise UsageError(f"build {builder.name} needs {option} NAME: {role.doc}")
+    warm = None if endpoint.temperature is None else float(endpoint.temperature)
+    params = Params(
+        temperature=0.0,
+        max_tokens=endpoint.max_tokens,
+        seed=endpoint.seed,
+        extra=dict(endpoint.extra),
+    )
+    writes = msgspec.structs.replace(params, temperature=warm)
+    return {
+        role: _make_model(role, model, endpoint, writes if role == first else params)
+        for role, model in models.items()
+    }
+
+
+def _make_model(
+    role: str, model: str | ChatModel, endpoint: EndpointDefaults, params: Params
+) -> AskedModel:
+    if not isinstance(model, str):
+        return AskedModel(model, params)
+    name, part = parse_model_part(role, model)
+    part.check((*OPTIONS, "temperature", "max_tokens"))
+    own = part.options
+    if "temperature" in own:
+        cold = None if own["temperature"] == "none" else part.number("temperature", None, 0)
+        params = msgspec.structs.replace(params, temperature=cold)
+    if "max_tokens" in own:
+        params = msgspec.structs.replace(params, max_tokens=part.whole("max_tokens", 1))
+    for variable in (own.get("api_key_env"), endpoint.api_key_env):
+        if variable is not None:
+            check_variable(f"the model of the role {role}: api_key_env", variable)
+    options = replace(
+        endpoint.options(),
+        base_url=own.get("base_url", endpoint.base_url),
+        api_key_env=own.get("api_key_env", endpoint.api_key_env),
+        max_connections=part.whole("max_connections", endpoint.max_connections),
+        rpm=part.number("rpm", endpoint.rpm, 0.1),
+        tpm=part.number("tpm", endpoint.tpm, 1),
+        timeout=part.number("timeout", endpoint.timeout, 0.01) or endpoint.timeout,
+        max_attempts=part.whole("max_attempts", endpoint.max_attempts),
+    )
+    return AskedModel(make_model(name, options), params)
+
+
+def _build(
+    folder: Path,
+    prepared: _Prepared,
+    settings: BuildSettings,
+    items: list[Any],
+    read: StageAccount,
+    left_out: int,
 ) -> Built:
-    items, first, left_out = read
     plan, scored = prepared.plan, Spent()
     own = {"seed": settings.seed, "limit": settings.limit, "left_out": left_out}
-    sheet = Sheet(folder, plan, prepared.models, scored, own, settings.command)
-    sheet.write()
+    manifest = BuildManifest(folder, plan, prepared.models, scored, own, settings.command)
+    manifest.write()
     try:
-        with sheet.told():
+        with manifest.track():
             write_stage(folder, 1, plan.source.name, items)
-            work = _flowed(prepared, folder, items, scored, settings, sheet.write)
-            kept, accounts = run_in_own_loop(work)
-            accounts = [first, *accounts]
-            dataset = plan.finish(kept)
-            said = notices(prepared.builder, plan, prepared.names)  # finishing may add some
-            sheet.content["notices"] = said
-            summary = summary_of(plan, accounts, dataset, left_out, said)
-            write_end(folder, accounts, dataset, summary, sheet.content)
-            sheet.end()
+            work = _run(prepared, folder, items, scored, settings, manifest.write)
+            left, accounts = run_in_own_loop(work)
+            accounts = [read, *accounts]
+            dataset = plan.finish(left)
+            notices = _notices(prepared)  # finishing may add some
+            manifest.content["notices"] = notices
+            summary = _summarize(plan, accounts, dataset, left_out, notices)
+            _write_end(folder, accounts, dataset, summary, manifest.content)
+            manifest.end()
     except KeyboardInterrupt:
         raise RunInterrupted(
             f"interrupted; what was made is kept in {folder}: run the same command again to go on"
         ) from None
-    if failed := words_on_failed(accounts):
-        settings.note(failed)
-    if not dataset.quality:
-        settings.note(words_on_nothing(accounts))
-    return Built(folder, len(dataset.quality), summary, sheet.content["models"])
+    _note_losses(accounts, dataset, settings.note)
+    return Built(folder, len(dataset.quality), summary, manifest.content["models"])
 
 
-async def _flowed(
-    prepared: Prepared,
+async def _run(
+    prepared: _Prepared,
     folder: Path,
     items: list[Any],
     scored: Spent,
     settings: BuildSettings,
     done: Callable[[], None],
-) -> tuple[list[Any], list[Flowed]]:
+) -> tuple[list[Any], list[StageAccount]]:
     plan, models = prepared.plan, prepared.models
-    kept = any(asked.model.cacheable for asked in models.values()) or plan.scorer is not None
+    cacheable = any(one.model.cacheable for one in models.values()) or plan.scorer is not None
     async with AsyncExitStack() as stack:
-        for closing in {id(asked.model): asked.model for asked in models.values()}.values():
-            stack.push_async_callback(closing.close)
+        for model in {id(one.model): one.model for one in models.values()}.values():
+            stack.push_async_callback(model.close)
         if plan.scorer is not None:
             stack.push_async_callback(plan.scorer.close)
-        cache = ResponseCache(default_path()) if settings.cache and kept else None
+        cache = ResponseCache(default_path()) if settings.cache and cacheable else None
         if cache is not None:
-            stack.callback(_closed, cache, settings.note)
-        paid = ReplyLog(made(folder / WORK) / REPLIES)
-        stack.callback(paid.close)
-        ask = Ask(models, cache, plan.scorer, paid, scored, reuse_bad=settings.reuse_bad)
-        patience = Patience(settings.max_failed, len(items))
-        return await flow(plan, folder, items, ask, settings.progress, patience, done)
+            stack.callback(_close_cache, cache, settings.note)
+        store = stack.enter_context(BuildStore(make_part(folder, WORK)))
+        ask = Ask(models, cache, plan.scorer, store, scored, reuse_bad=settings.reuse_bad)
+        limit = FailureLimit(settings.max_failed, len(items))
+        return await run_plan(plan, folder, items, ask, store, settings.progress, limit, done)
 
 
-def _closed(cache: ResponseCache, note: Callable[[str], None]) -> None:
+def _close_cache(cache: ResponseCache, note: Callable[[str], None]) -> None:
     cache.close()
     if cache.problem:
         note(cache.problem)
+
+
+def _notices(prepared: _Prepared) -> list[str]:
+    """The builder's own, and what holds for all."""
+    plan, names = prepared.plan, prepared.names
+    writer, *judges = [role.name for role in prepared.builder.roles]
+    found = list(plan.notices)
+    if any(role in names and names[role] == names.get(writer) for role in judges):
+        found.append(OWN_WORK.format(name=names[writer]))
+    if plan.people is not None and not plan.people.labels:
+        found.append(NO_PEOPLE)
+    return list(dict.fromkeys(found))
+
+
+def _summarize(
+    plan: BuildPlan,
+    accounts: Sequence[StageAccount],
+    dataset: BuiltDataset,
+    left_out: int,
+    notices: Sequence[str],
+) -> dict[str, Any]:
+    """What stands in summary.json: the same bytes for the same outcomes."""
+    return {
+        "builder": plan.builder,
+        "n": len(dataset.quality),
+        "left_out": left_out,
+        "stages": [one.as_dict() for one in accounts],
+        "files": sorted(dataset.files),
+        "run": dataset.run,
+        "notices": list(notices),
+        "quality": compute_quality(dataset),
+    }
+
+
+def _write_end(
+    folder: Path,
+    accounts: Sequence[StageAccount],
+    dataset: BuiltDataset,
+    summary: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+) -> None:
+    """All that a build ends in but the manifest. Raises WriteError."""
+    rejected = []
+    for account in accounts:
+        for one in account.rejected:
+            row = {"stage": account.name, "id": one.id, "reason": one.reason, "detail": one.detail}
+            rejected.append(row if one.content is None else {**row, "made": one.content})
+    write_lines(folder / DROPPED, rejected)
+    write_dataset(folder, dataset.files)
+    write_lines(folder / ITEMS, dataset.quality)
+    write_tasks(folder, dataset.tasks)
+    write_json(folder / SUMMARY, summary)
+    write_report(folder, summary, manifest)
+
+
+def _note_losses(
+    accounts: Sequence[StageAccount], dataset: BuiltDataset, note: Callable[[str], None]
+) -> None:
+    """Failed calls are no fault of the items; and where no item is left, which stage lost most."""
+    again = [one for account in accounts for one in account.again]
+    if again:
+        n = sum(account.failed for account in accounts)
+        items, them = ("1 item", "it") if n == 1 else (f"{n:,} items", "them")
+        note(
+            f"{items} fell because calls failed ({again[0].detail}); the same command tries {them} "
+            f"again, and only {them}"
+        )
+    if dataset.quality:
+        return
+    worst = max(accounts, key=lambda one: len(one.rejected))
+    if not worst.rejected:
+        note("no item is left: the source has none")
+        return
+    last = next(one for one in reversed(accounts) if one.rejected)
+    then = f"; then the stage {_describe_losses(last)}" if last is not worst else ""
+    # Whom to change: the model, where its replies are what was wrong; else source or options.
+    by_model = worst.as_dict()["reasons"][0]["reason"] in REASONS
+    what = "the model or the prompt" if by_model else "the source or the options"
+    note(
+        f"no item is left: the stage {_describe_losses(worst)}{then}. All stand in dropped.jsonl; "
+        f"change {what}, and run the command again"
+    )
+
+
+def _describe_losses(account: StageAccount) -> str:
+    """`NAME lost 9 of 9, 8 of them as REASON (words), such as ID (detail)`.
+
+    A stage that makes several things of an item may lose more than came.
+    """
+    lost = len(account.rejected)
+    reason = account.as_dict()["reasons"][0]
+    example = next(one for one in account.rejected if one.reason == reason["reason"])
+    detail = f" ({shorten(example.detail, _SHOWN)})" if example.detail else ""
+    of = f" of {account.came:,}" if lost <= account.came else ""
+    most = f", {reason['n']:,} of them" if reason["n"] < lost else ""
+    return (
+        f"{account.name} lost {lost:,}{of}{most} as {reason['reason']} ({reason['words']}), such "
+        f"as {example.id!r}{detail}"
+    )

@@ -8,8 +8,7 @@ dataset/                 the benchmark
 items.jsonl              its items alike for every builder: question, contexts, answers, classes
 report.html, card.md     the quality report as a page and as a data card
 annotate/KIND.jsonl      tasks for annotators, where the builder gives any
-work/NAME.jsonl          outcomes as they arrived, each under the hash of what it depends on
-work/_replies.jsonl      the replies that were paid for
+work/build.sqlite        outcomes as they arrived, replies that were paid for (see store.py)
 """
 
 from __future__ import annotations
@@ -24,17 +23,14 @@ import orjson
 
 from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS
-from trueground.builders.rejected import Rejected
 from trueground.errors import InputError, OutputError
-from trueground.net.files import locked, part_of
-from trueground.net.files import make_folder as made_folder
-from trueground.runs.directory import replacing, write_error, write_json
+from trueground.net.files import locked, make_folder, part_of
+from trueground.runs.directory import replacing, write_error
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"
 DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"
 STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
 REPORT, CARD = "report.html", "card.md"
-REPLIES = "_replies.jsonl"  # no stage is called so
 _encode = msgspec.json.Encoder().encode
 
 
@@ -94,12 +90,11 @@ def read_stage(path: Path, name: str, kind: type[Any]) -> list[Any]:
 
 def write_stage(path: Path, number: int, name: str, items: Sequence[Any]) -> None:
     """Replace the file of a stage's items. Raises WriteError."""
-    folder = made(path / STAGES)
-    file = folder / f"{number:02}-{name}.jsonl"
-    for old in folder.glob(f"{number:02}-*.jsonl"):
+    file = make_part(path, STAGES) / f"{number:02}-{name}.jsonl"
+    for old in file.parent.glob(f"{number:02}-*.jsonl"):
         if old != file:
             _remove(old)
-    write_lines(file, [_encode(item) for item in items])
+    write_lines(file, items)
 
 
 def remove_stages(path: Path, after: int) -> None:
@@ -109,32 +104,23 @@ def remove_stages(path: Path, after: int) -> None:
             _remove(old)
 
 
-def made(folder: Path) -> Path:
-    """The folder, which is made if it is not there. Raises WriteError."""
+def make_part(path: Path, name: str) -> Path:
+    """A folder of the build's folder, which is made if it is not there. Raises WriteError."""
     try:
-        return made_folder(folder)
+        return make_folder(path / name)
     except OSError as error:
-        raise write_error(folder, error) from error
-
-
-def write_dropped(path: Path, dropped: Sequence[tuple[str, Rejected]]) -> None:
-    """Replace the list of what fell: (stage, what). Raises WriteError."""
-    write_lines(path / DROPPED, [_encode(_row(stage, one)) for stage, one in dropped])
-
-
-def _row(stage: str, one: Rejected) -> dict[str, Any]:
-    row = {"stage": stage, "id": one.id, "reason": one.reason, "detail": one.detail}
-    return row if one.content is None else {**row, "made": one.content}
-
-
-def write_items(path: Path, items: Sequence[Any]) -> None:
-    """Replace the list of the dataset's items, as the page shows them. Raises WriteError."""
-    write_lines(path / ITEMS, [_encode(item) for item in items])
+        raise write_error(path / name, error) from error
 
 
 def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:
     """Replace the dataset; what an earlier build wrote there beside it goes. Raises WriteError."""
-    _write_all(path / DATASET, files, _earlier_files(path))
+    try:  # what the build that ended here last wrote, as its summary tells
+        found = orjson.loads((path / SUMMARY).read_bytes())["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        found = []
+    names = found if isinstance(found, list) else []
+    earlier = [name for name in names if isinstance(name, str) and Path(name).name == name]
+    _write_all(make_part(path, DATASET), files, earlier)
 
 
 def write_tasks(path: Path, tasks: Sequence[AnnotationTask]) -> None:
@@ -144,22 +130,22 @@ def write_tasks(path: Path, tasks: Sequence[AnnotationTask]) -> None:
         kinds.setdefault(task.kind, []).append(_encode(task) + b"\n")
     if kinds or (path / ANNOTATE).exists():
         files = {f"{kind}.jsonl": b"".join(lines) for kind, lines in kinds.items()}
-        _write_all(path / ANNOTATE, files, [f"{kind}.jsonl" for kind in KINDS])
+        _write_all(make_part(path, ANNOTATE), files, [f"{kind}.jsonl" for kind in KINDS])
 
 
-def _earlier_files(path: Path) -> list[str]:
-    """What the build that ended here last wrote into dataset/, as its summary tells."""
-    try:
-        found = orjson.loads((path / SUMMARY).read_bytes())["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    names = found if isinstance(found, list) else []
-    return [name for name in names if isinstance(name, str) and Path(name).name == name]
+def write_lines(path: Path, rows: Iterable[Any]) -> None:
+    """Replace a JSON lines file as a whole. Raises WriteError."""
+    write_bytes(path, b"".join(_encode(row) + b"\n" for row in rows))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file as a whole. Raises WriteError."""
+    with replacing(path) as out:
+        out.write(content)
 
 
 def _write_all(folder: Path, files: Mapping[str, bytes], earlier: Iterable[str]) -> None:
     """Write these files, and let those of an earlier build go; what is not ours stays."""
-    made(folder)
     for name, content in files.items():
         write_bytes(folder / name, content)
     for name in set(earlier) - set(files):
@@ -172,19 +158,3 @@ def _remove(file: Path) -> None:
         file.unlink(missing_ok=True)
     except OSError as error:
         raise write_error(file, error) from error
-
-
-def write_lines(path: Path, lines: Sequence[bytes]) -> None:
-    """Replace a JSON lines file as a whole. Raises WriteError."""
-    write_bytes(path, b"".join(line + b"\n" for line in lines))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file as a whole. Raises WriteError."""
-    with replacing(path) as out:
-        out.write(content)
-
-
-def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Replace the manifest. Raises WriteError."""
-    write_json(path / MANIFEST, manifest)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.asking.ask import Ask, AskedModel
-from trueground.builders.base import BatchStage, BuildPlan, CallEstimate, ItemStage, Size
-from trueground.builders.manifest import names_of
-from trueground.builders.stages.accounts import do_whole, read_source
-from trueground.builders.stages.flow import known, stage_key
-from trueground.builders.stages.worklog import known_outcomes
+from trueground.builders.ask import Ask, AskedModel
+from trueground.builders.base import BatchStage, BuildPlan, CallEstimate, Size
+from trueground.builders.directory import WORK
+from trueground.builders.flow import known_outcomes, read_source, run_batch, stage_key
+from trueground.builders.manifest import model_names
+from trueground.builders.store import BuildStore
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.models.pricing import Prices, price_of
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedCalls:
     """The calls of one role, or of one of `Plan.others`, in one stage.
 
     Tokens and calls are estimates from above, as a rule.
@@ -39,15 +39,7 @@ class BuildEstimate:
 
     items: int
     done: int
-    stages: Sequence[Expected]
-
-
-@dataclass
-class _Items:
-    """The items that are known without a call, and how many more there will be at most."""
-
-    items: list[Any]
-    unknown: float = 0.0
+    stages: Sequence[ExpectedCalls]
 
 
 def estimate(
@@ -57,66 +49,58 @@ def estimate(
     prices: Prices | None,
     limit: int | None = None,
 ) -> BuildEstimate:
-    """Count what the folder does not hold yet, as if no further item fell. Reads only.
+    """Count what the folder does not hold yet, as if no further item were rejected. Reads only.
 
     What the response cache holds is not taken off. InputError: a source that cannot be read.
     """
     items, _, _ = read_source(plan.source, limit)
     count = len(items)
-    tokens = sum(map(plan.tokens, items)) / count if count else 0.0
-    ask, names = Ask(models, None), names_of(plan, models)
-    there, done = _Items(items), 0
-    expected: list[Expected] = []
-    for stage in plan.stages:
-        if isinstance(stage, BatchStage):
-            there = _through_whole(stage, there)
-            continue
-        left, there, found = _through(stage, there, ask, folder)
-        done += found
-        expected += [
-            _expected(stage.name, call, tokens, left, names[call.role], prices)
-            for call in stage.calls
-            if call.role in names
-        ]
+    source = sum(map(plan.tokens, items)) / count if count else 0.0
+    ask, names = Ask(models, None), model_names(plan, models)
+    more, done = 0.0, 0  # items beside `items` that nobody can know yet, at most
+    expected: list[ExpectedCalls] = []
+    with BuildStore(folder / WORK, read_only=True) as store:
+        for stage in plan.stages:
+            if isinstance(stage, BatchStage):
+                if more:  # nobody can say what it keeps: all of them count
+                    items, more = [], (len(items) + more) * stage.fan_out
+                else:
+                    items, _ = run_batch(stage, items)
+                continue
+            keys = [stage_key(stage, ask, item) for item in items]
+            outcomes = known_outcomes(stage, store, keys)
+            waiting = [one for key, one in zip(keys, items, strict=True) if key not in outcomes]
+            for call in stage.calls:
+                if call.role in names:
+                    name = names[call.role]
+                    expected.append(
+                        _expected(stage.name, call, source, waiting, more, name, prices)
+                    )
+            done += len(outcomes)
+            items = [one for key in keys if key in outcomes for one in outcomes[key].items]
+            more = (len(waiting) + more) * stage.fan_out
     return BuildEstimate(count, done, expected)
-
-
-def _through_whole(stage: BatchStage[Any, Any], items: _Items) -> _Items:
-    """With items unknown nobody can say what it keeps: all of them count."""
-    if items.unknown:
-        return _Items([], (len(items.items) + items.unknown) * stage.fan_out)
-    return _Items(do_whole(stage, items.items)[0])
-
-
-def _through(stage: ItemStage, items: _Items, ask: Ask, folder: Path) -> tuple[_Items, _Items, int]:
-    """(items that the stage must still work on, what comes out, outcomes that are there)."""
-    keys = [stage_key(stage, ask, item) for item in items.items]
-    made = known(stage, known_outcomes(folder, stage.name), keys)
-    waiting = [item for key, item in zip(keys, items.items, strict=True) if key not in made]
-    left = _Items(waiting, items.unknown)
-    out = _Items([one for key in keys if key in made for one in made[key].kept])
-    out.unknown = (len(waiting) + items.unknown) * stage.fan_out
-    return left, out, len(made)
 
 
 def _expected(
     stage: str,
     call: CallEstimate,
     source: float,
-    left: _Items,
+    waiting: Sequence[Any],
+    more: float,
     name: str,
     prices: Prices | None,
-) -> Expected:
+) -> ExpectedCalls:
     """`source` is the mean number of tokens of a source item."""
-    known = left.items if call.applies is None else [one for one in left.items if call.applies(one)]
-    some = (len(known) + left.unknown) * _size(call.calls, source)
+    asked = waiting if call.applies is None else [one for one in waiting if call.applies(one)]
+    some = (len(asked) + more) * _size(call.calls, source)
     calls = round(some if call.most is None else min(some, call.most))
     size = _size(call.tokens_in, source)
     if call.prompt is not None:
         size += len(call.prompt.system + call.prompt.user) / CHARACTERS_PER_TOKEN
     tokens_in, tokens_out = round(calls * size), round(calls * _size(call.tokens_out, source))
     usd = None if prices is None else price_of(name, prices).cost(tokens_in, tokens_out)
-    return Expected(stage, call.role, name, calls, tokens_in, tokens_out, usd)
+    return ExpectedCalls(stage, call.role, name, calls, tokens_in, tokens_out, usd)
 
 
 def _size(size: Size, source: float) -> float:

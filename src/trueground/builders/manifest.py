@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from trueground._version import __version__
-from trueground.builders.asking import others
-from trueground.builders.asking.asked import AskedModel
-from trueground.builders.asking.scores import PERPLEXITY
-from trueground.builders.base import BuildPlan
-from trueground.builders.directory import read_manifest, write_manifest
+from trueground.builders.ask import PERPLEXITY, AskedModel
+from trueground.builders.base import BatchStage, BuildPlan
+from trueground.builders.directory import MANIFEST, read_manifest
 from trueground.errors import RunInterrupted, TruegroundError
 from trueground.evaluate.manifest import shown_word
 from trueground.models.asker import Spent
+from trueground.runs.directory import write_json
 
 _COUNTS = tuple(vars(Spent()))
-_INTERRUPTS = (RunInterrupted, KeyboardInterrupt)
 
 
-class Sheet:
+class BuildManifest:
     """The manifest while a build goes on; what models cost is summed over all sessions.
 
     A session that was killed outright counts up to the last stage that it finished.
@@ -42,12 +39,13 @@ class Sheet:
     ) -> None:
         """`settings` stand in the manifest as they are; `scored` counts for the plan's scorer."""
         earlier = read_manifest(folder) or {}
-        self._folder, self._models = folder, _tellers(plan, models, scored)
+        self._folder, self._plan, self._models, self._scored = folder, plan, models, scored
         self._before = {
-            role: _before(earlier, role, str(tell()["signature"]))
-            for role, tell in self._models.items()
+            role: _earlier_cost(earlier, role, model["signature"])
+            for role, model in describe_models(plan, models, Spent()).items()
         }
-        prompts = {p.id: p.sha256 for stage in plan.stages for p in getattr(stage, "prompts", ())}
+        stages = [stage for stage in plan.stages if not isinstance(stage, BatchStage)]
+        sessions = earlier.get("sessions")
         self.content: dict[str, Any] = {
             "trueground": __version__,
             "builder": plan.builder,
@@ -56,10 +54,10 @@ class Sheet:
             "inputs": msgspec.to_builtins(list(plan.files)),
             "options": dict(plan.options),
             **settings,
-            "prompts": prompts,
+            "prompts": {one.id: one.sha256 for stage in stages for one in stage.prompts},
             "models": {},
             "notices": [],
-            "sessions": 1 + _whole(earlier.get("sessions")),
+            "sessions": 1 + (sessions if isinstance(sessions, int) else 0),
             "start": earlier.get("start") or _now(),
             "finished": None,
             "error": None,
@@ -67,8 +65,12 @@ class Sheet:
 
     def write(self) -> None:
         """Write it as it stands. Raises WriteError."""
-        self.content["models"] = {role: self._told(role) for role in self._models}
-        write_manifest(self._folder, self.content)
+        models = describe_models(self._plan, self._models, self._scored)
+        self.content["models"] = {
+            role: model | vars(self._before[role] + _read_cost(model))
+            for role, model in models.items()
+        }
+        write_json(self._folder / MANIFEST, self.content)
 
     def end(self) -> None:
         """The build is done. Raises WriteError."""
@@ -76,12 +78,12 @@ class Sheet:
         self.write()
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def track(self) -> Iterator[None]:
         """However the work inside ends too early, the manifest tells it."""
         try:
             yield
         except BaseException as error:
-            interrupted = isinstance(error, _INTERRUPTS)
+            interrupted = isinstance(error, RunInterrupted | KeyboardInterrupt)
             words = str(error) if isinstance(error, TruegroundError) else type(error).__name__
             self.content |= {"status": "interrupted" if interrupted else "failed", "error": words}
             # What ended the work is told to the user; a disk that is full must not hide it.
@@ -89,53 +91,53 @@ class Sheet:
                 self.write()
             raise
 
-    def _told(self, role: str) -> dict[str, Any]:
-        told = self._models[role]()
-        return {**told, **vars(self._before[role] + _counted(told))}
 
-
-def names_of(plan: BuildPlan, models: Mapping[str, AskedModel]) -> dict[str, str]:
-    """Who is asked: roles, the scorer of perplexities, and the plan's others → names of models."""
-    return {role: str(tell()["name"]) for role, tell in _tellers(plan, models, Spent()).items()}
-
-
-def _tellers(
+def describe_models(
     plan: BuildPlan, models: Mapping[str, AskedModel], scored: Spent
-) -> dict[str, Callable[[], Mapping[str, Any]]]:
-    """What tells of each model that is asked who it is, and what it cost in this session."""
-    found = dict(plan.others)
-    found |= {role: partial(_asked, asked) for role, asked in models.items()}
+) -> dict[str, dict[str, Any]]:
+    """Each model that is asked: who it is, and what it has cost in this session until now.
+
+    These are the plan's others, those with a role, and the scorer of perplexities.
+    """
+    found: dict[str, dict[str, Any]] = {name: dict(tell()) for name, tell in plan.others.items()}
+    for role, asked in models.items():
+        found[role] = {
+            "name": asked.model.name,
+            "signature": asked.model.signature,
+            "params": msgspec.to_builtins(asked.params),
+            **vars(asked.spent),
+        }
     if plan.scorer is not None:
-        scorer = plan.scorer
-        found[PERPLEXITY] = others.told(scorer.name, scorer.signature, lambda: scored)
+        name, signature = plan.scorer.name, plan.scorer.signature
+        found[PERPLEXITY] = {"name": name, "signature": signature, **vars(scored)}
     return found
 
 
-def _asked(asked: AskedModel) -> dict[str, Any]:
-    return {
-        "name": asked.model.name,
-        "signature": asked.model.signature,
-        "params": msgspec.to_builtins(asked.params),
-        **vars(asked.spent),
-    }
+def model_names(plan: BuildPlan, models: Mapping[str, AskedModel]) -> dict[str, str]:
+    """The names of all models that are asked."""
+    return {role: str(one["name"]) for role, one in describe_models(plan, models, Spent()).items()}
 
 
-def _counted(told: Mapping[str, Any]) -> Spent:
-    return Spent(**{name: _whole(told.get(name)) for name in _COUNTS})
+def _read_cost(model: Mapping[str, Any]) -> Spent:
+    counts = {name: model.get(name) for name in _COUNTS}
+    return Spent(**{name: n if isinstance(n, int) else 0 for name, n in counts.items()})
 
 
-def _before(earlier: Mapping[str, Any], role: str, signature: str) -> Spent:
+def _earlier_cost(earlier: Mapping[str, Any], role: str, signature: str) -> Spent:
     """What earlier sessions spent on the same model in this role, as their manifest tells it."""
     models = earlier.get("models")
-    told = models.get(role) if isinstance(models, dict) else None
-    if not isinstance(told, dict) or told.get("signature") != signature:
+    model = models.get(role) if isinstance(models, dict) else None
+    if not isinstance(model, dict) or model.get("signature") != signature:
         return Spent()
-    return _counted(told)
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+    return _read_cost(model)
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def describe_other(
+    name: str, signature: str, spent: Callable[[], Spent]
+) -> Callable[[], Mapping[str, Any]]:
+    """A model that is asked without a role (a fact judge, a decomposer), for BuildPlan.others."""
+    return lambda: {"name": name, "signature": signature, **vars(spent())}

@@ -1,22 +1,29 @@
-"""What people said of a build's items: tasks for annotators, and the vote on what stays.
+"""What people said of a build's items: tasks for annotators, the vote on what stays, in numbers.
 
 Source: FaithEval 3.2 (included is what a majority finds right), Truly-Ground A.2, A.5, KaLMA C.1.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from trueground.annotation.base import AnnotationTask, Label
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.labels import read_labels
 from trueground.builders.base import BatchStage
-from trueground.builders.quality.labels import tell
+from trueground.builders.directory import ANNOTATE
 from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 
+_YES_NO = frozenset(("yes", "no"))
+# A field with more different values than this holds texts: their number is told, not they.
+_MOST_VALUES = 12
+Judged = Mapping[str, Mapping[str, str]]  # task id → field → what a judge said
 REASONS: Mapping[str, str] = {
     "unlabelled": "people have not decided about it",
     "voted_down": "most people find that it is not right",
@@ -67,7 +74,7 @@ class PeopleLabels:
     ) -> dict[str, Any] | None:
         """What people said of all items that came to the vote; None without labels.
 
-        {"kinds": as quality.labels.tell}. `judged(item, task)` is what a judge model said of the
+        {"kinds": as `count_labels`}. `judged(item, task)` is what a judge model said of the
         same task, by field: {} where it was not asked. So agreement is counted over what people
         voted down too.
         """
@@ -75,7 +82,7 @@ class PeopleLabels:
             return None
         pairs = [(item, task) for item in self.asked for task in self._tasks_of(item)]
         said = {task.id: judged(item, task) for item, task in pairs if self.label(task)}
-        return {"kinds": tell([task for _, task in pairs], self.labels, said)}
+        return {"kinds": count_labels([task for _, task in pairs], self.labels, said)}
 
     def label(self, task: AnnotationTask) -> Label | None:
         """What people said of a task; None where they did not, or said it of another text."""
@@ -109,3 +116,105 @@ class PeopleLabels:
                 if said != "yes":
                     return Rejected("voted_down", f"{task.id}: {field} {said}", item, id=item.id)
         return item
+
+
+def count_labels(
+    tasks: Iterable[AnnotationTask], labels: Mapping[str, Mapping[str, Label]], judged: Judged
+) -> Any:
+    """An account for each kind of task that has labels.
+
+    `labels` are by kind and task id. [{"kind", "tasks", "labelled", "annotators": {"3": 12},
+    "fields": [{"field", "decided", "values", "how", "confirmed", "judge"}]}]; `confirmed` counts
+    the yes of fields that must be yes, None for others; `judge` tells of the tasks that a judge
+    answered too {"n", "raw", "kappa", "kappa_ci"}, None where there are none.
+    """
+    ids: dict[str, list[str]] = {}
+    for task in tasks:
+        ids.setdefault(task.kind, []).append(task.id)
+    kinds = []
+    for kind, mine in ids.items():
+        found = {id_: labels[kind][id_] for id_ in mine if id_ in labels.get(kind, {})}
+        if found:
+            kinds.append(_kind(kind, len(mine), found, judged))
+    return kinds
+
+
+def _kind(kind: str, tasks: int, labels: Mapping[str, Label], judged: Judged) -> dict[str, Any]:
+    fields = sorted({name for one in labels.values() for name in (*one.values, *one.how)})
+    people = Counter(str(one.annotators) for one in labels.values() if one.annotators)
+    return {
+        "kind": kind,
+        "tasks": tasks,
+        "labelled": len(labels),
+        "annotators": dict(sorted(people.items())),
+        "fields": [_field(kind, name, labels, judged) for name in fields],
+    }
+
+
+def _field(kind: str, name: str, labels: Mapping[str, Label], judged: Judged) -> dict[str, Any]:
+    values = Counter(_text_of(one.values[name]) for one in labels.values() if name in one.values)
+    few = len(values) <= _MOST_VALUES
+    how = Counter(one.how[name] for one in labels.values() if name in one.how)
+    needed = kind in KINDS and name in KINDS[kind].keeps
+    return {
+        "field": name,
+        "decided": values.total(),
+        "values": dict(sorted(values.items())) if few else {"different answers": len(values)},
+        "how": dict(sorted(how.items())),
+        "confirmed": values["yes"] if needed else None,
+        "judge": _against_judge(name, labels, judged),
+    }
+
+
+def _against_judge(name: str, labels: Mapping[str, Label], judged: Judged) -> dict[str, Any] | None:
+    both = [
+        (judged[id_][name], _text_of(label.values[name]))
+        for id_, label in labels.items()
+        if name in label.values and name in judged.get(id_, {})
+    ]
+    pairs = [(one == "yes", other == "yes") for one, other in both if {one, other} <= _YES_NO]
+    if not pairs:
+        return None
+    from trueground.stats.agreement import two_judges
+
+    found = two_judges(pairs)
+    ends = found["kappa_ci"]
+    return {
+        "n": found["n"],
+        "raw": found["agree"],
+        "kappa": found["kappa"],
+        "kappa_ci": list(ends) if ends else None,
+    }
+
+
+def _text_of(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def read_people(folder: Path, labels: Path) -> dict[str, Any]:
+    """What merged labels say of the tasks of a build.
+
+    {"file", "unknown": labels of other tasks, "kinds": as `count_labels`}. InputError: labels
+    that cannot be read, a build without tasks, labels of other tasks only.
+    """
+    files = {kind: folder / ANNOTATE / f"{kind}.jsonl" for kind in KINDS}
+    files = {kind: file for kind, file in files.items() if file.exists()}
+    tasks = [task for file in files.values() for task in _tasks(file)]
+    if not tasks:
+        raise InputError(f"{folder} has no tasks in {ANNOTATE}/, so that no label can belong to it")
+    found = {kind: read_labels(labels, kind) for kind in files}
+    kinds = count_labels(tasks, found, {})
+    if not kinds:
+        raise InputError(
+            f"{labels}: no label is of a task of {folder}; expected ids that stand in "
+            f"{folder / ANNOTATE}, merged by `trueground annotate import`"
+        )
+    unknown = sum(map(len, found.values())) - sum(one["labelled"] for one in kinds)
+    return {"file": labels.name, "unknown": unknown, "kinds": kinds}
+
+
+def _tasks(file: Path) -> list[AnnotationTask]:
+    try:
+        return msgspec.json.Decoder(AnnotationTask).decode_lines(file.read_bytes())
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}; run the build again") from None

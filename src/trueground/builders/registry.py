@@ -1,18 +1,21 @@
-"""The one dictionary of builders.
+"""The one dictionary of builders, and the examples that come with the package.
 
 A new builder is a folder whose `__init__` declares BUILDER, and one line in _MODULES.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.base import Value
 from trueground.builders.base import Builder
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import OutputError, unknown_name
+from trueground.runs.directory import write_error
 
+README = "README.txt"
 _MODULES: tuple[str, ...] = ("contexts", "grounding", "kalma")
 
 BUILDERS: dict[str, Builder] = {
@@ -47,22 +50,41 @@ def catalogue() -> list[dict[str, Any]]:
     ]
 
 
-def settled(builder: Builder, given: Mapping[str, Any]) -> dict[str, Value]:
-    """All options with their values; numbers as text, as the command line gives them.
+def examples() -> list[str]:
+    """The names of the builders that have an example."""
+    return sorted(one.name for one in _home().iterdir() if one.is_dir() and _is_example(one))
 
-    UsageError: an unknown option, a value not allowed.
+
+def copy_example(name: str, out: Path) -> str:
+    """Copy an example into a folder that is new or empty; the words of its README.
+
+    Raises UsageError for an unknown name, OutputError, and WriteError.
     """
-    options = {option.name: option for option in builder.options}
-    found = {name: option.default for name, option in options.items()}
-    for name, value in given.items():
-        if name not in options:
-            raise unknown_name(f"option of build {builder.name}", name, options)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        found[name] = str(value) if number else value
-        allowed = options[name].allowed
-        if allowed and found[name] not in allowed:
-            raise UsageError(f"--{name} {value}: expected one of {', '.join(allowed)}")
-        if isinstance(options[name].default, bool) != isinstance(found[name], bool):
-            expected = "true or false" if isinstance(options[name].default, bool) else "text"
-            raise UsageError(f"--{name} {value!r}: expected {expected}")
-    return found
+    if name not in examples():
+        raise unknown_name("example of a build", name, examples())
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OutputError(f"{out} exists and is not empty; choose another --out")
+    example = _home() / name
+    try:
+        _copy(example, out)
+    except OSError as error:
+        raise write_error(out, error) from error
+    return (example / README).read_text(encoding="utf-8")
+
+
+def _home() -> Traversable:
+    return files("trueground.builders") / "examples"
+
+
+def _is_example(folder: Traversable) -> bool:
+    return (folder / README).is_file()
+
+
+def _copy(folder: Traversable, out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for one in folder.iterdir():
+        if one.is_dir():
+            if one.name != "__pycache__":
+                _copy(one, out / one.name)
+        else:
+            (out / one.name).write_bytes(one.read_bytes())

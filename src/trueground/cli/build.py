@@ -204,7 +204,7 @@ def example(
     out: Annotated[Path, typer.Option(help="A folder that is new or empty.")],
 ) -> None:
     """Copy a builder's small example into a folder, and show the command that builds it."""
-    from trueground.builders.examples import copy_example
+    from trueground.builders.registry import copy_example
 
     typer.echo(copy_example(kind, out).rstrip())
 
@@ -219,7 +219,7 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Draw the page and the data card of a build again, with labels that came after it."""
-    from trueground.builders.quality.again import draw_again
+    from trueground.builders.quality import draw_again
 
     drawn = draw_again(folder, labels)
     if format_ is Format.JSON:

@@ -28,9 +28,8 @@ from tests.builders.contexts.world import (
 from tests.builders.scripted_server import ScriptedServer, scripted
 from typer.testing import CliRunner
 
-from trueground.builders.build import BuildSettings, Built, build
+from trueground.builders.build import NO_PEOPLE, OWN_WORK, BuildSettings, Built, build
 from trueground.builders.contexts import checking, judging
-from trueground.builders.ending import NO_PEOPLE, OWN_WORK
 from trueground.builders.settings import EndpointDefaults
 from trueground.cli.app import app
 from trueground.errors import InputError

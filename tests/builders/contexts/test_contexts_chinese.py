@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from trueground.benchmarks.options import settle_options
 from trueground.builders.contexts.checking import make_checking
 from trueground.builders.contexts.items import (
     ContextQuestion,
@@ -18,7 +19,7 @@ from trueground.builders.contexts.items import (
 from trueground.builders.contexts.settings import read_settings
 from trueground.builders.contexts.strings import holds_option
 from trueground.builders.contexts.weighing import conditions, weigh
-from trueground.builders.registry import get_builder, settled
+from trueground.builders.registry import get_builder
 from trueground.builders.rejected import Rejected
 from trueground.types import Choice
 
@@ -50,7 +51,9 @@ def counterfactual(context: str) -> WrittenContext:
 
 def checked(written: WrittenContext, **options: str) -> WrittenContext | Rejected:
     given = {name.replace("_", "-"): value for name, value in options.items()}
-    stage = make_checking(read_settings(settled(get_builder("contexts"), given), 0))
+    stage = make_checking(
+        read_settings(settle_options(get_builder("contexts").options, "contexts", given), 0)
+    )
     nobody: Any = None
 
     async def work() -> Any:

@@ -10,9 +10,9 @@ from tests.builders.contexts.world import World, choice_record, read_rows, recor
 from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 from typer.testing import CliRunner
 
-import trueground.builders.checks.languages as languages
+import trueground.builders.checks as languages
 from trueground.builders.build import BuildSettings, build, dry_run
-from trueground.builders.examples import copy_example
+from trueground.builders.registry import copy_example
 from trueground.builders.settings import EndpointDefaults
 from trueground.cli.app import app
 from trueground.errors import MissingExtraError, UsageError

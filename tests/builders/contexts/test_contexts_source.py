@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from tests.builders.contexts.world import choice_record, context, record, write_records
 
+from trueground.benchmarks.options import settle_options
 from trueground.builders.base import BuildPlan, Material
 from trueground.builders.contexts.items import ContextQuestion, Sample
 from trueground.builders.contexts.plan import prepare
-from trueground.builders.registry import get_builder, settled
+from trueground.builders.flow import read_source, run_batch
+from trueground.builders.registry import get_builder
 from trueground.builders.rejected import Rejected
-from trueground.builders.stages.accounts import do_whole, read_source
 from trueground.errors import InputError, UsageError
 
 ROLES = {"writer": "big", "judge": "small"}
@@ -23,19 +24,20 @@ ROLES = {"writer": "big", "judge": "small"}
 def plan(path: Path, **options: str) -> BuildPlan:
     given = {name.replace("_", "-"): value for name, value in options.items()}
     material = Material((path,), ROLES)
-    return prepare(settled(get_builder("contexts"), given), material)
+    settled = settle_options(get_builder("contexts").options, "contexts", given)
+    return prepare(settled, material)
 
 
 def read(path: Path, **options: Any) -> tuple[dict[str, ContextQuestion], list[Rejected]]:
     items, flowed, _ = read_source(plan(path, **options).source)
-    return {item.id: item for item in items}, flowed.dropped
+    return {item.id: item for item in items}, flowed.rejected
 
 
 def samples(path: Path, **options: str) -> tuple[list[Sample], list[Rejected]]:
     made = plan(path, **options)
     items, *_ = read_source(made.source)
-    kept, flowed = do_whole(made.stages[0], items)
-    return kept, flowed.dropped
+    kept, flowed = run_batch(made.stages[0], items)
+    return kept, flowed.rejected
 
 
 def test_all_layouts(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 from tests.builders.scripted_server import Answer, scripted
 
-from trueground.builders.asking.ask import Ask
-from trueground.builders.asking.models import make_models
+from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, Builder, Material, Stage
+from trueground.builders.build import make_models
+from trueground.builders.flow import FailureLimit, StageAccount, run_batch, run_stage
 from trueground.builders.grounding import BUILDER, GroundingBuildOptions
 from trueground.builders.settings import EndpointDefaults
-from trueground.builders.stages.flow import Flowed, do_stage, do_whole
-from trueground.builders.stages.patience import Patience
+from trueground.builders.store import BuildStore
 from trueground.options import no_progress
 
 ROLES = tuple(role for role in BUILDER.roles if role.needed)
@@ -33,7 +33,7 @@ def run(
 ) -> tuple[list[Any], dict[str, tuple[str, str]], list[dict[str, Any]]]:
     """(what the stage gives, (reason, detail) of what fell by id, the calls)."""
     if isinstance(stage, BatchStage):
-        kept, account = do_whole(stage, items)
+        kept, account = run_batch(stage, items)
         return kept, _fell(account), []
     assert folder is not None
     with scripted(answer, **server) as endpoint:
@@ -42,11 +42,13 @@ def run(
             _BUILDER, written, EndpointDefaults(base_url=endpoint.url, max_attempts=1)
         )
 
-        async def flow() -> tuple[list[Any], Flowed]:
+        async def flow() -> tuple[list[Any], StageAccount]:
             try:
-                return await do_stage(
-                    folder, stage, items, Ask(models, None), no_progress, Patience(1.0, len(items))
-                )
+                with BuildStore(folder) as store:
+                    limit = FailureLimit(1.0, len(items))
+                    return await run_stage(
+                        stage, items, Ask(models, None), store, no_progress, limit
+                    )
             finally:
                 for asked in models.values():
                     await asked.model.close()
@@ -55,6 +57,6 @@ def run(
         return kept, _fell(account), list(endpoint.calls)
 
 
-def _fell(account: Flowed) -> dict[str, tuple[str, str]]:
-    assert {one.reason for one in account.dropped} <= set(account.reasons)
-    return {one.id: (one.reason, one.detail) for one in account.dropped}
+def _fell(account: StageAccount) -> dict[str, tuple[str, str]]:
+    assert {one.reason for one in account.rejected} <= set(account.reasons)
+    return {one.id: (one.reason, one.detail) for one in account.rejected}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trueground.builders.asking.ask import Ask, AskedModel
+from trueground.builders.ask import Ask, AskedModel
 from trueground.builders.base import Material, Stage
 from trueground.builders.grounding.items import (
     AtomicFact,

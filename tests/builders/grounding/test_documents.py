@@ -12,10 +12,10 @@ import pytest
 
 from trueground.benchmarks.options import parse_options
 from trueground.builders.base import Material
+from trueground.builders.flow import read_source
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.documents import REASONS, DocumentLibrary, SourceDocument
 from trueground.builders.rejected import Rejected
-from trueground.builders.stages.accounts import read_source
 from trueground.errors import InputError
 
 
@@ -272,7 +272,7 @@ def test_the_limit_is_the_frames_and_counts_what_it_leaves_out(tmp_path: Path) -
     library = _library(path, limit=2)
     kept, account, left_out = read_source(library.source, 2)
     assert [one.id for one in kept] == ["a", "Orvane"]
-    assert [one.reason for one in account.dropped] == ["empty"]
+    assert [one.reason for one in account.rejected] == ["empty"]
     assert left_out == 1
     assert len(library.passages) == 3, "all of them can be distractors"
 

@@ -26,7 +26,7 @@ from tests.builders.scripted_server import last_text, scripted
 
 import trueground as tg
 from trueground.builders.build import BuildSettings, build, dry_run
-from trueground.builders.examples import copy_example
+from trueground.builders.registry import copy_example
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.graph.opening import open_graph

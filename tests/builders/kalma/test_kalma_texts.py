@@ -10,7 +10,7 @@ from tests.builders.kalma.making import dropped, made, reasons, rows_of, said, u
 from tests.builders.kalma.world import ANNOTATED, GOOD, part
 from tests.builders.scripted_server import scripted
 
-from trueground.builders.checks.forms import odd_form
+from trueground.builders.checks import odd_form
 from trueground.builders.kalma import BUILDER
 from trueground.builders.kalma.items import Draft, grown
 from trueground.builders.kalma.pool import pool

@@ -13,7 +13,7 @@ from pyoxigraph import RdfFormat, Store
 from tests.builders.kalma.world import graph_file, turtle
 from tests.graph.endpoint.sparql_server import SparqlServer
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.kalma.items import LinkedPair, SourcePair
 from trueground.builders.kalma.linking import make_linking
 from trueground.builders.kalma.relations import Relations, read_relations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.checks import says, words
 from trueground.builders.contexts.items import UNKNOWN, Sample, Target, TaskName, Why

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import Stage
 from trueground.builders.checks import (
+    odd_form,
     other_language,
     quoted,
     same_text,
@@ -17,7 +18,6 @@ from trueground.builders.checks import (
     share_kept,
     words,
 )
-from trueground.builders.checks.forms import odd_form
 from trueground.builders.contexts.items import Why, WrittenContext
 from trueground.builders.contexts.settings import ContextsSettings
 from trueground.builders.contexts.strings import can_be_joined, holds_option, is_common, left_over

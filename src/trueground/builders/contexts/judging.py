@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, CallEstimate, Stage
 from trueground.builders.contexts.items import (
     ContextVerdict,

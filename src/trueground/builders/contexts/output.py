@@ -17,7 +17,7 @@ from trueground.builders.contexts.strings import joined
 from trueground.builders.contexts.weighing import finds_answer
 from trueground.builders.draws import draw
 from trueground.builders.people import PeopleLabels
-from trueground.builders.quality.base import Piece
+from trueground.builders.quality import BuiltItem
 
 _encode = msgspec.json.Encoder().encode
 Row = dict[str, Any]
@@ -121,10 +121,10 @@ def _original(source: ContextQuestion) -> Row:
     return row
 
 
-def _piece(judged: JudgedContext, documents: tuple[str, ...]) -> Piece:
+def _piece(judged: JudgedContext, documents: tuple[str, ...]) -> BuiltItem:
     written, target = judged.written, judged.written.target
     kept = written.share_kept
-    return Piece(
+    return BuiltItem(
         id=judged.id,
         question=target.source.question,
         contexts=documents,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.contexts.items import Target, TaskName, WrittenContext
 from trueground.builders.contexts.sizes import SampleSizes, around

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import CallEstimate, Material, Stage, mark_fields
 from trueground.builders.checks import (
     count,

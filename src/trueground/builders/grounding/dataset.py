@@ -29,7 +29,7 @@ from trueground.builders.grounding.items import (
     format_answers,
 )
 from trueground.builders.people import REASONS, PeopleLabels
-from trueground.builders.quality.base import Piece
+from trueground.builders.quality import BuiltItem
 from trueground.builders.rejected import Rejected
 from trueground.retrieval.distractors import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
@@ -286,9 +286,9 @@ def distractor_sets(item: Instance, passages: Mapping[str, Context]) -> dict[str
     return {"2k_distractor": [found[number] for number in fitting], "all_distractor": found}
 
 
-def _piece(id_: str, item: Instance) -> Piece:
+def _piece(id_: str, item: Instance) -> BuiltItem:
     original, pair = item.original, item.original.pair
-    return Piece(
+    return BuiltItem(
         id=id_,
         question=pair.question,
         contexts=original.context_texts,

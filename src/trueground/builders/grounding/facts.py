@@ -13,9 +13,10 @@ from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import CallEstimate, Material, Stage, mark_fields
 from trueground.builders.checks import same_text, words
+from trueground.builders.flow import in_daemon
 from trueground.builders.grounding.items import (
     PACKAGE,
     AtomicFact,
@@ -31,7 +32,6 @@ from trueground.builders.grounding.items import (
     tokens_of_contexts,
 )
 from trueground.builders.rejected import CALL_FAILED, Rejected
-from trueground.builders.stages.threads import in_daemon
 from trueground.claims import Decomposer
 from trueground.claims.base import Decomposed
 from trueground.judges import get_judge

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trueground.benchmarks.options import Value, parse_options
-from trueground.builders.asking.others import told
 from trueground.builders.base import BatchStage, BuildPlan, BuiltDataset, Material
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.conflict import conflict_stage
@@ -34,6 +33,7 @@ from trueground.builders.grounding.questions import (
     classify_stage,
     sets_stage,
 )
+from trueground.builders.manifest import describe_other
 from trueground.claims import get_decomposer
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.plugins import parse_part
@@ -107,4 +107,4 @@ def _original_stage() -> BatchStage[OriginalInstance, Instance]:
 def _told(part: Any, written: str) -> Callable[[], Mapping[str, Any]]:
     """Of a model that is asked without a role: who it is, what it has cost."""
     name = parse_part("model", written).model or written
-    return told(name, part.signature, lambda: part.spent)
+    return describe_other(name, part.signature, lambda: part.spent)

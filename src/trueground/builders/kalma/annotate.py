@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import CallEstimate, Stage
-from trueground.builders.checks.forms import REASONS as FORM_REASONS
+from trueground.builders.checks import FORM_REASONS as FORM_REASONS
 from trueground.builders.kalma.asking import RULES, check_form, checked
 from trueground.builders.kalma.citing import check_same_words, facts_of
 from trueground.builders.kalma.items import CountedPair, Draft, Fact, grown

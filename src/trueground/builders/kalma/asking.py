@@ -7,9 +7,8 @@ from typing import TypeVar
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
-from trueground.builders.checks import other_language
-from trueground.builders.checks.forms import odd_form
+from trueground.builders.ask import Ask
+from trueground.builders.checks import odd_form, other_language
 from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
 

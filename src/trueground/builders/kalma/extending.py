@@ -10,10 +10,9 @@ from typing import Any
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
-from trueground.builders.asking.scores import PERPLEXITY
+from trueground.builders.ask import PERPLEXITY, Ask
 from trueground.builders.base import CallEstimate, Stage
-from trueground.builders.checks.forms import REASONS as FORM_REASONS
+from trueground.builders.checks import FORM_REASONS as FORM_REASONS
 from trueground.builders.kalma.annotate import REASONS as ANNOTATE_REASONS
 from trueground.builders.kalma.asking import RULES, check_form, check_language, checked
 from trueground.builders.kalma.citing import added, bare, check_cited, facts_of

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.kalma.asking import check_numbers
 from trueground.builders.kalma.items import (

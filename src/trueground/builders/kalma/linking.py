@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import Stage
 from trueground.builders.kalma.items import LinkedPair, SourcePair, grown
 from trueground.builders.kalma.reaching import Reach

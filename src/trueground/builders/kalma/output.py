@@ -19,7 +19,7 @@ from trueground.builders.kalma.items import (
 )
 from trueground.builders.kalma.people import judged, piece_id
 from trueground.builders.people import PeopleLabels
-from trueground.builders.quality.base import Piece
+from trueground.builders.quality import BuiltItem
 from trueground.text.triples import format_graph, pairs_of
 
 RUN = "trueground run kalma --data {dataset} --minimum {dataset}/minimum.json --model MODEL"
@@ -82,7 +82,7 @@ def _verdicts(item: JudgedQuestion | QuestionRequest) -> Mapping[str, QuestionVe
     return item.verdicts if isinstance(item, JudgedQuestion) else {}
 
 
-def _pieces(item: JudgedQuestion | QuestionRequest) -> Iterator[Piece]:
+def _pieces(item: JudgedQuestion | QuestionRequest) -> Iterator[BuiltItem]:
     pool = sum(1 for graph in item.graphs for _ in pairs_of(graph))
     for version in VERSIONS:
         verdict = _verdicts(item).get(version)
@@ -99,7 +99,7 @@ def _pieces(item: JudgedQuestion | QuestionRequest) -> Iterator[Piece]:
         if verdict is not None:
             factors[_JUDGED] = "yes" if verdict.authentic else "no"
             numbers["relevance_judged"] = len(verdict.needed) / len(item.facts)
-        yield Piece(
+        yield BuiltItem(
             piece_id(item, version),
             item.question(version),
             contexts=tuple(format_graph(graph) for graph in item.graphs),

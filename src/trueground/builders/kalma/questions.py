@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from trueground.benchmarks.kalma.source import question_key
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, CallEstimate, Stage
+from trueground.builders.checks import FORM_REASONS as FORM_REASONS
 from trueground.builders.checks import same_text
-from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.kalma.asking import RULES, check_form, check_language, checked
 from trueground.builders.kalma.citing import bare
 from trueground.builders.kalma.items import VERSIONS, Draft, QuestionRequest, grown

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from trueground.builders.asking.ask import Ask
+from trueground.builders.ask import Ask
 from trueground.builders.base import CallEstimate, Stage
 from trueground.builders.kalma.asking import check_numbers
 from trueground.builders.kalma.citing import bare

@@ -1,0 +1,288 @@
+"""Asking models within a stage: replies as checked objects, each paid for once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from trueground.builders.rejected import CALL_FAILED, Rejected
+from trueground.builders.replies import Unreadable, read_object
+from trueground.builders.store import BuildStore
+from trueground.errors import UsageError
+from trueground.models.asker import Spent
+from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply, tidy
+from trueground.models.calls import Calls, InFlight, recall, remember, request_key
+from trueground.models.perplexity import (
+    PromptScorer,
+    logprobs_key,
+    recall_logprobs,
+    remember_logprobs,
+)
+from trueground.net.cache import ResponseCache
+from trueground.types import Status
+
+T = TypeVar("T", bound=msgspec.Struct)
+PERPLEXITY = "perplexity"  # what stands for the scorer where models stand by their roles
+_AGAIN = (
+    "Your reply could not be used: {problem}.\nReply once more, with one JSON object and nothing "
+    "else. It must match this JSON schema:\n{schema}"
+)
+_ADVICE = "What was made is kept; fix the cause and run the same command again to go on"
+_SHOWN_AGAIN = 4_000  # characters of a reply that could not be used, for the model to see
+# What endpoints say that offer no JSON schema, and how they begin where a call is wrong.
+_SCHEMA_WORDS = ("response_format", "json_schema", "guided", "structured", "schema", "grammar")
+_REFUSALS = ("HTTP 400", "HTTP 422", "HTTP 501")
+
+
+@dataclass
+class AskedModel:
+    """A model that has a role, and how it is asked."""
+
+    model: ChatModel
+    params: Params = field(default_factory=Params)
+    spent: Spent = field(default_factory=Spent)
+    structured: bool = True  # until the endpoint says that it offers no JSON schema
+    schema_refused: bool = False  # whether it said so in words
+    taken: bool = False  # whether it has taken one
+
+    def may_be_the_schema(self, reply: Reply) -> bool:
+        """Might the same call without the schema fare better?"""
+        return _refuses_schema(reply) or (not self.taken and _is_refused(reply))
+
+
+@dataclass
+class _CacheUse:
+    """Whether replies may come from the response cache, and whether one did."""
+
+    allowed: bool
+    used: bool = False
+
+
+class Ask:
+    """The models of a build by their roles. Belongs to one event loop.
+
+    `scorer` is what gives perplexities, where the builder has one (models.perplexity), and `scored`
+    what it cost. What is paid for stands in the build's `store` before it is used, and in the
+    `cache`. A reply of another build that cannot be used, from the cache, is asked anew unless
+    `reuse_bad`.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, AskedModel],
+        cache: ResponseCache | None,
+        scorer: PromptScorer | None = None,
+        store: BuildStore | None = None,
+        scored: Spent | None = None,
+        *,
+        reuse_bad: bool = False,
+    ) -> None:
+        self.models = models
+        self._cache, self._store, self._reuse_bad = cache, store, reuse_bad
+        self._scorer, self._scored = scorer, scored or Spent()
+        self._in_flight = InFlight()
+        self._calls = {role: Calls(asked.model) for role, asked in models.items()}
+        self._room: dict[str, asyncio.Semaphore] = {}
+        for role, asked in models.items():
+            self._calls[role].workers = asked.model.concurrency
+            self._room[role] = asyncio.Semaphore(asked.model.concurrency)
+
+    async def object(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        kind: type[T],
+        *,
+        check: Callable[[T], str | None] = lambda _reply: None,
+    ) -> T:
+        """The object that the model replies with; asked once more where it cannot be read.
+
+        `kind` is a Struct, whose JSON schema is asked for where the endpoint offers that; `check`
+        says in words what is wrong with its fields, or raises a Rejected of its own. The model is
+        told either once. Raises Rejected with one of REASONS, or that of `check`.
+        """
+        use = _CacheUse(True)
+        try:
+            return await self._object(role, messages, kind, check, use)
+        except Rejected as rejected:
+            if rejected.transient or self._reuse_bad or not use.used:
+                raise
+        return await self._object(role, messages, kind, check, _CacheUse(False))
+
+    async def logprobs(self, text: str) -> list[float]:
+        """The log-probability of each token of a text, from the builder's scorer.
+
+        `models.perplexity.perplexity` makes one number of them. Raises as PromptScorer does.
+        """
+        scorer, spent = self._scorer, self._scored
+        if scorer is None:
+            raise UsageError("this builder has no scorer of perplexities")
+        key = logprobs_key(scorer, text)
+        store, cache = (self._store, self._cache) if scorer.cacheable else (None, None)
+        async with self._in_flight.turn(key):
+            known = store.logprobs(key) if store is not None else None
+            if not known and cache is not None:
+                known = recall_logprobs(cache, key)
+            if known:
+                spent.cache_hits += 1
+                await asyncio.sleep(0)  # many in a row must not keep all else from going on
+                return known
+            spent.calls += 1
+            spent.failed += 1  # until it has come to something
+            found = await scorer.logprobs(text)
+            spent.failed -= 1
+            spent.tokens_in += len(found) + 1
+            if store is not None:
+                store.put_logprobs(key, PERPLEXITY, scorer.name, found)
+            if cache is not None:
+                remember_logprobs(cache, key, scorer.name, found)
+        return found
+
+    async def _object(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        kind: type[T],
+        check: Callable[[T], str | None],
+        use: _CacheUse,
+    ) -> T:
+        schema = schema_of(kind)
+        turns = tuple(messages)
+        for last in (False, True):
+            reply = await self._reply(role, turns, schema, use)
+            try:
+                found = read_object(reply.text, kind)
+                problem = check(found)
+                if problem is None:
+                    return found
+                rejected = Rejected("wrong_fields", problem)
+            except Unreadable as error:
+                rejected, problem = Rejected(error.reason, error.detail), error.detail
+            except Rejected as error:
+                rejected, problem = error, f"{error.reason.replace('_', ' ')}: {error.detail}"
+            if last:
+                break
+            again = _AGAIN.format(problem=problem, schema=msgspec.json.encode(schema).decode())
+            # Some endpoints refuse an empty message.
+            said = reply.text.replace("\0", "").strip()[:_SHOWN_AGAIN] or "(nothing)"
+            turns = (*turns, Message("assistant", said), Message("user", again))
+        raise rejected
+
+    async def _reply(
+        self,
+        role: str,
+        messages: tuple[Message, ...],
+        schema: Mapping[str, Any],
+        use: _CacheUse,
+    ) -> Reply:
+        """A reply with a text; the schema is asked for as long as the endpoint takes one."""
+        if role not in self.models:
+            raise UsageError(f"no model for the role {role!r} was given")
+        asked = self.models[role]
+        params = asked.params
+        if asked.structured and getattr(asked.model, "offers_schema", False):
+            named = {"name": "reply", "strict": True, "schema": schema}
+            wanted = {"response_format": {"type": "json_schema", "json_schema": named}}
+            with_schema = msgspec.structs.replace(params, extra=params.extra | wanted)
+            request = ChatRequest(messages, with_schema)
+            reply = await self._one(role, request, use, structured=True)
+            if reply is not None and not asked.may_be_the_schema(reply):
+                asked.taken = asked.taken or reply.status is None
+                return _check_reply(reply)
+        plain = await self._one(role, ChatRequest(messages, params), use)
+        assert plain is not None
+        if _is_refused(plain) and not asked.schema_refused:
+            asked.structured = True  # the schema was not what was wrong
+        return _check_reply(plain)
+
+    async def _one(
+        self, role: str, request: ChatRequest, use: _CacheUse, *, structured: bool = False
+    ) -> Reply | None:
+        """One reply, from what was paid for where it is there. UnreachableError.
+
+        None where the endpoint has refused the schema of another call meanwhile.
+        """
+        asked, calls = self.models[role], self._calls[role]
+        key = request_key(asked.model.signature, request)
+        async with self._in_flight.turn(key):
+            known = self._recall(asked.model, key, use)
+            if known is not None:
+                asked.spent.cache_hits += 1
+                await asyncio.sleep(0)  # many in a row must not keep all else from going on
+                return known
+            async with self._room[role]:
+                if structured and not asked.structured:
+                    return None
+                with calls.under_way():
+                    reply = tidy(await calls.reply(request))
+            failed = int(reply.status is Status.ERROR)
+            if structured and asked.may_be_the_schema(reply):
+                asked.structured = False
+                asked.schema_refused = asked.schema_refused or _refuses_schema(reply)
+                failed -= 1  # there is another way
+            usage = reply.usage
+            asked.spent += Spent(reply.calls, usage.tokens_in, usage.tokens_out, failed=failed)
+            if asked.model.cacheable:
+                if self._store is not None:
+                    self._store.put_reply(key, role, asked.model.name, reply)
+                if self._cache is not None:
+                    remember(self._cache, key, asked.model.name, reply)
+        await calls.check_reached(reply, _ADVICE)
+        return reply
+
+    def _recall(self, model: ChatModel, key: str, use: _CacheUse) -> Reply | None:
+        if not model.cacheable:
+            return None
+        paid = self._store.reply(key) if self._store is not None else None
+        if paid is not None or self._cache is None or not use.allowed:
+            return paid
+        cached = recall(self._cache, key)
+        use.used = use.used or cached is not None
+        return cached
+
+
+def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON schema of a Struct, strict as endpoints want it: all fields, and no others."""
+    (schema,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    name = schema["$ref"].rpartition("/")[2]
+    strict = {key: _strict(part) for key, part in parts.items()}
+    whole = strict.pop(name)
+    return whole | ({"$defs": strict} if strict else {})
+
+
+def _strict(part: dict[str, Any]) -> dict[str, Any]:
+    if part.get("type") != "object" or "properties" not in part:
+        return part
+    fields = {
+        name: {key: value for key, value in field.items() if key != "default"}
+        for name, field in part["properties"].items()
+    }
+    return part | {"properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def _refuses_schema(reply: Reply) -> bool:
+    """Did the endpoint refuse the call, and say that it was because of the schema?"""
+    said = (reply.error or "").lower()
+    return reply.status is Status.ERROR and any(word in said for word in _SCHEMA_WORDS)
+
+
+def _is_refused(reply: Reply) -> bool:
+    """Did the endpoint find something wrong with the call, in whatever words?"""
+    return reply.status is Status.ERROR and (reply.error or "").startswith(_REFUSALS)
+
+
+def _check_reply(reply: Reply) -> Reply:
+    """The reply, if it has a whole text. Raises Rejected."""
+    if reply.refusal:
+        raise Rejected("refused", reply.text[:200])
+    if reply.status is Status.TRUNCATED:
+        raise Rejected("truncated", "the reply was cut off; give --max-tokens a larger number")
+    if reply.status is Status.TOO_LONG:
+        raise Rejected("too_long", reply.error or "")
+    if reply.status is not None:
+        raise Rejected(CALL_FAILED, reply.error or "", transient=True)
+    return reply

@@ -1,0 +1,327 @@
+"""The flow of items through the stages of a plan: what is done already is taken, the rest made."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from trueground.builders.ask import Ask, schema_of
+from trueground.builders.base import BatchStage, BuildPlan, ItemStage, LLMStage, SourceStep
+from trueground.builders.directory import remove_stages, write_stage
+from trueground.builders.rejected import CALL_FAILED, REASONS, Rejected
+from trueground.builders.store import BuildStore
+from trueground.errors import ProtocolError, UnreachableError
+from trueground.options import Progress
+
+T = TypeVar("T")
+# Part of every key: a change of what an outcome means must not meet older ones.
+_VERSION = 3
+_WITHOUT_MODEL = 8  # items at once where no model says how many
+_SLACK = 1e-9
+_canonical = msgspec.json.Encoder(order="sorted").encode
+
+
+@dataclass
+class StageAccount:
+    """How many items came into a stage and went out, what was rejected and why.
+
+    `again` is what of it the next session tries once more; `failed` counts the items of that.
+    """
+
+    name: str
+    doc: str
+    came: int
+    gave: int
+    reasons: Mapping[str, str]
+    rejected: Sequence[Rejected] = ()
+    again: Sequence[Rejected] = ()
+    failed: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For summary.json; reasons by number, the most frequent first."""
+        counts = Counter(one.reason for one in self.rejected)
+        ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        return {
+            "name": self.name,
+            "doc": self.doc,
+            "in": self.came,
+            "out": self.gave,
+            "dropped": len(self.rejected),
+            "reasons": [
+                {"reason": reason, "words": self.reasons[reason], "n": n} for reason, n in ordered
+            ],
+        }
+
+
+class Outcome(NamedTuple):
+    """What became of one item."""
+
+    items: list[Any]
+    rejected: list[Rejected]
+
+
+class _StoredRejection(msgspec.Struct, omit_defaults=True):
+    id: str
+    reason: str
+    detail: str = ""
+    content: Any = None
+
+
+class _StoredOutcome(msgspec.Struct, omit_defaults=True):
+    items: list[msgspec.Raw] = []
+    rejected: list[_StoredRejection] = []
+
+
+_decode = msgspec.json.Decoder(_StoredOutcome).decode
+
+
+class FailureLimit:
+    """Counts items that were rejected because calls failed, in all stages of a build together."""
+
+    def __init__(self, most: float, items: int) -> None:
+        """`most` is the share of the source's `items` that may be rejected so."""
+        self._most, self._items = most, items
+        self._share, self._count = 0.0, 0
+
+    def add(self, stage: str, came: int, detail: str) -> None:
+        """One more item, of a stage to which so many came. UnreachableError: it is too much.
+
+        Where a stage has more items than the source, each is that much less of a share.
+        """
+        self._count += 1
+        self._share += 1 / max(self._items, came)
+        if self._share > self._most + _SLACK:
+            items = "1 item" if self._count == 1 else f"{self._count:,} items"
+            raise UnreachableError(
+                f"{items} fell because calls failed, the last in the stage {stage} ({detail}); that"
+                f" is more than --max-failed {self._most:g} of all. What was made is kept, and of "
+                "an earlier build all that it ended in; fix the cause and run the same command "
+                "again to go on, or give --max-failed a larger share"
+            )
+
+
+def read_source(
+    source: SourceStep[Any], limit: int | None = None
+) -> tuple[list[Any], StageAccount, int]:
+    """(the items of the user's files, the account, how many rows the limit left out). InputError.
+
+    All rows are read and so checked; those behind the last item of the limit are not counted.
+    """
+    rows = list(source.read())
+    end = len(rows)
+    if limit is not None:
+        places = [at for at, one in enumerate(rows) if not isinstance(one, Rejected)]
+        end = places[limit] if len(places) > limit else end
+    items, account = _split(source, end, rows[:end])
+    return items, account, len(rows) - end
+
+
+def run_batch(stage: BatchStage[Any, Any], items: Sequence[Any]) -> tuple[list[Any], StageAccount]:
+    """A stage that sees all items at once."""
+    return _split(stage, len(items), stage.work(items))
+
+
+def _split(
+    stage: SourceStep[Any] | BatchStage[Any, Any], came: int, found: Iterable[Any]
+) -> tuple[list[Any], StageAccount]:
+    items, rejected = _parted(found)
+    _check_reasons(stage.name, stage.reasons, rejected)
+    _check_ids(stage.name, items)
+    return items, StageAccount(stage.name, stage.doc, came, len(items), stage.reasons, rejected)
+
+
+def _parted(found: Iterable[Any]) -> Outcome:
+    outcome = Outcome([], [])
+    for one in found:
+        (outcome.rejected if isinstance(one, Rejected) else outcome.items).append(one)
+    return outcome
+
+
+async def run_plan(
+    plan: BuildPlan,
+    folder: Path,
+    items: list[Any],
+    ask: Ask,
+    store: BuildStore,
+    progress: Progress,
+    limit: FailureLimit,
+    done: Callable[[], None],
+) -> tuple[list[Any], list[StageAccount]]:
+    """All stages in turn: (the items left, one account a stage). Each writes its items when done.
+
+    `done` is called behind every stage. Raises UnreachableError where nobody is reached or too many
+    calls fail, and WriteError; what was made is kept either way.
+    """
+    accounts = []
+    for number, stage in enumerate(plan.stages, start=2):
+        if isinstance(stage, BatchStage):
+            progress(stage.name, 0, len(items))
+            items, account = await in_daemon(partial(run_batch, stage, items))
+        else:
+            items, account = await run_stage(stage, items, ask, store, progress, limit)
+        write_stage(folder, number, stage.name, items)
+        accounts.append(account)
+        done()
+    remove_stages(folder, after=1 + len(plan.stages))
+    return items, accounts
+
+
+async def run_stage(
+    stage: ItemStage,
+    items: Sequence[Any],
+    ask: Ask,
+    store: BuildStore,
+    progress: Progress,
+    limit: FailureLimit,
+) -> tuple[list[Any], StageAccount]:
+    """A stage that works item by item; each outcome is in the store before the next begins."""
+    keys = [stage_key(stage, ask, item) for item in items]
+    outcomes = known_outcomes(stage, store, keys)
+    waiting = [(key, item) for key, item in zip(keys, items, strict=True) if key not in outcomes]
+    progress(stage.name, len(outcomes), len(items))
+    todo = iter(waiting)
+    again: dict[str, list[Rejected]] = {}
+
+    async def work() -> None:
+        for key, item in todo:
+            stored, transient = await _make(stage, item, ask)
+            outcomes[key] = outcome = _read_outcome(stage, stored)
+            if transient:
+                again[key] = outcome.rejected
+                said = (one.detail for one in again[key] if one.detail)
+                limit.add(stage.name, len(items), next(said, "nothing more is known"))
+            else:
+                store.put_outcome(stage.name, key, stored)
+            progress(stage.name, len(outcomes), len(items))
+            await asyncio.sleep(0)  # work that waits for nothing must not deafen us
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(count_workers(stage, ask), len(waiting))):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # what ended the others
+    gave = [one for key in keys for one in outcomes[key].items]
+    _check_ids(stage.name, gave)
+    rejected = [one for key in keys for one in outcomes[key].rejected]
+    reasons = {**REASONS, **stage.reasons}
+    account = StageAccount(stage.name, stage.doc, len(items), len(gave), reasons, rejected)
+    account.again = [one for key in keys for one in again.get(key, ())]
+    account.failed = len(again)
+    return gave, account
+
+
+def known_outcomes(stage: ItemStage, store: BuildStore, keys: Iterable[str]) -> dict[str, Outcome]:
+    """What is done already, by key; an outcome that this version cannot read is made again."""
+    stored, outcomes = store.outcomes(stage.name), {}
+    for key in keys:
+        if key in stored:
+            with suppress(ProtocolError):
+                outcomes[key] = _read_outcome(stage, stored[key])
+    return outcomes
+
+
+def count_workers(stage: ItemStage, ask: Ask) -> int:
+    """How many items are worked on at once: enough to keep the stage's fastest model busy.
+
+    The calls of each model are held to its own number by Ask.
+    """
+    asked = [ask.models[role] for role in stage.roles if role in ask.models]
+    return max([one.model.concurrency for one in asked] or [_WITHOUT_MODEL])
+
+
+def stage_key(stage: ItemStage, ask: Ask, item: Any) -> str:
+    """SHA-256 (hex) of all that the stage's outcome for this item depends on."""
+    models = [
+        (role, ask.models[role].model.signature, ask.models[role].params)
+        for role in stage.roles
+        if role in ask.models
+    ]
+    prompts = [(prompt.id, prompt.sha256) for prompt in stage.prompts]
+    identity = dict(stage.identity)
+    if isinstance(stage, LLMStage):
+        kinds = stage.reply.values() if isinstance(stage.reply, Mapping) else [stage.reply]
+        identity["replies"] = [schema_of(kind) for kind in kinds]
+    words = (_VERSION, stage.name, identity, prompts, models, item)
+    return hashlib.sha256(_canonical(words)).hexdigest()
+
+
+async def _make(stage: ItemStage, item: Any, ask: Ask) -> tuple[bytes, bool]:
+    """(the outcome as it is stored, whether the next run must try the item again)."""
+    try:
+        found = _parted(await stage.work(item, ask))
+    except Rejected as rejected:
+        rejected.id = item.id
+        found = Outcome([], [rejected])
+    stored = {
+        "items": found.items,
+        "rejected": [_StoredRejection(r.id, r.reason, r.detail, r.content) for r in found.rejected],
+    }
+    transient = any(one.transient or one.reason == CALL_FAILED for one in found.rejected)
+    return msgspec.json.encode(stored), transient
+
+
+def _read_outcome(stage: ItemStage, stored: bytes) -> Outcome:
+    """The outcome as items. Raises ProtocolError for what the stage cannot have given."""
+    try:
+        outcome = _decode(stored)
+        items = [msgspec.json.decode(raw, type=stage.gives) for raw in outcome.items]
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"the stage {stage.name} gave what cannot be read: {error}") from None
+    rejected = [Rejected(o.reason, o.detail, o.content, id=o.id) for o in outcome.rejected]
+    _check_reasons(stage.name, {**REASONS, **stage.reasons}, rejected)
+    return Outcome(items, rejected)
+
+
+def _check_reasons(name: str, reasons: Mapping[str, str], rejected: Sequence[Rejected]) -> None:
+    for one in rejected:
+        if one.reason not in reasons:
+            raise ProtocolError(f"the stage {name} gave the reason {one.reason!r}, undeclared")
+
+
+def _check_ids(name: str, items: Sequence[Any]) -> None:
+    ids = Counter(item.id for item in items)
+    twice = next((one for one, n in ids.items() if n > 1), None)
+    if twice is not None:
+        raise ProtocolError(f"the stage {name} gave the id {twice!r} twice")
+
+
+async def in_daemon(work: Callable[[], T]) -> T:
+    """What `work` gives or raises, from a thread that ends with the process.
+
+    Ctrl-C does not wait for it, as it would for asyncio.to_thread: what it does still goes on, and
+    comes to nothing.
+    """
+    loop = asyncio.get_running_loop()
+    arrived: asyncio.Future[T] = loop.create_future()
+
+    def settle(found: T | None, error: BaseException | None) -> None:
+        if arrived.done():
+            return
+        if error is None:
+            arrived.set_result(found)  # type: ignore[arg-type]
+        else:
+            arrived.set_exception(error)
+
+    def run() -> None:
+        found: T | None = None
+        error: BaseException | None = None
+        try:
+            found = work()
+        except BaseException as raised:
+            error = raised
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, found, error)
+
+    threading.Thread(target=run, name="stage", daemon=True).start()
+    return await arrived

@@ -1,0 +1,435 @@
+"""What a built benchmark is like, for summary.json, the page and the data card.
+
+Sizes, lengths, factors, duplicates, overlap, agreement. Words are those of the normaliser
+"faitheval" (text/): small letters, without punctuation and articles. Lengths count words in any
+script, also in those that put no spaces between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import combinations, islice, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import orjson
+
+from trueground.builders.base import BuiltDataset
+from trueground.builders.checks import words
+from trueground.builders.directory import (
+    CARD,
+    DROPPED,
+    ITEMS,
+    REPORT,
+    SUMMARY,
+    build_directory,
+    read_manifest,
+    write_bytes,
+)
+from trueground.builders.people import read_people
+from trueground.errors import InputError
+
+if TYPE_CHECKING:
+    from trueground.reports.build_page import Shown
+
+BINS = 12
+# A table with more rows or columns than this is none that anybody reads.
+_WIDEST = 20
+# Two questions are nearly the same where they share four fifths of their words, each weighted by
+# how rare it is: a pattern that all questions follow does not make them alike.
+NEAR = 0.8
+# Comparisons for each rare word of a question, so that work grows with the number of questions.
+_MOST = 50
+_GROUPS, _MEMBERS = 5, 5
+_MOST_SHOWN = 4_000_000  # bytes of each file that the page holds
+
+
+class BuiltItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One item of a dataset: what is asked, what is read, what is expected.
+
+    `factors` are its classes by name ({"task": "unanswerable", "popularity": "high"}); `numbers`
+    what else is counted of it ({"gold_facts": 4}). `answerable` is what a judge model said of
+    whether the contexts answer the question, and None where none was asked just that.
+    """
+
+    id: str
+    question: str
+    contexts: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    factors: Mapping[str, str] = {}
+    numbers: Mapping[str, float] = {}
+    answerable: bool | None = None
+
+
+def compute_quality(dataset: BuiltDataset) -> dict[str, Any]:
+    """The numbers of the report, with full precision; the same for the same dataset.
+
+    None stands where nothing could be measured: no context was there to look in, no judge was
+    asked, no person has labelled.
+    """
+    items, names = dataset.quality, list(dataset.factors)
+    return {
+        "items": len(items),
+        "sizes": count_sizes(items),
+        "lengths": measure_lengths(items),
+        "factors": count_factors(items, names),
+        "crossed": cross_factors(items, names),
+        "duplicates": find_duplicates(items),
+        "overlap": measure_overlap(items),
+        "answerable": count_answerable(items, names),
+        "human": dataset.human,
+        "numbers": summarize_numbers(items),
+    }
+
+
+def write_report(
+    folder: Path,
+    summary: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    people: Mapping[str, Any] | None = None,
+) -> None:
+    """Write report.html and card.md; the page shows items.jsonl and dropped.jsonl as well.
+
+    `people` are labels that came after the build (people.read_people). Neither file holds a time or
+    what was spent: the same build gives the same bytes. Raises InputError (a file that is damaged),
+    WriteError.
+    """
+    from trueground.reports.build_page import build_page, render_card
+    from trueground.reports.viewer import write_page
+
+    items, dropped = (_read_shown(folder / name) for name in (ITEMS, DROPPED))
+    write_page(folder / REPORT, build_page(summary, manifest, people, items, dropped))
+    card = render_card(summary, manifest, people)
+    write_bytes(folder / CARD, card.encode("utf-8", "replace"))
+
+
+def _read_shown(path: Path) -> Shown:
+    """What the page shows of a file: every line, or of a long file lines at equal distances."""
+    from trueground.reports.build_page import Shown
+
+    if not path.exists():  # in the folders of older versions
+        return Shown()
+    try:
+        step = max(1, math.ceil(path.stat().st_size / _MOST_SHOWN))
+        with path.open("rb") as lines:
+            return Shown([orjson.loads(line) for line in islice(lines, None, None, step)], step)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}; run the build again") from None
+
+
+class RepeatSample(NamedTuple):
+    """The files that were written, and what people said, where labels were given."""
+
+    page: Path
+    card: Path
+    people: dict[str, Any] | None
+
+
+def draw_again(folder: str | Path, labels: str | Path | None = None) -> RepeatSample:
+    """Draw report.html and card.md of a finished build again, with `labels` beside its numbers.
+
+    `labels` is a file of merged labels, as `annotate import` writes them; nothing but page and card
+    is changed, and drawn without labels they are as the build left them. Raises InputError (no
+    finished build, labels that cannot be used), OutputError (in use), WriteError.
+    """
+    path = Path(folder)
+    manifest = read_manifest(path)
+    if manifest is None:
+        raise InputError(f"{path} holds no build; name the --out of a `trueground build`")
+    with build_directory(path, str(manifest["builder"])):
+        summary = _summary(path)
+        if manifest.get("finished") is None:
+            raise InputError(f"the build in {path} is not finished; run its command again first")
+        said = None if labels is None else read_people(path, Path(labels))
+        try:
+            write_report(path, summary, manifest, said)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{path / SUMMARY} lacks what the page shows ({error}); it was changed, or another "
+                "version wrote it: run the build again"
+            ) from None
+    return RepeatSample(path / REPORT, path / CARD, said)
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    try:
+        found = orjson.loads((path / SUMMARY).read_bytes())
+    except FileNotFoundError:
+        raise InputError(f"the build in {path} is not finished; run its command again") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path / SUMMARY} cannot be read: {error}; run the build again") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path / SUMMARY} holds no object; run the build again")
+    return found
+
+
+def count_sizes(items: Sequence[BuiltItem]) -> dict[str, int]:
+    """Items, contexts and answers, each also without repetitions of the same text."""
+    contexts = [text for item in items for text in item.contexts]
+    answers = [text for item in items for text in item.answers]
+    return {
+        "items": len(items),
+        "questions_distinct": len({item.question for item in items}),
+        "contexts": len(contexts),
+        "contexts_distinct": len(set(contexts)),
+        "answers": len(answers),
+        "words": sum(words(text) for text in contexts)
+        + sum(words(item.question) for item in items),
+    }
+
+
+def measure_lengths(items: Sequence[BuiltItem]) -> dict[str, Any]:
+    """Words of each question, of all contexts of an item, of each answer; contexts of an item."""
+    return {
+        "question": summarize([words(item.question) for item in items]),
+        "contexts": summarize(
+            [sum(words(text) for text in p.contexts) for p in items if p.contexts]
+        ),
+        "answer": summarize([words(text) for item in items for text in item.answers]),
+        "contexts_per_item": summarize([len(item.contexts) for item in items]),
+    }
+
+
+def find_duplicates(items: Sequence[BuiltItem]) -> dict[str, Any]:
+    """The same question, the same contexts, both the same; questions that are nearly the same."""
+    from trueground.text.normalize import get_normalizer
+    from trueground.text.tokens import tokenise
+
+    ids = [item.id for item in items]
+    rule = get_normalizer("faitheval")
+    questions = tokenise([item.question for item in items], rule).strings()
+    whole = tokenise(["\n".join(item.contexts) for item in items], rule).strings()
+    both = [(q, c) if q else None for q, c in zip(questions, whole, strict=True)]
+    return {
+        "question": group_same([text or None for text in questions], ids),
+        "contexts": group_same([text or None for text in whole], ids),
+        "both": group_same(both, ids),
+        "near_question": group_near(questions, ids),
+    }
+
+
+def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
+    """How much of question and answer stands in the contexts.
+
+    `question`: the share of its content words that stand there, over items with contexts and such
+    words. `answer`: in how many items one of the answers stands there as a whole phrase, of those
+    with answers and contexts.
+    """
+    from trueground.metrics.entailment import content_words
+    from trueground.metrics.overlap import overlap as shared
+    from trueground.text.normalize import contains_words, get_normalizer
+    from trueground.text.tokens import tokenise
+
+    read = [item for item in items if item.contexts]
+    asked = [" ".join(sorted(content_words(item.question))) for item in read]
+    there = ["\n".join(item.contexts) for item in read]
+    rule = get_normalizer("faitheval")
+    tokens = tokenise(asked + there, rule)
+    n = len(read)
+    counts = shared(tokens.part(0, n), tokens.part(n, 2 * n))
+    some = counts.a > 0
+    cuts = [0]
+    for item in read:
+        cuts.append(cuts[-1] + len(item.answers))
+    answers = tokenise([text for item in read for text in item.answers], rule).strings()
+    contexts = tokens.part(n, 2 * n).strings()
+    found = [
+        any(contains_words(context, answer) for answer in answers[a:b])
+        for (a, b), context in zip(pairwise(cuts), contexts, strict=True)
+        if b > a
+    ]
+    return {
+        "question": summarize((counts.common[some] / counts.a[some]).tolist(), 0.0, 1.0),
+        "answer": {"items": len(found), "found": sum(found)},
+    }
+
+
+def count_factors(items: Sequence[BuiltItem], names: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Factor → value → number of items; the empty value where an item has none."""
+    return {name: count_values(item.factors.get(name, "") for item in items) for name in names}
+
+
+def cross_factors(items: Sequence[BuiltItem], names: Sequence[str]) -> list[dict[str, Any]]:
+    """A table of counts for every two factors with at most twenty values each."""
+    found = count_factors(items, names)
+    few = [name for name in names if 1 < len(found[name]) <= _WIDEST]
+    return [
+        {
+            "rows": first,
+            "columns": second,
+            "counts": _table((p.factors.get(first, ""), p.factors.get(second, "")) for p in items),
+        }
+        for first, second in combinations(few, 2)
+    ]
+
+
+def count_answerable(items: Sequence[BuiltItem], names: Iterable[str]) -> dict[str, Any] | None:
+    """How many items a judge called answerable, in all and by factor; None if nobody was asked."""
+    asked = [item for item in items if item.answerable is not None]
+    if not asked:
+        return None
+    by: dict[str, dict[str, dict[str, int]]] = {}
+    for name in names:
+        groups: dict[str, list[BuiltItem]] = defaultdict(list)
+        for item in asked:
+            groups[item.factors.get(name, "")].append(item)
+        by[name] = {value: _said_yes(groups[value]) for value in sorted(groups)}
+    return {**_said_yes(asked), "by": by}
+
+
+def summarize_numbers(items: Sequence[BuiltItem]) -> dict[str, Any]:
+    """Name → how the items' numbers of that name spread."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for item in items:
+        for name, value in item.numbers.items():
+            found[name].append(value)
+    return {name: summarize(found[name]) for name in sorted(found)}
+
+
+def count_values(values: Iterable[str]) -> dict[str, int]:
+    """Value → how often it occurs, in the order of the values."""
+    return dict(sorted(Counter(values).items()))
+
+
+def _table(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    counts = Counter(pairs)
+    rows, columns = (sorted({pair[k] for pair in counts}) for k in (0, 1))
+    return {row: {column: counts[row, column] for column in columns} for row in rows}
+
+
+def _said_yes(items: Sequence[BuiltItem]) -> dict[str, int]:
+    return {"asked": len(items), "yes": sum(item.answerable is True for item in items)}
+
+
+def group_same(keys: Sequence[Hashable], ids: Sequence[str]) -> dict[str, Any]:
+    """Items with the same key: groups, items beyond the first of each, examples by their ids.
+
+    What has no key (None) is like nothing else.
+    """
+    groups: dict[Hashable, list[str]] = defaultdict(list)
+    for key, id_ in zip(keys, ids, strict=True):
+        if key is not None:
+            groups[key].append(id_)
+    return _account([group for group in groups.values() if len(group) > 1])
+
+
+def group_near(texts: Sequence[str], ids: Sequence[str]) -> dict[str, Any]:
+    """Items whose normalised texts are nearly the same, those that are the same left out.
+
+    Text and id of one item each stand for all that are the same. Chains count as one group.
+    """
+    firsts: dict[str, str] = {}
+    for text, id_ in zip(texts, ids, strict=True):
+        if text:
+            firsts.setdefault(text, id_)
+    distinct = sorted(firsts)
+    found = _linked(distinct)
+    # In the order of the items, so that examples are those met first.
+    place = {id_: number for number, id_ in enumerate(ids)}
+    groups = [
+        sorted((firsts[distinct[k]] for k in group), key=place.__getitem__) for group in found
+    ]
+    groups.sort(key=lambda group: place[group[0]])
+    return {"threshold": NEAR, **_account(groups)}
+
+
+def _account(groups: Sequence[Sequence[str]]) -> dict[str, Any]:
+    return {
+        "groups": len(groups),
+        "items": sum(len(group) - 1 for group in groups),
+        "examples": [list(group[:_MEMBERS]) for group in groups[:_GROUPS]],
+    }
+
+
+def _linked(texts: Sequence[str]) -> list[list[int]]:
+    """Groups of texts that are joined by pairs whose likeness is NEAR or more."""
+    bags = [frozenset(text.split()) for text in texts]
+    found_in = Counter(word for bag in bags for word in bag)
+    weight = {word: math.log1p(len(bags) / n) for word, n in found_in.items()}
+    # fsum: the same number whatever the order of a set.
+    totals = [math.fsum(weight[word] for word in bag) for bag in bags]
+    parent = list(range(len(bags)))
+    seen: dict[str, list[int]] = defaultdict(list)
+    for k, bag in enumerate(bags):
+        words = _telling(bag, found_in, weight, totals[k])
+        others = {j for word in words for j in seen[word][-_MOST:]}
+        for j in sorted(others):
+            if _root(parent, j) != _root(parent, k) and _alike(bags, weight, totals, j, k):
+                parent[_root(parent, k)] = _root(parent, j)
+        for word in words:
+            seen[word].append(k)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for k in range(len(bags)):
+        groups[_root(parent, k)].append(k)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _telling(
+    bag: frozenset[str], found_in: Mapping[str, int], weight: Mapping[str, float], total: float
+) -> list[str]:
+    """The rarest words, of which any text that is alike has at least one.
+
+    The words left out weigh less than NEAR of the whole, and alone cannot make a text alike.
+    """
+    ordered = sorted(bag, key=lambda word: (found_in[word], word))
+    left, count = total, 0
+    while count < len(ordered) and left >= NEAR * total - 1e-9:
+        left -= weight[ordered[count]]
+        count += 1
+    return ordered[:count]
+
+
+def _alike(
+    bags: Sequence[frozenset[str]],
+    weight: Mapping[str, float],
+    totals: Sequence[float],
+    j: int,
+    k: int,
+) -> bool:
+    if min(totals[j], totals[k]) < NEAR * max(totals[j], totals[k]):
+        return False
+    common = math.fsum(weight[word] for word in bags[j] & bags[k])
+    return common >= NEAR * (totals[j] + totals[k] - common)
+
+
+def _root(parent: list[int], k: int) -> int:
+    while parent[k] != k:
+        parent[k] = parent[parent[k]]
+        k = parent[k]
+    return k
+
+
+def summarize(values: Sequence[float], low: float | None = None, high: float | None = None) -> Any:
+    """n, min, median, mean, max and a histogram of the values; None where there are none.
+
+    The histogram is {"edges": bins + 1 numbers, "counts": bins numbers}, from `low` to `high` or
+    from the least to the greatest value. Whole numbers have no bin narrower than one.
+    """
+    import numpy as np
+
+    if not len(values):
+        return None
+    array = np.asarray(values, np.float64)
+    whole = low is None and bool((array == np.floor(array)).all())
+    least = float(array.min()) if low is None else low
+    most = float(array.max()) if high is None else high
+    if whole:
+        width = max(math.ceil((most - least + 1) / BINS), 1)
+        count = math.ceil((most - least + 1) / width)
+        edges = least + width * np.arange(count + 1, dtype=np.float64)
+    else:
+        edges = np.linspace(least, most if most > least else least + 1.0, BINS + 1)
+    # A value such as 0.7 may lie just under its edge; what is above the last one is none of these.
+    places = np.searchsorted(edges, array + 1e-9, side="right") - 1
+    counts = np.bincount(np.clip(places, 0, len(edges) - 2), minlength=len(edges) - 1)
+    return {
+        "n": len(array),
+        "min": float(array.min()),
+        "median": float(np.median(array)),
+        "mean": float(array.mean()),
+        "max": float(array.max()),
+        "histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
+    }

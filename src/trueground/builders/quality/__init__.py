@@ -1,1 +1,0 @@
-"""What a built benchmark is like: sizes, lengths, factors, doubles, overlap, agreement."""

@@ -1,1 +1,0 @@
-"""The flow of items through stages: what is done is taken, the rest made, all accounted for."""

@@ -1,0 +1,159 @@
+"""What a build has done and paid for, in one SQLite file of its folder, committed before use.
+
+An outcome is what a stage made of one item, under the hash of all that it depends on. Outcomes of
+items, prompts and models that are no longer used stay: who goes back to them pays nothing. Replies
+of models stand here beside the response cache, which commits in batches and may be off or cleared.
+Killed at any moment, a build loses no more than the calls that were under way.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from trueground.errors import InputError, WriteError
+from trueground.models.base import Reply
+from trueground.types import Status
+
+T = TypeVar("T")
+STORE = "build.sqlite"
+_APPLICATION = 0x74676264  # "tgbd": a file of ours
+_VERSION = 1
+_TABLES = """
+CREATE TABLE outcome (key TEXT PRIMARY KEY, stage TEXT NOT NULL, value BLOB NOT NULL);
+CREATE INDEX outcome_of_stage ON outcome (stage);
+CREATE TABLE reply (key TEXT PRIMARY KEY, role TEXT NOT NULL, model TEXT NOT NULL, value BLOB);
+"""
+# Others may do better next time.
+_FINAL = (None, Status.TRUNCATED)
+
+
+class BuildStore:
+    """Outcomes and replies by their keys. Belongs to one thread, and to one process at a time."""
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        """Open the store of a build's `work` folder, or make it.
+
+        Without a file, one that is `read_only` has nothing, and makes nothing. InputError: another
+        program's file, another version's, a damaged one. WriteError.
+        """
+        self.path = folder / STORE
+        self._connection: sqlite3.Connection | None = None
+        if read_only and not self.path.exists():
+            return
+        try:
+            self._connection = sqlite3.connect(self.path, isolation_level=None)
+            self._open(read_only)
+        except sqlite3.Error as error:
+            self.close()
+            raise self._unusable(error) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def outcomes(self, stage: str) -> dict[str, bytes]:
+        """All outcomes of a stage, as they were put."""
+        return dict(self._rows("SELECT key, value FROM outcome WHERE stage = ?", stage))
+
+    def put_outcome(self, stage: str, key: str, value: bytes) -> None:
+        """Keep an outcome. Raises WriteError."""
+        self._write("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", key, stage, value)
+
+    def reply(self, key: str) -> Reply | None:
+        """The reply that was paid for under the key; None if there is none that can be read."""
+        return self._value(key, Reply)
+
+    def put_reply(self, key: str, role: str, model: str, reply: Reply) -> None:
+        """Keep a reply that is whole or truncated. Raises WriteError."""
+        if reply.status in _FINAL:
+            self._put_value(key, role, model, reply)
+
+    def logprobs(self, key: str) -> list[float] | None:
+        """The log-probabilities that were paid for under the key."""
+        return self._value(key, list[float])
+
+    def put_logprobs(self, key: str, role: str, model: str, logprobs: list[float]) -> None:
+        """Keep the log-probabilities of a text. Raises WriteError."""
+        self._put_value(key, role, model, logprobs)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _open(self, read_only: bool) -> None:
+        assert self._connection is not None
+        execute = self._connection.execute
+        ours, version = (
+            execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        )
+        begun = execute("SELECT 1 FROM sqlite_master").fetchone() is not None
+        if begun and (ours, version) != (_APPLICATION, _VERSION):
+            raise InputError(
+                f"{self.path} is of another version or another program; remove it and run the same "
+                "command again: replies in the response cache are not paid for again"
+            )
+        if read_only:
+            execute("PRAGMA query_only = 1")
+            if not begun:  # in the making: nothing is there yet
+                self.close()
+                return
+        # A commit survives the process; only a crash of the machine may cost the last ones.
+        execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = NORMAL")
+        if not begun and not read_only:
+            self._connection.executescript(
+                f"BEGIN; {_TABLES} PRAGMA application_id = {_APPLICATION};"
+                f"PRAGMA user_version = {_VERSION}; COMMIT;"
+            )
+
+    def _rows(self, question: str, *values: Any) -> list[Any]:
+        if self._connection is None:
+            return []
+        try:
+            return self._connection.execute(question, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _write(self, statement: str, *values: Any) -> None:
+        assert self._connection is not None
+        try:
+            self._connection.execute(statement, values)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _value(self, key: str, kind: type[T]) -> T | None:
+        for (value,) in self._rows("SELECT value FROM reply WHERE key = ?", key):
+            with suppress(msgspec.MsgspecError):
+                return msgspec.msgpack.decode(value, type=kind)
+        return None
+
+    def _put_value(self, key: str, role: str, model: str, value: Reply | list[float]) -> None:
+        packed = msgspec.msgpack.encode(value)
+        self._write("INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?)", key, role, model, packed)
+
+    def _unusable(self, error: sqlite3.Error) -> InputError | WriteError:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+            sqlite3.SQLITE_CORRUPT,
+            sqlite3.SQLITE_NOTADB,
+        ):
+            return InputError(
+                f"{self.path} is damaged ({error}); remove it and run the same command again: "
+                "replies in the response cache are not paid for again"
+            )
+        return WriteError(
+            f"writing {self.path} failed: {error}. What was finished before is intact in "
+            f"{self.path.parent}. Make room or choose another --out, then run again."
+        )
