@@ -82,18 +82,10 @@ def test_agreement(folder: Path) -> None:
     [
         ("annotate export corectness answers.jsonl --out a.jsonl", "Did you mean 'correctness'?"),
         ("annotate export support answers.jsonl --out a.jsonl", "4 without contexts"),
-        ("annotate export validity . --out a.jsonl", "has no tasks of kind validity"),
-        ("annotate export correctness no.jsonl --out a.jsonl", "no.jsonl does not exist"),
-        ("annotate export correctness answers.jsonl --out tasks.jsonl", "may hold answers"),
         ("annotate export correctness answers.jsonl --out no/a.jsonl", "the folder no does not"),
-        ("annotate export correctness answers.jsonl --out a.jsonl --sample 9", "there are 4 tasks"),
         ("annotate import no.jsonl --out a.jsonl", "no.jsonl cannot be read: No such file"),
         ("annotate import answers.jsonl --out a.jsonl", "answers.jsonl, line 1: no line of a file"),
-        ("annotate import . --out a.jsonl", ". cannot be read: Is a directory"),
-        ("annotate import tasks-1.jsonl --out tasks-1.jsonl", "is one of the files to read"),
-        ("agreement tasks-2.jsonl", "no task is filled in yet"),
         ("annotate import tasks-2.jsonl --out a.jsonl", "no task is filled in yet (4 to do); fill"),
-        ("agreement answers.jsonl", "answers.jsonl, line 1: no line of a file"),
     ],
 )
 def test_bad_input_is_told_in_words(folder: Path, words: str, said: str) -> None:

@@ -322,7 +322,11 @@ def test_labels_of_annotate(tmp_path: Path) -> None:
     told = r"6 no_label.*; 5 labels are of another text than the answer has now, 'a0' the first: ex"
     with pytest.raises(InputError, match=told):  # a label is of what was shown
         validate(changed, labels=[merged], metrics="k_precision")
-    content[3]["response"] = "No."
+    content[2]["response"] = content[3]["response"] = content[4]["response"] = "No."
+    few = write(tmp_path / "d.jsonl", content)
+    with pytest.raises(InputError, match=r"2 of 2 .* positive .*; 3 labels are of another text"):
+        validate(few, labels=[merged], metrics="k_precision")
+    content[2]["response"], content[4]["response"] = rows()[2]["response"], rows()[4]["response"]
     some = write(tmp_path / "c.jsonl", content)
     found = validate(some, labels=[merged], metrics="k_precision", **FAST)
     assert one(found)["n"] == 4

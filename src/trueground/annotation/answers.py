@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import msgspec
 
 from trueground.annotation.fields import BadAnswer
 from trueground.annotation.files import FilledTask, ShownTask, read_filled
-from trueground.errors import InputError, TruegroundError
+from trueground.errors import InputError
 from trueground.records.problems import describe, shorten
 
 _SHOWN = 10
@@ -54,6 +54,48 @@ class Answers:
     unfinished: dict[tuple[str, str], int] = field(default_factory=dict)
     edited: list[str] = field(default_factory=list)
 
+    def add(self, filled: FilledTask, allow_edited: bool) -> None:
+        """Put one line or row where it belongs. InputError: what is wrong with it."""
+        task, place = filled.task, f"{filled.place} (task {filled.task.id!r})"
+        check = filled.line.check
+        if not check:
+            raise InputError(
+                f"{place}: has no check; keep what the export wrote, and fill in the rest"
+            )
+        if check.partition("-")[0] != task.check.partition("-")[0]:
+            raise InputError(
+                f"{place}: no task of this id and kind was exported with the check "
+                f"{shorten(check)!r}; take the id from the exported file"
+            )
+        if check != task.check:
+            self.edited.append(place)
+            if not allow_edited:
+                raise InputError(
+                    f"{place}: what was shown is not what was exported; labels would be of another "
+                    "text. Take the text from the exported file, or pass --allow-edited"
+                )
+        answer = _parse_answer(filled, place)
+        name, who = (task.kind.name, task.id), answer.annotator
+        known = self.shown.setdefault(name, task)
+        if known.check != task.check and not allow_edited:
+            raise InputError(f"{place}: shows another text than another file does under this id")
+        if known.shown is None and task.shown is not None:
+            self.shown[name] = task
+        if who not in self.annotators:
+            self.annotators.append(who)
+        if not answer.values:
+            self.unfinished[who, name[0]] = self.unfinished.get((who, name[0]), 0) + 1
+            return
+        others = self.tasks.setdefault(name, [])
+        same = next((other for other in others if other.annotator == who), None)
+        if same is None:
+            others.append(answer)
+        elif same.values != answer.values:  # the same answer twice counts once
+            raise InputError(
+                f"{place}: annotator {who!r} answers otherwise than in {same.place}; leave one of "
+                "the two, or give the other person another name"
+            )
+
     def count_work(self, kind: str | None = None) -> dict[str, Annotator]:
         """Every annotator of a kind of task, or of all, with what was done and how long it took."""
         done: dict[str, list[float | None]] = {who: [] for who in self.annotators}
@@ -81,7 +123,10 @@ def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answer
     found, problems = Answers(), list[str]()
     for path in paths:
         for filled in read_filled(path, problems.append):
-            _take(filled, found, problems.append, allow_edited)
+            try:
+                found.add(filled, allow_edited)
+            except InputError as error:
+                problems.append(str(error))
     if problems:
         rest = len(problems) - _SHOWN
         told = [*problems[:_SHOWN], *([f"… and {rest:,} more"] if rest > 0 else ())]
@@ -118,58 +163,6 @@ def compute_median(seconds: Iterable[float | None]) -> float | None:
     """The median of those that are known."""
     known = [each for each in seconds if each is not None]
     return statistics.median(known) if known else None
-
-
-def _take(
-    filled: FilledTask, found: Answers, tell: Callable[[str], None], allow_edited: bool
-) -> None:
-    """Put one line or row where it belongs; `tell` what is wrong with it."""
-    task, place = filled.task, f"{filled.place} (task {filled.task.id!r})"
-    try:
-        if _is_edited(filled, place):
-            found.edited.append(place)
-            if not allow_edited:
-                raise InputError(
-                    f"{place}: what was shown is not what was exported; labels would be of another "
-                    "text. Take the text from the exported file, or pass --allow-edited"
-                )
-        answer = _parse_answer(filled, place)
-    except TruegroundError as error:
-        tell(str(error))
-        return
-    name, who = (task.kind.name, task.id), answer.annotator
-    known = found.shown.setdefault(name, task)
-    if known.check != task.check and not allow_edited:
-        tell(f"{place}: shows another text than another file does under this id")
-    elif known.shown is None and task.shown is not None:
-        found.shown[name] = task
-    if who not in found.annotators:
-        found.annotators.append(who)
-    if not answer.values:
-        found.unfinished[who, name[0]] = found.unfinished.get((who, name[0]), 0) + 1
-        return
-    others = found.tasks.setdefault(name, [])
-    same = next((other for other in others if other.annotator == who), None)
-    if same is None:
-        others.append(answer)
-    elif same.values != answer.values:  # the same answer twice counts once
-        tell(
-            f"{place}: annotator {who!r} answers otherwise than in {same.place}; leave one of the "
-            "two, or give the other person another name"
-        )
-
-
-def _is_edited(filled: FilledTask, place: str) -> bool:
-    """Whether the text was changed. InputError: the id or kind was, or nothing tells."""
-    check, exported = filled.task.check, filled.line.check
-    if not exported:
-        raise InputError(f"{place}: has no check; keep what the export wrote, and fill in the rest")
-    if exported.partition("-")[0] != check.partition("-")[0]:
-        raise InputError(
-            f"{place}: no task of this id and kind was exported with the check "
-            f"{shorten(exported)!r}; take the id from the exported file"
-        )
-    return exported != check
 
 
 def _parse_answer(filled: FilledTask, place: str) -> Answer:

@@ -69,13 +69,13 @@ def find_tasks(
     tasks: dict[str, ShownTask] = {}
     skipped: dict[str, int] = {}
     for number, source in numbers.items():
-        built = _find_built(kind, source)
-        if built is not None:
-            mark, found = "", _read_built(kind, built, wanted)
-        else:
-            mark = f"{number}:" if len(sources) > 1 else ""
-            records = _find_records(kind, source)
-            found = _read_records(kind, records, pairing, mapping or {}, on_bad_row, wanted)
+        built, records = _open_source(kind, source)
+        mark = f"{number}:" if len(sources) > 1 and built is None else ""
+        found = (
+            _read_records(kind, records, pairing, mapping or {}, on_bad_row, wanted)
+            if built is None
+            else _read_built(kind, built, wanted)
+        )
         own: set[str] = set()
         for one in found:
             if isinstance(one, str):
@@ -100,31 +100,17 @@ def find_tasks(
     return FoundTasks(list(tasks.values()), numbers, skipped)
 
 
-def _find_built(kind: TaskKind, source: str) -> Path | None:
-    """The file of tasks that a build wrote, where the source is one or has one."""
-    path = Path(source)
-    if path.is_dir():
-        file = path / ANNOTATE / f"{kind.name}.jsonl"
-        return file if file.is_file() else None
-    if not kind.of_records:
-        return path
-    try:  # no record is a task
-        if not path.is_file():
-            return None
-        with path.open("rb") as opened:
-            beginning = opened.readline(_LONGEST_LINE)
-        msgspec.json.decode(beginning.removeprefix(b"\xef\xbb\xbf"), type=AnnotationTask)
-    except (OSError, *UNREADABLE):
-        return None
-    return path
+def _open_source(kind: TaskKind, source: str) -> tuple[Path | None, str]:
+    """The file of tasks that a build wrote, where the source is one or has one; else the records.
 
-
-def _find_records(kind: TaskKind, source: str) -> str:
-    """The records of a source that no build wrote. InputError."""
+    InputError: a folder that has neither.
+    """
     path = Path(source)
     if not path.is_dir():
-        return source
+        return path if not kind.of_records or _holds_tasks(path) else None, source
     folder = path / ANNOTATE
+    if (folder / f"{kind.name}.jsonl").is_file():
+        return folder / f"{kind.name}.jsonl", source
     if folder.is_dir() or not kind.of_records:
         there = sorted(file.stem for file in folder.glob("*.jsonl") if file.stem in KINDS)
         raise InputError(
@@ -136,7 +122,20 @@ def _find_records(kind: TaskKind, source: str) -> str:
             f"{path} is a folder with neither {ANNOTATE}/{kind.name}.jsonl nor {_RECORDS}; "
             "name the folder of a build or of a run, or a file of records"
         )
-    return str(path / _RECORDS)
+    return None, str(path / _RECORDS)
+
+
+def _holds_tasks(path: Path) -> bool:
+    """Whether the first line of a file is a task, which no record is."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            beginning = file.readline(_LONGEST_LINE)
+        msgspec.json.decode(beginning.removeprefix(b"\xef\xbb\xbf"), type=AnnotationTask)
+    except (OSError, *UNREADABLE):
+        return False
+    return True
 
 
 def _read_built(

@@ -160,8 +160,11 @@ def read_slice(
         notes,
     )
     everything = np.arange(len(probability))
-    for label in labels:  # refused before anything is judged
-        slice_.draw(label, everything, None)
+    try:
+        for label in labels:  # refused before anything is judged
+            slice_.draw(label, everything, None)
+    except InputError as error:
+        raise InputError("; ".join([str(error), *note_unknown(unknown, changed)])) from None
     return slice_
 
 

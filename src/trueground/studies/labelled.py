@@ -310,6 +310,7 @@ class LabelledSets:
         if positives in (0, n) and (same or not self.rule.ordinal):
             unused = sum((one.unused for one in self.all_sets), Counter[str]())
             rest = f"; {_format_counts(unused)}" if unused else ""
+            rest += f"; {changed}" if changed else ""
             raise InputError(
                 f"label {self.rule.label!r}: {positives:,} of {n:,} labelled records are positive "
                 f"(above {self.rule.positive_above:g}){rest}; expected some of both kinds. "
