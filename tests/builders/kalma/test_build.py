@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -263,34 +258,6 @@ def test_a_rerun_asks_nobody_and_a_dry_run_writes_nothing(tmp_path: Path) -> Non
     assert [one.stage for one in found.stages] == [f"round-{n}" for n in range(1, 6)] + [
         "questions"
     ]
-
-
-_KILLED = """
-import sys
-from trueground.builders.build import build
-build("kalma", sys.argv[1], sys.argv[2], models={"writer": f"m(base_url={sys.argv[3]})"},
-      options={"graph": sys.argv[4], "alpha": "1", "rounds": "3", "name-words": "2"})
-"""
-
-
-@pytest.mark.parametrize("calls", [2, 7, 12])
-def test_killed_at_any_stage_it_goes_on_to_the_same_bytes(tmp_path: Path, calls: int) -> None:
-    with scripted(unless({})) as server:
-        made(tmp_path, server)
-        whole = tree(tmp_path / "out")
-        out = tmp_path / "killed"
-        seen = len(server.calls)
-        server.delay = 0.05
-        env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "other")}
-        given = [str(tmp_path / "pairs.jsonl"), str(out), server.url, str(tmp_path / "people.ttl")]
-        process = subprocess.Popen([sys.executable, "-c", _KILLED, *given], env=env)
-        while len(server.calls) < seen + calls and process.poll() is None:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        server.delay = 0.0
-        subprocess.run([sys.executable, "-c", _KILLED, *given], env=env, check=True)
-    assert tree(out) == whole
 
 
 def test_the_built_files_run_and_score_as_expected(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.builders.kalma.world import GOOD
 from tests.builders.scripted_server import scripted
 
 from trueground.builders.build import BuildSettings
-from trueground.builders.kalma.counting import RelationCounts, read_counts
+from trueground.builders.kalma.choosing import RelationCounts, read_counts
 from trueground.errors import InputError
 
 

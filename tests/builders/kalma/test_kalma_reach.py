@@ -14,7 +14,7 @@ from tests.graph.endpoint.sparql_server import SparqlServer
 from trueground.builders.base import SourceStep
 from trueground.builders.build import BuildSettings
 from trueground.builders.kalma.items import SourcePair
-from trueground.builders.kalma.reaching import Reach
+from trueground.builders.kalma.linking import GraphReach
 from trueground.errors import UnreachableError
 
 ROWS = [{**GOOD[0], "id": f"{n}", "paragraph": f"{GOOD[0]['paragraph']} {n}."} for n in range(7)]
@@ -67,8 +67,8 @@ def test_a_row_that_fails_among_others_is_asked_for_again(tmp_path: Path) -> Non
 
 def test_only_the_first_pairs_count() -> None:
     first = [SourcePair(f"{n}", "…", "A", "r", "B") for n in range(9)]
-    reach = Reach()
-    assert list(reach.watched(SourceStep("s", "", SourcePair, lambda: first)).read()) == first
+    reach = GraphReach()
+    assert list(reach.watch(SourceStep("s", "", SourcePair, lambda: first)).read()) == first
     for pair in first[1:]:
         reach.failed(pair, "g", "no")
     reach.answered()

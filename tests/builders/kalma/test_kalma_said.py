@@ -13,8 +13,9 @@ from tests.builders.scripted_server import last_text, scripted
 from tests.commands import trueground
 
 from trueground.builders.build import BuildSettings
-from trueground.builders.kalma.saying import NOBODY
 from trueground.errors import UsageError
+
+NOBODY = "No model has checked that the sentences say what they cite."
 
 
 @pytest.fixture(autouse=True)

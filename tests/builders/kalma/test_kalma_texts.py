@@ -12,10 +12,8 @@ from tests.builders.scripted_server import scripted
 
 from trueground.builders.checks import odd_form
 from trueground.builders.kalma import BUILDER
-from trueground.builders.kalma.items import Draft, grown
-from trueground.builders.kalma.pool import pool
-from trueground.builders.kalma.questioning import check_question
-from trueground.builders.kalma.settings import read_settings
+from trueground.builders.kalma.items import Draft, grown, pool, skipped_properties
+from trueground.builders.kalma.questions import check_question
 from trueground.builders.rejected import Rejected
 
 PARAGRAPH = (
@@ -181,12 +179,10 @@ def test_housekeeping_is_never_cited_by_default() -> None:
     graph = {"qid": "Q1", "name": "Ada Lund", **keeping, **telling}
     draft = grown(DRAFT, Draft, graphs=(graph, DRAFT.graphs[1]))
     options = {option.name: option.default for option in BUILDER.options}
-    found = {}
-    for written in ("trivial", "none"):
-        given = {**options, "graph": "g", "alpha": "1", "skip-properties": written}
-        found[written] = {
-            name for _, name, _ in pool(draft, read_settings(given, judge=False).skipped)
-        }
+    found = {
+        written: {name for _, name, _ in pool(draft, skipped_properties(written))}
+        for written in ("trivial", "none")
+    }
     assert options["skip-properties"] == "trivial"
     assert found["trivial"] == set(telling)
     # Whoever skips nothing still cites no ids and no addresses.

@@ -15,8 +15,7 @@ from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground.builders.ask import Ask
 from trueground.builders.kalma.items import LinkedPair, SourcePair
-from trueground.builders.kalma.linking import make_linking
-from trueground.builders.kalma.relations import Relations, read_relations
+from trueground.builders.kalma.linking import GraphReach, Relations, linking_stage, read_relations
 from trueground.builders.rejected import Rejected
 from trueground.errors import InputError, UsageError
 from trueground.graph.base import KnowledgeGraph
@@ -41,7 +40,7 @@ def linked(
     relations: Relations | None = None,
     types: Any = (),
 ) -> LinkedPair:
-    stage = make_linking(graph, relations or Relations(), types)
+    stage = linking_stage(graph, relations or Relations(), types, GraphReach())
     (found,) = asyncio.run(stage.work(SourcePair("1", "…", head, relation, tail), Ask({}, None)))
     return found
 

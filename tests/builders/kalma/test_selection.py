@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from trueground.builders.kalma.selection import coherences, near_ties, scored, specificity
+from trueground.builders.kalma.choosing import coherences, near_ties, scored, specificity
 
 A, B, C = ("Q1", "child", "Mira"), ("Q1", "gender", "male"), ("Q2", "award", "Lantern")
 

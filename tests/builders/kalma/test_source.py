@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trueground.builders.kalma.items import SourcePair
-from trueground.builders.kalma.source import make_source
+from trueground.builders.kalma.pairs import pairs_source
 from trueground.builders.rejected import Rejected
 from trueground.builders.rows import source_files
 from trueground.errors import InputError
@@ -16,7 +16,7 @@ GOOD = b'{"paragraph": "A.", "head": "Ona Reed", "relation": "child", "tail": "I
 
 
 def read(path: Path, name_words: int = 1, *, skip_bad: bool = False) -> list[SourcePair | Rejected]:
-    return list(make_source(source_files([path]), name_words, skip_bad=skip_bad).read())
+    return list(pairs_source(source_files([path]), name_words, skip_bad=skip_bad).read())
 
 
 def test_fields_may_have_other_names_and_rows_other_forms(tmp_path: Path) -> None:

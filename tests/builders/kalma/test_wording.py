@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from trueground.builders.kalma.citing import speaks_of
-from trueground.builders.kalma.wording import (
+from trueground.builders.kalma.choosing import (
     Wording,
     part_of_speech,
     read_wording,
     relation_words,
 )
+from trueground.builders.kalma.paragraphs import speaks_of
 from trueground.errors import InputError, UsageError
 
 SHARED = Path(__file__).parents[4] / "shared/data/kalma/complex_question_graph.json"

@@ -6,55 +6,123 @@ Only the declaration stands here, so that listing builders loads nothing heavy.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Literal
 
-from trueground.benchmarks.base import BenchmarkOption, Value
+from trueground.benchmarks.options import OptionInfo, Value, declared_options
 from trueground.builders.base import Builder, BuildPlan, Material, Role
+from trueground.errors import UsageError
 
-_OPTIONS = (
-    BenchmarkOption("graph", None, "folder of `graph load`, file, wikidata or sparql:URL; needed"),
-    BenchmarkOption(
-        "on-bad-row", "stop", "what a wrong row does: end all, or be left out", ("stop", "skip")
-    ),
-    BenchmarkOption("name-words", "1", "names of fewer words are incomplete; 2 for people"),
-    BenchmarkOption("types", "any", "classes of the entities, as human,Q5"),
-    BenchmarkOption("relation-map", None, 'JSON: {"relation": ["property of the graph", …], …}'),
-    BenchmarkOption("all-edges", "no", "accept any edge between the two", ("yes", "no")),
-    BenchmarkOption(
-        "skip-properties",
-        "trivial",
-        "never cited: properties with commas between, trivial, or none",
-    ),
-    BenchmarkOption("alpha", "0.5", "weight of a rare relation against a fluent sentence, 0 to 1"),
-    BenchmarkOption(
-        "coherence",
-        "softmax",
-        "how fluency is weighed: softmax, the paper's, decides near-ties only and rates no others; "
-        "scaled weighs as --alpha says, and rates every candidate",
-        ("softmax", "scaled"),
-    ),
-    BenchmarkOption("perplexity", None, "who rates sentences; needed unless --alpha is 1"),
-    BenchmarkOption("candidates", "100", "triples that are rated in a round, rarest relations"),
-    BenchmarkOption("counts", None, "counts.json of a build, in place of those of these rows"),
-    BenchmarkOption("templates", None, "JSON: sentences for noun, verb and adjective relations"),
-    BenchmarkOption("rounds", "5", "the first annotates, each other adds a triple"),
-    BenchmarkOption("minimum-rounds", None, "items of fewer rounds fall; default: all rounds"),
-    BenchmarkOption("language", "check", "check: no other language; any", ("check", "any")),
-    BenchmarkOption(
-        "require-authentic", "no", "leave out what the judge finds wrong", ("yes", "no")
-    ),
-    BenchmarkOption(
-        "require-said",
-        "auto",
-        "leave out sentences that do not say what they cite; auto: where there is a judge",
-        ("auto", "yes", "no"),
-    ),
-)
+_YesNo = Literal["yes", "no"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KalmaBuildOptions:
+    """How pairs of names become questions. `judge`: was a model given that judges? UsageError."""
+
+    judge: bool = False
+    graph: Annotated[
+        str | None, OptionInfo("folder of `graph load`, file, wikidata or sparql:URL; needed")
+    ] = None
+    on_bad_row: Annotated[
+        Literal["stop", "skip"], OptionInfo("what a wrong row does: end all, or be left out")
+    ] = "stop"
+    name_words: Annotated[
+        int, OptionInfo("names of fewer words are incomplete; 2 for people", min=1)
+    ] = 1
+    types: Annotated[
+        tuple[str, ...],
+        OptionInfo(
+            "classes of the entities, as human,Q5", expected="classes with commas between, or any"
+        ),
+    ] = ("any",)
+    relation_map: Annotated[
+        Path | None, OptionInfo('JSON: {"relation": ["property of the graph", …], …}')
+    ] = None
+    all_edges: Annotated[_YesNo, OptionInfo("accept any edge between the two")] = "no"
+    skip_properties: Annotated[
+        str,
+        OptionInfo("never cited: properties with commas between, trivial, or none"),
+    ] = "trivial"
+    alpha: Annotated[
+        float,
+        OptionInfo("weight of a rare relation against a fluent sentence, 0 to 1", min=0, max=1),
+    ] = 0.5
+    coherence: Annotated[
+        Literal["softmax", "scaled"],
+        OptionInfo(
+            "how fluency is weighed: softmax, the paper's, decides near-ties only and rates no "
+            "others; scaled weighs as --alpha says, and rates every candidate"
+        ),
+    ] = "softmax"
+    perplexity: Annotated[
+        str | None, OptionInfo("who rates sentences; needed unless --alpha is 1")
+    ] = None
+    candidates: Annotated[
+        int, OptionInfo("triples that are rated in a round, rarest relations", min=1)
+    ] = 100
+    counts: Annotated[
+        Path | None, OptionInfo("counts.json of a build, in place of those of these rows")
+    ] = None
+    templates: Annotated[
+        Path | None, OptionInfo("JSON: sentences for noun, verb and adjective relations")
+    ] = None
+    rounds: Annotated[int, OptionInfo("the first annotates, each other adds a triple", min=1)] = 5
+    minimum_rounds: Annotated[
+        int | None, OptionInfo("items of fewer rounds fall; default: all rounds", min=1)
+    ] = None
+    language: Annotated[Literal["check", "any"], OptionInfo("check: no other language; any")] = (
+        "check"
+    )
+    require_authentic: Annotated[_YesNo, OptionInfo("leave out what the judge finds wrong")] = "no"
+    require_said: Annotated[
+        Literal["auto", "yes", "no"],
+        OptionInfo(
+            "leave out sentences that do not say what they cite; auto: where there is a judge"
+        ),
+    ] = "auto"
+
+    def __post_init__(self) -> None:
+        if self.graph is None:
+            raise UsageError(
+                "build kalma needs --graph: a folder of `trueground graph load`, a file of triples "
+                "or graphs, wikidata, or sparql:URL"
+            )
+        if self.least_rounds > self.rounds:
+            expected = f"expected no more than --rounds {self.rounds}"
+            raise UsageError(f"--minimum-rounds {self.least_rounds}: {expected}")
+        if self.weighs_fluency and self.perplexity is None:
+            raise UsageError(
+                f"--alpha {self.alpha:g} weighs how fluent a sentence is, which needs --perplexity:"
+                " an endpoint that returns prompt log-probabilities, or hf:PATH; --alpha 1 goes "
+                "without"
+            )
+        for name in ("require-authentic", "require-said"):
+            if getattr(self, name.replace("-", "_")) == "yes" and not self.judge:
+                raise UsageError(f"--{name} yes needs --judge-model NAME: who judges")
+
+    @property
+    def least_rounds(self) -> int:
+        """The rounds that an item needs."""
+        return self.minimum_rounds or self.rounds
+
+    @property
+    def weighs_fluency(self) -> bool:
+        """Whether perplexities choose the next triple."""
+        return self.alpha != 1.0 and self.rounds > 1
+
+    @property
+    def judges_sentences(self) -> bool:
+        """Whether the judge must find that new sentences say what they cite."""
+        auto = self.judge if self.require_said == "auto" else self.require_said == "yes"
+        return auto and self.rounds > 1
 
 
 def _prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
-    from trueground.builders.kalma.plan import prepare
-
-    return prepare(options, material)
+    plan: BuildPlan = import_module(f"{__name__}.plan").prepare(options, material)
+    return plan
 
 
 BUILDER = Builder(
@@ -66,7 +134,7 @@ BUILDER = Builder(
         Role("writer", "who annotates, extends and asks"),
         Role("judge", "who judges the new sentences and the questions.", needed=False),
     ),
-    options=_OPTIONS,
+    options=declared_options(KalmaBuildOptions),
     prompts=("annotate", "extend", "said", "general", "specific", "judge"),
     prepare=_prepare,
 )

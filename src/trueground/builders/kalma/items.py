@@ -1,15 +1,30 @@
-"""What flows through `build kalma`, from a paragraph to two questions."""
+"""What flows through `build kalma`, from a paragraph to two questions, and its knowledge pool."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from trueground.benchmarks.kalma.source import TRIVIAL
+from trueground.errors import InputError
+from trueground.text.citations import read_triples
+from trueground.text.triples import (
+    format_citation,
+    format_graph,
+    pairs_of,
+    plain_property,
+    triple_key,
+)
 from trueground.types import Graph
 
 T = TypeVar("T", bound=msgspec.Struct)
 Fact = tuple[str, str, str]  # qid, property, value
+VERSIONS = ("specific", "general")
 
 
 class SourcePair(msgspec.Struct, frozen=True):
@@ -84,10 +99,142 @@ class JudgedQuestion(QuestionRequest, frozen=True):
     verdicts: dict[str, QuestionVerdict] = {}
 
 
-VERSIONS = ("specific", "general")
-
-
 def grown(item: msgspec.Struct, kind: type[T], **more: Any) -> T:
     """The item as one of the next kind. Fields of the old that `more` has too are replaced."""
-    names = item.__struct_fields__
-    return kind(**{**{name: getattr(item, name) for name in names}, **more})
+    return kind(**{**{name: getattr(item, name) for name in item.__struct_fields__}, **more})
+
+
+def read_json_object(path: Path, what: str, expected: str) -> dict[str, Any]:
+    """A JSON object of a user's file. InputError."""
+    try:
+        value = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except OSError as error:
+        raise InputError(f"{what} {path} cannot be read: {error.strerror or error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{what} {path}: no JSON ({error}); expected {expected}") from None
+    if not isinstance(value, dict) or not all(name.strip() for name in value):
+        raise InputError(f"{what} {path}: expected {expected}")
+    return value
+
+
+# --- the knowledge pool
+
+# What Wikidata keeps for its own housekeeping, or for Wikipedia's: no fact about the entity.
+_HOUSEKEEPING = frozenset(
+    {
+        *(f"topic's main {what}" for what in ("infobox", "template", "Wikimedia portal")),
+        *(f"Commons {what}" for what in ("category", "gallery", "Creator page", "maps category")),
+        "category for people born here",
+        "category for people who died here",
+        "category of associated people",
+        "category related to list",
+        "copyright status as a creator",
+        "described at URL",
+        "different from",
+        "discography",
+        "filmography",
+        "has list",
+        "image",
+        "list of works",
+        "maintained by WikiProject",
+        "on focus list of Wikimedia project",
+        "permanent duplicated item",
+        "pronunciation audio",
+        "related category",
+        "said to be the same as",
+        "signature",
+        "spoken text audio",
+        "Wikimedia outline",
+    }
+)
+# As Wikidata calls what catalogues and websites know it by.
+_ID = re.compile(
+    r"\b(?:IDs?|identifiers?|username|hashtag|ISNI|VIAF|ORCID|GND|LCCN|OCLC|DOI|ISBN(?:-1[03])?|ISSN"
+    r"|IPI name number)\Z",
+    re.IGNORECASE,
+)
+# Of the web, or of a page of Wikipedia's that is no article.
+_ADDRESS = re.compile(
+    r"(?:https?|ftp)://\S+\Z|(?:Category|Template|Portal|File|Module|Wikipedia):\S", re.IGNORECASE
+)
+# Of two graphs, by their hash: the facts that nobody can cite, most often none.
+_known_odd: dict[bytes, frozenset[Fact]] = {}
+_MOST_KNOWN = 20_000
+
+
+def skipped_properties(written: str) -> frozenset[str]:
+    """The plain names of properties that nobody cites, as --skip-properties writes them."""
+    if written == "trivial":
+        return TRIVIAL | _HOUSEKEEPING
+    named = [] if written == "none" else [one for one in written.split(",") if one.strip()]
+    return frozenset({"name", *map(plain_property, named)})
+
+
+def pool(item: LinkedPair, skipped: Collection[str]) -> list[Fact]:
+    """Every triple that says something: no names, no skipped properties, no ids and addresses.
+
+    One that no reader of citations would read back as it is (odd brackets in it) is left out too.
+    """
+    found: dict[tuple[str, str, str], Fact] = {}
+    for graph in item.graphs:
+        for name, value in pairs_of(graph):
+            address = _ID.search(name) is not None or _ADDRESS.match(value.strip()) is not None
+            if plain_property(name) not in skipped and not address:
+                fact = (str(graph["qid"]), " ".join(name.split()), " ".join(value.split()))
+                found.setdefault(triple_key(fact), fact)
+    facts = [*found.values()]
+    # Every round asks, and reading takes long.
+    key = sha256(msgspec.json.encode((facts, item.graphs))).digest()
+    if key not in _known_odd:
+        if len(_known_odd) >= _MOST_KNOWN:
+            _known_odd.clear()
+        _known_odd[key] = frozenset(facts) - frozenset(_citable(facts, item.graphs))
+    return [fact for fact in facts if fact not in _known_odd[key]]
+
+
+def _citable(facts: Sequence[Fact], graphs: Sequence[Graph]) -> Iterator[Fact]:
+    """Those that are read back as they are.
+
+    All are read as one text, since laying out the graphs costs more than reading; a group that is
+    not read back whole, as an odd bracket may swallow its neighbours, is halved.
+    """
+    said = " ".join(f"It says so {format_citation(fact[0], [fact[1:]])}." for fact in facts)
+    read = [
+        [triple_key((c.qid, c.property, c.value)) for c in sentence.citations]
+        for sentence in read_triples(said, graphs)
+    ]
+    if read == [[triple_key(fact)] for fact in facts]:
+        yield from facts
+    elif len(facts) > 1:
+        middle = len(facts) // 2
+        yield from _citable(facts[:middle], graphs)
+        yield from _citable(facts[middle:], graphs)
+
+
+def format_knowledge(facts: Sequence[Fact], item: LinkedPair) -> str:
+    """The facts as models are shown them, one entity a line, with its name."""
+    lines = []
+    for graph in item.graphs:
+        own: dict[str, list[str]] = {}
+        for qid, name, value in facts:
+            if qid == graph["qid"]:
+                own.setdefault(name, []).append(value)
+        if own:
+            lines.append(format_graph({"qid": graph["qid"], "name": name_of(graph), **own}))
+    return "\n".join(lines)
+
+
+def name_of(graph: Graph) -> str:
+    """What an entity is called."""
+    return " ".join(str(graph.get("name") or graph["qid"]).split())
+
+
+def name_by_id(item: LinkedPair) -> dict[str, str]:
+    """The names of both entities."""
+    return {str(graph["qid"]): name_of(graph) for graph in item.graphs}
+
+
+def format_fact(fact: Fact, item: LinkedPair) -> str:
+    """`Anna Ruck: place of birth: Korvik`, for people and judges."""
+    qid, name, value = fact
+    return f"{name_by_id(item)[qid]}: {name}: {value}"

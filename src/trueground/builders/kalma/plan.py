@@ -2,161 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trueground.benchmarks.base import Value
+from trueground.benchmarks.options import Value, parse_options
 from trueground.builders.base import BuildPlan, BuiltDataset, Material
 from trueground.builders.checks import need_languages
-from trueground.builders.kalma import annotate, extending, judging, questions, saying
-from trueground.builders.kalma.counting import Counting, read_counts
-from trueground.builders.kalma.extending import Chooser
-from trueground.builders.kalma.items import JudgedQuestion, QuestionRequest, SourcePair
-from trueground.builders.kalma.linking import make_linking
-from trueground.builders.kalma.output import make_dataset
-from trueground.builders.kalma.people import KINDS, tasks_of
-from trueground.builders.kalma.reaching import Reach
-from trueground.builders.kalma.relations import read_relations
-from trueground.builders.kalma.settings import KalmaBuildSettings, read_settings
-from trueground.builders.kalma.source import make_source
-from trueground.builders.kalma.wording import read_wording
+from trueground.builders.kalma import KalmaBuildOptions
+from trueground.builders.kalma.choosing import (
+    FactChooser,
+    RelationCounter,
+    read_counts,
+    read_wording,
+)
+from trueground.builders.kalma.dataset import (
+    ALIGNMENT,
+    QUALITY,
+    make_dataset,
+    tasks_of,
+    verdicts_of,
+)
+from trueground.builders.kalma.items import JudgedQuestion, QuestionRequest, skipped_properties
+from trueground.builders.kalma.linking import GraphReach, linking_stage, read_relations
+from trueground.builders.kalma.pairs import pairs_source
+from trueground.builders.kalma.paragraphs import annotating_stage, extending_stage, saying_stage
+from trueground.builders.kalma.questions import judging_stage, questions_stage, sorting_stage
 from trueground.builders.people import PeopleLabels
 from trueground.builders.rows import source_files
-from trueground.graph.base import KnowledgeGraph
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
 
-_PACKAGE = "trueground.builders.kalma"
+_KNOWLEDGE = ("paragraph", "knowledge")
 
 
-def prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
+def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
     """The plan with its options settled. UsageError, InputError, GraphError, MissingExtraError."""
-    settings = read_settings(options, judge="judge" in material.roles)
-    if settings.language:
-        need_languages()
-    files = source_files(material.paths)
-    people = PeopleLabels(KINDS, tasks_of, material.labels)
-    scorer = _scorer(settings, material)
-    relations = read_relations(settings.relation_map, settings.all_edges)
-    counting = Counting(None if settings.counts is None else read_counts(settings.counts))
-    later = _stages(settings, material, people, scorer)
-    reach = Reach()
-    source = make_source(files, settings.name_words, skip_bad=settings.skip_bad)
-    read = [*files, *_given(settings), *([material.labels] if material.labels else ())]
-    infos = [FileInfo.of(str(file), file) for file in read]
-    graph = _opened(settings, material)  # the last, so that nothing behind it leaves it open
-    notices = _notices(settings, material, graph)
-
-    def finish(items: Sequence[Any]) -> BuiltDataset:
-        wanting = judging.found_wanting(items)
-        notices.extend([wanting] if wanting else [])
-        return make_dataset(items, people, counting.used)
-
-    return BuildPlan(
-        builder="kalma",
-        options={
-            **options,
-            "minimum-rounds": str(settings.minimum_rounds),
-            "require-said": "yes" if settings.require_said else "no",
-            "graph-signature": graph.signature,
-        },
-        files=infos,
-        source=reach.watched(source),
-        stages=[
-            make_linking(graph, relations, settings.types, reach),
-            counting.stage(),
-            *later,
-        ],
-        finish=finish,
-        tokens=_tokens,
-        notices=notices,
-        scorer=scorer,
-        close=lambda: _close(graph, material),
-        people=people,
-    )
-
-
-def _opened(settings: KalmaBuildSettings, material: Material) -> KnowledgeGraph:
-    """The graph; for a dry run closed again, as nobody asks it anything."""
     from trueground.graph.opening import open_graph
-
-    graph = open_graph(settings.graph, cache=material.cache, progress=material.progress)
-    if material.dry_run:
-        _close(graph, material)
-    return graph
-
-
-def _close(graph: KnowledgeGraph, material: Material) -> None:
-    graph.close()
-    if problem := getattr(graph, "problem", None):
-        material.note(problem)
-
-
-def _stages(
-    settings: KalmaBuildSettings, material: Material, people: PeopleLabels, scorer: Any
-) -> list[Any]:
-    """All behind the count."""
-    wording = read_wording(settings.templates)
-    prompt = _prompts(material)
-    chooser = Chooser(settings, wording, None if scorer is None else scorer.signature)
-    extend = prompt("extend", extending.PLACES)
-    stages: list[Any] = [
-        annotate.make_annotating(prompt("annotate", annotate.PLACES), settings.skipped),
-    ]
-    numbers = range(2, settings.rounds + 1)
-    stages += [extending.make_extending(number, extend, chooser) for number in numbers]
-    if settings.require_said and settings.rounds > 1:
-        stages.append(saying.make_saying(prompt("said", saying.PLACES), settings.rounds))
-    general, specific = (prompt(name, questions.PLACES) for name in ("general", "specific"))
-    stages.append(questions.make_questions(general, specific, settings))
-    stages.append(questions.make_sorting())
-    last: type[Any] = QuestionRequest
-    if "judge" in material.roles:
-        judge = prompt("judge", judging.PLACES)
-        stages.append(judging.make_judging(judge, settings.require_authentic))
-        last = JudgedQuestion
-    stages.append(people.stage(last))
-    return stages
-
-
-def _prompts(material: Material) -> Callable[[str, Sequence[str]], Prompt]:
-    def prompt(name: str, places: Sequence[str]) -> Prompt:
-        needed = [one for one in places if one != "citation"]
-        optional = [one for one in places if one == "citation"]
-        return material.prompt(_PACKAGE, f"{name}-1", needed, optional)
-
-    return prompt
-
-
-def _scorer(settings: KalmaBuildSettings, material: Material) -> Any:
-    if settings.perplexity is None:
-        return None
     from trueground.models.registry import make_scorer
 
-    return make_scorer(settings.perplexity, material.reached)
+    judge = "judge" in material.roles
+    options = parse_options(KalmaBuildOptions, "build kalma", texts, judge=judge)
+    if options.language == "check":
+        need_languages()
+    files = source_files(material.paths)
+    people = PeopleLabels((QUALITY, ALIGNMENT), tasks_of, material.labels)
+    scorer = None
+    if options.weighs_fluency and options.perplexity is not None:
+        scorer = make_scorer(options.perplexity, material.reached)
+    relations = read_relations(options.relation_map, options.all_edges == "yes")
+    counter = RelationCounter(None if options.counts is None else read_counts(options.counts))
+    later = _stages(options, material, None if scorer is None else scorer.signature)
+    reach = GraphReach()
+    source = pairs_source(files, options.name_words, skip_bad=options.on_bad_row == "skip")
+    # Files beside the sources that change what comes out; the graph says itself what it holds.
+    beside = (options.relation_map, options.templates, options.counts, material.labels)
+    infos = [FileInfo.of(str(file), file) for file in (*files, *beside) if file is not None]
+    # The last, so that nothing behind it leaves it open.
+    graph = open_graph(str(options.graph), cache=material.cache, progress=material.progress)
 
+    def close() -> None:
+        graph.close()
+        if problem := getattr(graph, "problem", None):
+            material.note(problem)
 
-def _given(settings: KalmaBuildSettings) -> list[Path]:
-    """Files beside the sources that change what comes out; the graph says itself what it holds."""
-    files = (settings.relation_map, settings.templates, settings.counts)
-    return [path for path in files if path is not None]
-
-
-def _notices(settings: KalmaBuildSettings, material: Material, graph: KnowledgeGraph) -> list[str]:
+    if material.dry_run:  # nobody asks it anything
+        close()
     notices = [
         f"Paragraphs and questions were written by the model {material.roles.get('writer')} from "
         f"the graph {graph.name}."
     ]
-    if (settings.perplexity or "").startswith("fake:"):
+    if scorer is not None and str(options.perplexity).startswith("fake:"):
         notices.append("Perplexities are made up: no language model chose the triples.")
-    if not (settings.require_said and settings.rounds > 1):
-        notices.append(saying.NOBODY)
-    if settings.all_edges:
+    if not options.judges_sentences:
+        notices.append("No model has checked that the sentences say what they cite.")
+    if options.all_edges == "yes":
         notices.append("Any edge between two entities was accepted, whatever the relation.")
-    return notices
+
+    def finish(items: Sequence[QuestionRequest]) -> BuiltDataset:
+        verdicts = [one for item in items for one in verdicts_of(item).values()]
+        if wrong := sum(not one.authentic for one in verdicts):
+            were = "question was" if wrong == 1 else "questions were"
+            found = f"{wrong:,} of {len(verdicts):,} {were}"
+            notices.append(f"{found} found not authentic by the judge and kept.")
+        return make_dataset(items, people, counter.counts)
+
+    types = () if options.types == ("any",) else options.types
+    return BuildPlan(
+        builder="kalma",
+        options={
+            **texts,
+            "minimum-rounds": str(options.least_rounds),
+            "require-said": "yes" if options.judges_sentences else "no",
+            "graph-signature": graph.signature,
+        },
+        files=infos,
+        source=reach.watch(source),
+        stages=[
+            linking_stage(graph, relations, types, reach),
+            counter.stage(),
+            *later,
+            people.stage(JudgedQuestion if judge else QuestionRequest),
+        ],
+        finish=finish,
+        tokens=lambda pair: len(pair.paragraph) / CHARACTERS_PER_TOKEN,
+        notices=notices,
+        scorer=scorer,
+        close=close,
+        people=people,
+    )
 
 
-def _tokens(pair: SourcePair) -> float:
-    return len(pair.paragraph) / CHARACTERS_PER_TOKEN
+def _stages(options: KalmaBuildOptions, material: Material, scorer: str | None) -> list[Any]:
+    """What asks models, behind the count."""
+
+    def prompt(name: str, *needed: str, optional: Sequence[str] = ()) -> Prompt:
+        package = "trueground.builders.kalma"
+        return material.prompt(package, f"{name}-1", needed, optional)
+
+    skipped = skipped_properties(options.skip_properties)
+    wording = read_wording(options.templates)
+    scaled = options.coherence == "scaled"
+    chooser = FactChooser(wording, options.alpha, scaled, options.candidates)
+    extend = prompt("extend", *_KNOWLEDGE, optional=("citation",))
+    stages: list[Any] = [annotating_stage(prompt("annotate", *_KNOWLEDGE), skipped)]
+    stages += [
+        extending_stage(number, extend, options, skipped, chooser, scorer)
+        for number in range(2, options.rounds + 1)
+    ]
+    if options.judges_sentences:
+        stages.append(saying_stage(prompt("said", "paragraph", "sentences"), options.rounds))
+    general, specific = prompt("general", "paragraph"), prompt("specific", "paragraph")
+    stages += [questions_stage(general, specific, options), sorting_stage()]
+    if "judge" in material.roles:
+        asked = prompt("judge", "question", *_KNOWLEDGE)
+        stages.append(judging_stage(asked, options.require_authentic == "yes"))
+    return stages

@@ -1,0 +1,387 @@
+"""Which triple comes next: rare relations against fluent paragraphs (Li et al. 2024, A.3).
+
+    score = α · ln(2N / count(relation)) + (1 − α) · softmax over the candidates of 1/perplexity
+
+The softmax is taken of numbers between 0 and 1, so among n candidates two shares differ by no more
+than (e − 1) / (e + n − 1): fluency decides between near-ties of the first term and between no
+others. So only these need a perplexity (`near_ties`). With `scaled` both terms are stretched over
+the candidates to 0 … 1 before they are weighed, and fluency weighs as much as α says.
+
+The paper counts a relation's occurrences "in the dataset with size N". An entry has two entities,
+so there are 2N one-hop graphs, and count(relation) is how many of them have the relation: then 2N
+over the count is the inverse document frequency, 0 for what every graph has, and never negative.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from trueground.builders.ask import Ask
+from trueground.builders.base import BatchStage
+from trueground.builders.kalma.items import (
+    CountedPair,
+    Draft,
+    Fact,
+    LinkedPair,
+    grown,
+    name_by_id,
+    read_json_object,
+)
+from trueground.builders.rejected import Rejected
+from trueground.errors import InputError, UsageError
+from trueground.models.perplexity import UnscoredText, perplexity
+from trueground.records.problems import describe, shorten
+from trueground.text.placeholders import placeholders_in
+from trueground.text.triples import pairs_of, plain_property
+
+# --- how often the dataset's graphs have each relation
+
+COUNTS_FILE = "counts.json"
+_COUNTS = 'as a build writes: {"entries": 20, "counts": {"relation": 3, …}}'
+
+
+class RelationCounts(NamedTuple):
+    """Of 2·`entries` one-hop graphs so many have each relation, in plain spelling."""
+
+    entries: int
+    by_relation: Mapping[str, int]
+
+    def encoded(self) -> bytes:
+        """As it stands in the file: the same bytes for the same counts."""
+        row = {"entries": self.entries, "counts": dict(sorted(self.by_relation.items()))}
+        return msgspec.json.format(msgspec.json.encode(row), indent=1) + b"\n"
+
+
+def read_counts(path: Path) -> RelationCounts:
+    """The counts that an earlier build wrote. InputError."""
+
+    def check(value: Any, what: str, most: float, expected: str) -> None:
+        number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
+        if not number:
+            raise InputError(
+                f"the counts {path}, {what}: found {describe(value)}; expected {expected}"
+            )
+
+    row = read_json_object(path, "the counts", _COUNTS)
+    entries: Any = row.get("entries")
+    counts = row.get("counts")
+    check(entries, "field 'entries'", math.inf, _COUNTS)
+    if not isinstance(counts, dict):
+        found = f"found {describe(counts)}; expected {_COUNTS}"
+        raise InputError(f"the counts {path}, field 'counts': {found}")
+    bounds = f"a number from 1 to {2 * entries}, two for each of the entries"
+    for name, count in counts.items():
+        check(count, repr(shorten(name)), 2 * entries, bounds)
+    return RelationCounts(entries, {plain_property(name): count for name, count in counts.items()})
+
+
+class RelationCounter:
+    """The stage that counts for each relation the graphs that have it, and what it counted.
+
+    `fixed` are the counts of a file: then the triples that are chosen for an item do not depend on
+    the other items.
+    """
+
+    def __init__(self, fixed: RelationCounts | None = None) -> None:
+        self._fixed = fixed
+        self.counts = fixed or RelationCounts(0, {})
+
+    def stage(self) -> BatchStage[LinkedPair, CountedPair]:
+        """Items → the same with the counts of their own relations. An entity counts each time."""
+        doc = "Count the relations" if self._fixed is None else "Take the counts of --counts"
+        return BatchStage("count", doc, LinkedPair, CountedPair, self._work)
+
+    def _work(self, items: Sequence[LinkedPair]) -> list[CountedPair]:
+        own = [
+            [
+                {plain_property(name) for name, _ in pairs_of(graph)} - {"name"}
+                for graph in one.graphs
+            ]
+            for one in items
+        ]
+        if self._fixed is None:
+            total = Counter(name for graphs in own for names in graphs for name in names)
+            self.counts = RelationCounts(len(items), total)
+        entries, counts = self.counts
+        return [
+            grown(
+                item,
+                CountedPair,
+                counts={name: counts.get(name, 1) for name in sorted(set().union(*graphs))},
+                entries=entries,
+            )
+            for item, graphs in zip(items, own, strict=True)
+        ]
+
+
+# --- a triple as a simple sentence
+
+Part = Literal["noun", "verb", "adjective"]
+PARTS: tuple[Part, ...] = ("noun", "verb", "adjective")
+# The paper has three templates and does not print them. Ours: a noun is had, a verb is done, and an
+# adjective, a participle or what ends in a preposition is been.
+_DEFAULT: Mapping[Part, str] = {
+    "noun": "{name}'s {relation} is {value}.",
+    "verb": "{name} {relation} {value}.",
+    "adjective": "{name} is {relation} {value}.",
+}
+_PLACE = re.compile(r"\{(name|relation|value)\}")
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_PARTICIPLE = re.compile(r"[a-z]{2,}(?<!e)ed\Z")
+_TEMPLATES = (
+    'JSON such as {"noun": "{name}\'s {relation} is {value}.", "relations": {"work": "verb"}}'
+)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The templates, and the part of speech of relations that the rules should not decide."""
+
+    templates: Mapping[Part, str] = field(default_factory=lambda: dict(_DEFAULT))
+    known: Mapping[str, Part] = field(default_factory=dict)
+
+    def sentence(self, name: str, relation: str, value: str) -> str:
+        """The sentence that says the triple; white space is collapsed."""
+        words = " ".join(relation_words(relation))
+        part = self.known.get(words.casefold()) or part_of_speech(relation)
+        places = {"name": name, "relation": words, "value": value}
+        return " ".join(_PLACE.sub(lambda m: places[m[1]], self.templates[part]).split())
+
+    @property
+    def sha256(self) -> str:
+        """Of all that fixes the sentences, the list of words included."""
+        own = msgspec.json.encode((dict(self.templates), dict(self.known)), order="sorted")
+        return sha256(own + _data().encode()).hexdigest()
+
+
+def relation_words(relation: str) -> list[str]:
+    """The words of a relation's name: `place_of_birth`, `livesIn`; asides in brackets left out."""
+    text = plain_property(relation)
+    bare = _ASIDE.sub("", text).strip() or text
+    return _HUMP.sub(" ", bare).split() if " " not in bare else bare.split()
+
+
+def part_of_speech(relation: str) -> Part:
+    """Noun, verb or adjective, told by the relation's words alone.
+
+    A verb: the first word is one of a short list ("succeeds", "participated in"). An adjective, a
+    participle or a preposition: the last word is a preposition ("influenced by", "student of"), or
+    the second is one and the first is a participle or of a list ("nominated for", "part of the
+    series"), or all there is is a preposition with its object. All else is a noun.
+    """
+    words = [word.casefold() for word in relation_words(relation)]
+    lists = _word_lists()
+    if words[0] in lists["verbs"] and words[0] not in lists["states"]:
+        return "verb"
+    if words[-1] in lists["prepositions"] or words[0] in lists["prepositions"]:
+        return "adjective"
+    joined = len(words) > 1 and words[1] in lists["prepositions"]
+    state = words[0] in lists["states"] or _PARTICIPLE.match(words[0]) is not None
+    return "adjective" if joined and state else "noun"
+
+
+def read_wording(path: Path | None) -> Wording:
+    """The user's templates, or our own. InputError: no such file; UsageError: no templates."""
+    if path is None:
+        return Wording()
+    row = read_json_object(path, "the templates", _TEMPLATES)
+    own = row.pop("relations", {})
+    for name, text in row.items():
+        if name not in PARTS:
+            raise UsageError(f"the templates {path}: found {name!r}; expected {', '.join(PARTS)}")
+        places = set(placeholders_in(text)) if isinstance(text, str) else set()
+        if not places >= {"name", "relation", "value"}:
+            expected = "expected a text with {name}, {relation} and {value}"
+            raise UsageError(f"the templates {path}, {name}: {expected}")
+    if not isinstance(own, dict) or not all(part in PARTS for part in own.values()):
+        expected = f"expected each relation with one of {', '.join(PARTS)}"
+        raise UsageError(f"the templates {path}, relations: {expected}")
+    known = {" ".join(relation_words(name)).casefold(): part for name, part in own.items()}
+    templates: dict[Any, str] = {**_DEFAULT, **row}
+    return Wording(templates, known)
+
+
+@cache
+def _data() -> str:
+    return (files(__package__) / "data" / "relation_words.txt").read_text(encoding="utf-8")
+
+
+@cache
+def _word_lists() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    section: set[str] = set()
+    for line in _data().splitlines():
+        if line.startswith("["):
+            section = found.setdefault(line.strip("[]"), set())
+        elif line and not line.startswith("#"):
+            section.add(line)
+    return {name: frozenset(words) for name, words in found.items()}
+
+
+# --- the score
+
+
+class ScoredCandidate(NamedTuple):
+    """A candidate with the two terms of its score, both unweighted."""
+
+    fact: Fact
+    specificity: float
+    coherence: float
+    score: float
+
+
+def specificity(entries: int, count: int) -> float:
+    """ln(2N / count), for a relation that `count` of the graphs of N entries have."""
+    if entries < 1 or count < 1:
+        raise ValueError(f"{entries} entries and a count of {count}; both must be 1 or more")
+    return math.log(2 * entries / count)
+
+
+def coherences(perplexities: Sequence[float]) -> list[float]:
+    """The softmax of their inverses. One of infinity (or none at all, NaN) counts as 1/∞ = 0."""
+    inverses = list(map(_inverse, perplexities))
+    top = max(inverses, default=0.0)
+    powers = [math.exp(one - top) for one in inverses]  # no power is beyond 1
+    total = math.fsum(powers)
+    return [power / total for power in powers]
+
+
+def near_ties(
+    candidates: Sequence[Fact], specificities: Sequence[float], alpha: float
+) -> list[Fact]:
+    """The candidates that may win by the softmax, whatever the perplexities are."""
+    if not candidates:
+        return []
+    most = (1 - alpha) * (math.e - 1) / (math.e + len(candidates) - 1)
+    least = alpha * max(specificities) - most - 1e-12
+    pairs = zip(candidates, specificities, strict=True)
+    return [fact for fact, rare in pairs if alpha * rare >= least]
+
+
+def scored(
+    candidates: Sequence[Fact],
+    specificities: Sequence[float],
+    perplexities: Sequence[float] | None,
+    alpha: float,
+    *,
+    scaled: bool = False,
+) -> list[ScoredCandidate]:
+    """The candidates, the best first; of equal scores by property, value and id.
+
+    `perplexities` may be None where `alpha` is 1. `scaled`: both terms from 0 to 1.
+    """
+    fluent = [0.0] * len(candidates)
+    if perplexities is not None:
+        inverses = list(map(_inverse, perplexities))
+        fluent = _stretched(inverses) if scaled else coherences(perplexities)
+    if scaled:
+        specificities = _stretched(specificities)
+    found = [
+        ScoredCandidate(fact, rare, good, alpha * rare + (1 - alpha) * good)
+        for fact, rare, good in zip(candidates, specificities, fluent, strict=True)
+    ]
+    return sorted(found, key=lambda one: (-one.score, _order(one.fact)))
+
+
+def _order(fact: Fact) -> tuple[str, str, str]:
+    """Facts without other difference go by property, then value, then id."""
+    return fact[1], fact[2], fact[0]
+
+
+def _stretched(values: Sequence[float]) -> list[float]:
+    """From 0 for the least to 1 for the most; 0 where all are equal."""
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    return [(one - least) / (most - least) if most > least else 0.0 for one in values]
+
+
+def _inverse(perplexity: float) -> float:
+    if math.isnan(perplexity):
+        return 0.0
+    # One of 0 would be a text more than certain; the largest number takes its place.
+    return 1 / perplexity if perplexity > 1e-300 else 1e300
+
+
+# --- the choice
+
+
+@dataclass(frozen=True)
+class FactChooser:
+    """How the next triple is chosen: of the `most` candidates with the rarest relations."""
+
+    wording: Wording
+    alpha: float
+    scaled: bool
+    most: int
+
+    async def choose(
+        self, draft: Draft, facts: Sequence[Fact], paragraph: str, ask: Ask
+    ) -> Fact | None:
+        """The best of the facts that are not said yet; None where there is none.
+
+        `paragraph` is the draft's text without citations. Rejected: unrated.
+        """
+        alpha, said = self.alpha, set(draft.facts)
+
+        def rare(fact: Fact) -> float:
+            return specificity(draft.entries, draft.counts[plain_property(fact[1])])
+
+        left = [fact for fact in facts if fact not in said]
+        candidates = sorted(left, key=lambda fact: (-rare(fact), _order(fact)))[: self.most]
+        if not candidates:
+            return None
+        if alpha == 1.0:
+            return scored(candidates, list(map(rare, candidates)), None, alpha)[0].fact
+        able = candidates
+        if not self.scaled:
+            able = near_ties(candidates, list(map(rare, candidates)), alpha)
+        if len(able) == 1:
+            return able[0]
+        rated = await self._rate(draft, able, paragraph, ask)
+        # The softmax is over all candidates; those that cannot win count in it as 1/∞.
+        known = {fact: math.inf for fact in candidates if fact not in able} | rated
+        kept = [fact for fact in candidates if fact in known]
+        found = scored(
+            kept, list(map(rare, kept)), [known[one] for one in kept], alpha, scaled=self.scaled
+        )
+        return next(one.fact for one in found if one.fact in rated)
+
+    async def _rate(
+        self, draft: Draft, candidates: Sequence[Fact], paragraph: str, ask: Ask
+    ) -> dict[Fact, float]:
+        """The perplexities; a candidate that can have none (too long) is left out. Rejected.
+
+        All are asked for whatever becomes of one, so that the next run pays for none again.
+        """
+        names = name_by_id(draft)
+        texts = [
+            f"{paragraph} {self.wording.sentence(names[qid], name, value)}"
+            for qid, name, value in candidates
+        ]
+        found = await asyncio.gather(*map(ask.logprobs, texts), return_exceptions=True)
+        rated, problems = {}, []
+        for fact, one in zip(candidates, found, strict=True):
+            if isinstance(one, UnscoredText):
+                problems.append(one)
+            elif isinstance(one, BaseException):
+                raise one
+            else:
+                rated[fact] = perplexity(one)
+        passing = [one for one in problems if one.passing]
+        if passing or not rated:
+            worst = (passing or problems)[0]
+            detail = f"{len(problems)} of {len(candidates)} candidates: {worst}"
+            raise Rejected("unrated", detail, transient=worst.passing) from worst
+        return rated
