@@ -25,13 +25,14 @@ _LINES = (".jsonl", ".ndjson")
 class JsonGraph:
     """The union of graphs: of one qid, all values of all its graphs, in order of appearance.
 
+    `name` says where it is; `signature` is a checksum of what was read.
     A second name of an entity is an alias. Its classes are the values of "instance of",
     "instance_of", "type" or "P31".
     """
 
     def __init__(self, entities: Sequence[Entity], *, name: str, signature: str) -> None:
         self._entities = {one.qid: one for one in entities}
-        self._name, self._signature = name, signature
+        self.name, self.signature = name, signature
         self._found: dict[str, dict[str, NamedEntity]] = {}  # by name, then by id
         for named in self.names():
             self._found.setdefault(name_key(named.text), {}).setdefault(named.qid, named)
@@ -55,16 +56,6 @@ class JsonGraph:
             content = stream.read()
         united = _united(_items(path, content))
         return cls(united, name=str(path), signature=_signature(content))
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        return self._name
-
-    @property
-    def signature(self) -> str:
-        """A checksum of the file."""
-        return self._signature
 
     def find(self, names: Sequence[str]) -> list[list[NamedEntity]]:
         """For each name the entities that have it, by id."""

@@ -52,9 +52,10 @@ _BATCH = 100_000  # names that are written at once
 class EmbeddedGraph:
     """A graph in a pyoxigraph store whose names are indexed (`index_names`).
 
-    Properties stand by name, several values of one by text. Of labels and texts those count that
-    are in `lang`, in no language, or in a region's form of it ("en-gb"). `lock`, a file descriptor,
-    keeps the store on disk until the graph is closed.
+    `name` says where it is, `signature` what it was made from. Properties stand by name, several
+    values of one by text. Of labels and texts those count that are in `lang`, in no language, or in
+    a region's form of it ("en-gb"). `lock`, a file descriptor, keeps the store on disk until the
+    graph is closed.
     """
 
     def __init__(
@@ -66,26 +67,11 @@ class EmbeddedGraph:
         lang: str = "en",
         lock: int | None = None,
     ) -> None:
-        self._name, self._signature, self._lang = name, signature, lang
+        self.name, self.signature, self.lang = name, signature, lang
         self._unlock = None if lock is None else weakref.finalize(self, os.close, lock)
         self._store: Store | None = store
         with self._readable():
             self._reader: _StoreReader | None = _StoreReader(store, lang)
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        return self._name
-
-    @property
-    def signature(self) -> str:
-        """What it was made from."""
-        return self._signature
-
-    @property
-    def lang(self) -> str:
-        """The language of its names."""
-        return self._lang
 
     def find(self, names: Sequence[str]) -> list[list[NamedEntity]]:
         """For each name the entities that have it as name or alias, by id. GraphError."""
@@ -111,7 +97,7 @@ class EmbeddedGraph:
         last = ""
         types: tuple[str, ...] = ()
         with self._readable():
-            for iri, text in all_names(store, self._lang):
+            for iri, text in all_names(store, self.lang):
                 if iri != last:
                     last, types = iri, self._open()[1].types(iri)
                 yield NamedEntity(text, qid_of(iri), types)
@@ -122,7 +108,7 @@ class EmbeddedGraph:
         GraphError: it cannot be read (with the place), would change something or ask elsewhere.
         """
         store, _ = self._open()
-        return rows_of(store, sparql, bindings, self._name)
+        return rows_of(store, sparql, bindings, self.name)
 
     def close(self) -> None:
         """Let the store go, and what is remembered of it."""
@@ -134,11 +120,11 @@ class EmbeddedGraph:
 
     def _open(self) -> tuple[Store, _StoreReader]:
         if self._store is None or self._reader is None:
-            raise GraphError(f"the graph {self._name} is closed; open it again with open_graph")
+            raise GraphError(f"the graph {self.name} is closed; open it again with open_graph")
         return self._store, self._reader
 
     def _readable(self) -> AbstractContextManager[None]:
-        return readable(f"the store of {self._name}")
+        return readable(f"the store of {self.name}")
 
 
 class _StoreReader(EntityReader):
@@ -159,7 +145,7 @@ class _StoreReader(EntityReader):
             return [one for one in nodes if next(iter(quads(None, one)), None) is not None]
 
         self._quads: Callable[..., Iterable[Any]] = quads
-        self._labels, self._names, self._types = map(used, (LABELS, (*LABELS, ALIAS), TYPES))
+        self._labels, self.names, self._types = map(used, (LABELS, (*LABELS, ALIAS), TYPES))
         self._direct_claim = NamedNode(DIRECT_CLAIM)
         # What many entities name is read once.
         self._label = lru_cache(_REMEMBERED)(self._read_label)
@@ -190,7 +176,7 @@ class _StoreReader(EntityReader):
     def spelling(self, iri: str, name: str) -> str:
         """The name or alias of the entity that equals `name` but for case, as the store has it."""
         key, subject = name_key(name), self.node(iri)
-        for predicate in self._names:
+        for predicate in self.names:
             for text in self.fitting(quad.object for quad in self._quads(subject, predicate)):
                 if name_key(text) == key:
                     return text

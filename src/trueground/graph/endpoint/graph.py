@@ -66,6 +66,7 @@ Said = dict[str, dict[str, list[SparqlTerm]]]  # by thing, then by predicate
 class EndpointGraph:
     """Asks a SPARQL 1.1 endpoint; its names cannot be listed, only looked for.
 
+    `name` is its address, without what is secret in it, `signature` that and how it is read.
     `kind` is "wikidata" for endpoints that are filled like Wikidata's, else "rdf"; unless it is
     said, the endpoint is asked once (Wikidata's own is known). Unlike in other graphs a name is
     found only as it is spelt, capitals included. `rate` is the most calls a minute: unless said
@@ -90,7 +91,7 @@ class EndpointGraph:
         """Nothing is asked yet. Raises UsageError."""
         if kind not in (None, "wikidata", "rdf"):
             raise unknown_name("kind of endpoint", str(kind), ("wikidata", "rdf"))
-        self._lang = language(lang)
+        self.lang = language(lang)
         self._endpoint = SparqlEndpoint(
             url,
             cache=cache,
@@ -101,25 +102,13 @@ class EndpointGraph:
             user_agent=user_agent,
         )
         self._kind = "wikidata" if kind is None and urlsplit(url).hostname == _HOST else kind
-        # How it is read, as it was said; "auto" asks the endpoint, and so depends on it alone.
-        self._read = f"lang={self._lang.lower()} kind={self._kind or 'auto'} page={page}"
+        self.name = "wikidata" if url == WIKIDATA else f"sparql:{self._endpoint.shown}"
+        # How it is read, as it was said; "auto" asks the endpoint, and so depends on it alone. What
+        # it holds may change, and nobody can sum it up.
+        read = f"lang={lang.lower()} kind={self._kind or 'auto'} page={page}"
+        self.signature = f"sparql:{self._endpoint.place} live {read}"
         self._reader: EndpointReader | None = None
         self._loop = LoopThread("sparql-endpoint", self._endpoint.close)
-
-    @property
-    def name(self) -> str:
-        """Its address, without what is secret in it."""
-        return "wikidata" if self._endpoint.url == WIKIDATA else f"sparql:{self._endpoint.shown}"
-
-    @property
-    def signature(self) -> str:
-        """Its address and how it is read. What it holds may change, and nobody can sum it up."""
-        return f"sparql:{self._endpoint.place} live {self._read}"
-
-    @property
-    def lang(self) -> str:
-        """The language of names."""
-        return self._lang
 
     @property
     def problem(self) -> str | None:
@@ -181,7 +170,7 @@ class EndpointGraph:
                 like = (await self._endpoint.ask(queries.IS_WIKIBASE)).boolean
                 self._kind = "wikidata" if like else "rdf"
             self._reader = EndpointReader(
-                self._endpoint, self._lang, wikidata=self._kind == "wikidata"
+                self._endpoint, self.lang, wikidata=self._kind == "wikidata"
             )
         return self._reader
 

@@ -15,7 +15,6 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
@@ -121,30 +120,15 @@ class DumpEntity(EntityLabels):
 _LABELS, _ENTITY = msgspec.json.Decoder(EntityLabels), msgspec.json.Decoder(DumpEntity)
 
 
-@dataclass(frozen=True, slots=True)
-class EntityLine:
-    """One entity as it stands in the file; `place` names file and line."""
-
-    place: str
-    text: bytes
-
-    def qid(self) -> str | None:
-        """Its id; None for what is no item or property."""
-        if match := _ID.match(self.text):
-            return match[1].decode()
-        found = self.decode(_LABELS)
-        return found.id if _QID.fullmatch(found.id) else None
-
-    def decode(self, decoder: msgspec.json.Decoder[T]) -> T:
-        """What is read of it. GraphError."""
-        try:
-            return decoder.decode(self.text)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            shown = self.text[:60].decode(errors="backslashreplace")
-            raise GraphError(
-                f"{self.place}: found {shown!r} ({error}); expected one entity of Wikidata as "
-                "JSON. Download the dump again, or write one entity on each line."
-            ) from error
+def _decode(decoder: msgspec.json.Decoder[T], place: str, text: bytes) -> T:
+    try:
+        return decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        shown = text[:60].decode(errors="backslashreplace")
+        raise GraphError(
+            f"{place}: found {shown!r} ({error}); expected one entity of Wikidata as JSON. "
+            "Download the dump again, or write one entity on each line."
+        ) from error
 
 
 class OddValue(Exception):  # noqa: N818 - counted, never shown as an exception
@@ -164,10 +148,10 @@ def entity_quads(
     # Only lines that mention a class (or, if all are kept, a unit) are decoded in the first pass.
     forms = ('"Q{}"', '"numeric-id":{}', '"numeric-id": {}')
     needles = [form.format(one[1:]).encode() for one in classes for form in forms] or _UNITS
-    for line in _entity_lines(path, progress):
-        if not any(needle in line.text for needle in needles):
+    for place, text in _entity_lines(path, progress):
+        if not any(needle in text for needle in needles):
             continue
-        found = line.decode(_ENTITY)
+        found = _decode(_ENTITY, place, text)
         if found.id[:1] != "Q" or not found.id[1:].isdigit():
             continue
         if not classes or not classes.isdisjoint(found.classes()):
@@ -175,21 +159,22 @@ def entity_quads(
             _note_named(found, named, units)
 
     with tempfile.TemporaryFile("w+", encoding="utf-8") as waiting:
-        for line in _entity_lines(path):
-            qid = line.qid()
-            if qid is None:
+        for place, text in _entity_lines(path):
+            match = _ID.match(text)
+            qid = match[1].decode() if match else _decode(_LABELS, place, text).id
+            if not _QID.fullmatch(qid):
                 counts.leave("an entity that is no item or property")
                 continue
             is_item, number = qid[0] == "Q", int(qid[1:])
-            if qid in units and (name := line.decode(_LABELS).name(loading.lang)):
+            if qid in units and (name := _decode(_LABELS, place, text).name(loading.lang)):
                 units[qid] = name[0]
             if is_item and (not classes or number in kept):
                 counts.entities += 1
-                found = line.decode(_ENTITY)
+                found = _decode(_ENTITY, place, text)
                 yield from _name_quads(found, qid, loading.lang)
-                yield from _statement_quads(found, loading, counts, line.place, waiting)
+                yield from _statement_quads(found, loading, counts, place, waiting)
             elif not classes or not is_item or number in named:
-                yield from _name_quads(line.decode(_LABELS), qid, loading.lang)
+                yield from _name_quads(_decode(_LABELS, place, text), qid, loading.lang)
         waiting.seek(0)
         for row in waiting:
             qid, property_, amount, unit = json.loads(row)
@@ -203,8 +188,8 @@ def entity_quads(
         )
 
 
-def _entity_lines(path: Path, progress: Progress = no_progress) -> Iterator[EntityLine]:
-    """Every entity of a dump, or of JSON lines. GraphError: a file that is cut off."""
+def _entity_lines(path: Path, progress: Progress = no_progress) -> Iterator[tuple[str, bytes]]:
+    """(place, JSON) of every entity of a dump, or of JSON lines. GraphError: a file that is cut."""
     with reading(path) as stream:
         first, second = stream.readline(64).strip(), stream.readline(64)
     in_array = first.startswith(b"[")
@@ -217,7 +202,7 @@ def _entity_lines(path: Path, progress: Progress = no_progress) -> Iterator[Enti
                         f"{place}: found {text.found}; expected {text.expected}. Get the file "
                         "again."
                     )
-                yield EntityLine(place, text)
+                yield place, text
             return
         closed = not in_array
         for number, line in enumerate(lines(stream, str(path)), 1):
@@ -225,7 +210,7 @@ def _entity_lines(path: Path, progress: Progress = no_progress) -> Iterator[Enti
             if in_array and text == b"]":
                 closed = True
             elif text and not (in_array and number == 1):
-                yield EntityLine(f"{path}, line {number}", text)
+                yield f"{path}, line {number}", text
             if number % _OFTEN == 0:
                 progress("first pass", number, None)
     if not closed:
