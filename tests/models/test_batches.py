@@ -13,10 +13,11 @@ import pytest
 from tests.batch_server import BatchServer
 from tests.chaos import KEY
 
+from trueground.errors import UsageError
 from trueground.evaluate import batches
 from trueground.evaluate.batches import write_files
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params
-from trueground.models.batches import BatchApi, BatchModel, EndpointBatch, read_line
+from trueground.models.batches import BatchApi, EndpointBatch, read_line
 from trueground.models.fake import FakeModel
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import ModelOptions
@@ -58,8 +59,10 @@ def body(content: str = "yes", **more: Any) -> dict[str, Any]:
 
 
 def test_who_can_do_batches() -> None:
-    assert isinstance(OpenAIModel("m", ModelOptions(base_url="http://127.0.0.1:9")), BatchModel)
-    assert not isinstance(FakeModel("x"), BatchModel)
+    model = OpenAIModel("m", ModelOptions(base_url="http://127.0.0.1:9"))
+    assert batches.check_batches(model) is model
+    with pytest.raises(UsageError):
+        batches.check_batches(FakeModel("x"))
 
 
 def test_a_reply_is_read_like_a_live_one() -> None:

@@ -27,7 +27,7 @@ from trueground.net.failures import (
     TooLargeError,
     UnusableError,
     accept,
-    asked_wait,
+    requested_wait,
 )
 from trueground.net.files import write_atomically
 from trueground.net.http import FileForm, HttpClient, Policy, read_json
@@ -337,19 +337,19 @@ def test_a_wait_beyond_the_deadline_ends_the_call_and_holds_nobody_back(status: 
 def test_how_long_to_wait() -> None:
     now = datetime(2025, 1, 1, 12, tzinfo=UTC)
     later = format_datetime(now + timedelta(seconds=90), usegmt=True)
-    assert asked_wait({"Retry-After": "3"}, now) == 3
-    assert asked_wait({"Retry-After": "0.25"}, now) == 0.25
-    assert asked_wait({"Retry-After": "-3"}, now) == 0
-    assert asked_wait({"Retry-After": later}, now) == 90
-    assert asked_wait({"Retry-After": later.replace("GMT", "-0000")}, now) == 90
-    assert asked_wait({"Retry-After": later}, now + timedelta(days=1)) == 0
-    assert asked_wait({"retry-after-ms": "1500", "Retry-After": "2"}, now) == 1.5
-    assert asked_wait({"Retry-After": "soon"}, now) is None
-    assert asked_wait({"Retry-After": "nan"}, now) is None
-    assert asked_wait({"Retry-After": "inf"}, now) is None
-    assert asked_wait({"Retry-After": "1e300"}, now) == 1e9
-    assert asked_wait({"Retry-After": f"Wed, 21 Oct {'9' * 30} 07:28:00 GMT"}, now) is None
-    assert asked_wait({}, now) is None
+    assert requested_wait({"Retry-After": "3"}, now) == 3
+    assert requested_wait({"Retry-After": "0.25"}, now) == 0.25
+    assert requested_wait({"Retry-After": "-3"}, now) == 0
+    assert requested_wait({"Retry-After": later}, now) == 90
+    assert requested_wait({"Retry-After": later.replace("GMT", "-0000")}, now) == 90
+    assert requested_wait({"Retry-After": later}, now + timedelta(days=1)) == 0
+    assert requested_wait({"retry-after-ms": "1500", "Retry-After": "2"}, now) == 1.5
+    assert requested_wait({"Retry-After": "soon"}, now) is None
+    assert requested_wait({"Retry-After": "nan"}, now) is None
+    assert requested_wait({"Retry-After": "inf"}, now) is None
+    assert requested_wait({"Retry-After": "1e300"}, now) == 1e9
+    assert requested_wait({"Retry-After": f"Wed, 21 Oct {'9' * 30} 07:28:00 GMT"}, now) is None
+    assert requested_wait({}, now) is None
 
 
 def packed(size: int) -> Handler:

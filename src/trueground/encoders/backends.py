@@ -56,7 +56,7 @@ class Backend(Protocol):
 
 def import_hf(module: str) -> Any:
     """A module of the `hf` extra."""
-    return checkpoints.needed(module, "an encoder on PyTorch", "hf")
+    return checkpoints.import_extra(module, "an encoder on PyTorch", "hf")
 
 
 def torch_device(place: str) -> str:
@@ -237,7 +237,7 @@ def _quantise(torch: Any, model: Any) -> Any:
 
 def _onnxruntime() -> Any:
     """The ONNX runtime, told to report nothing to anybody."""
-    runtime = checkpoints.needed("onnxruntime", "an encoder on ONNX runtime", "onnx")
+    runtime = checkpoints.import_extra("onnxruntime", "an encoder on ONNX runtime", "onnx")
     runtime.disable_telemetry_events()
     return runtime
 

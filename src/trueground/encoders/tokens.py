@@ -265,7 +265,7 @@ def _encode_spelled(tokenizer: Any, text: str, special: set[int]) -> Any:
 def read_tokenizer(shown: str, where: Path) -> Any:
     """The tokenizer of a folder, or of a tokenizer.json. InputError, MissingExtraError."""
     file = where / "tokenizer.json" if where.is_dir() else where
-    library = checkpoints.needed("tokenizers", _WHAT, "onnx")
+    library = checkpoints.import_extra("tokenizers", _WHAT, "onnx")
     if where.is_dir() and not file.exists():
         tokenizer = _converted(shown, where)
     else:
@@ -289,7 +289,7 @@ def _converted(shown: str, folder: Path) -> Any:
         raise InputError(
             f"{shown}: no tokenizer.json there; save one with the tokenizer's save_pretrained()"
         )
-    transformers = checkpoints.needed("transformers", f"{shown} without tokenizer.json", "hf")
+    transformers = checkpoints.import_extra("transformers", f"{shown} without tokenizer.json", "hf")
     try:
         fast = transformers.AutoTokenizer.from_pretrained(str(folder))
         return fast.backend_tokenizer

@@ -30,7 +30,8 @@ from trueground.errors import (
 )
 from trueground.evaluate.asking import Asking, Call, Slot
 from trueground.models.base import UNREACHABLE, ChatModel, Reply
-from trueground.models.batches import BatchApi, BatchModel, EndpointBatch
+from trueground.models.batches import BatchApi, EndpointBatch
+from trueground.models.openai import OpenAIModel
 from trueground.net.failures import HttpError
 from trueground.net.files import create_new
 from trueground.net.redact import scrub
@@ -85,9 +86,9 @@ class CallFile(NamedTuple):
     url: str
 
 
-def check_batches(model: ChatModel) -> BatchModel:
+def check_batches(model: ChatModel) -> OpenAIModel:
     """The model, if its calls can go through batches. Raises UsageError."""
-    if isinstance(model, BatchModel):
+    if isinstance(model, OpenAIModel):
         return model
     raise UsageError(
         f"--batch: {model.name} cannot be asked through batches, only a model behind an "

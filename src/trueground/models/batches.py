@@ -12,13 +12,13 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import orjson
 
 from trueground.models.base import ChatRequest, Reply, without_secrets
-from trueground.models.openai import Endpoint
+from trueground.models.openai import OpenAIModel
 from trueground.models.openai_replies import (
     error_body,
     failed,
@@ -28,7 +28,7 @@ from trueground.models.openai_replies import (
 )
 from trueground.net.failures import HttpError, HttpReply, UnusableError, readable
 from trueground.net.files import write_atomically
-from trueground.net.http import FileForm, HttpClient, read_json
+from trueground.net.http import FileForm, read_json
 from trueground.net.redact import hide, scrub
 from trueground.types import Status
 
@@ -41,19 +41,6 @@ _SHOWN = 3  # errors of a failed batch that a message quotes
 _HEADERS = {"Content-Type": "application/json"}
 # The window or the user's patience ended before the call's turn came: nothing was paid.
 _NOT_CALLED = {"batch_expired", "batch_cancelled"}
-
-
-@runtime_checkable
-class BatchModel(Protocol):
-    """A model whose calls can go through batches, with the bodies of its live calls."""
-
-    name: str
-    client: HttpClient
-    endpoint: Endpoint
-
-    def body(self, request: ChatRequest) -> dict[str, Any]:
-        """The call as JSON."""
-        ...
 
 
 class EndpointBatch(msgspec.Struct):
@@ -155,7 +142,7 @@ class BatchResult(NamedTuple):
 class BatchApi:
     """The endpoint's side of batches, as a model reaches it. Every method raises HttpError."""
 
-    def __init__(self, model: BatchModel) -> None:
+    def __init__(self, model: OpenAIModel) -> None:
         self._model = model
         self._client = model.client
 

@@ -23,8 +23,8 @@ from trueground.models.hf_generate import (
     Output,
     TokenizedPrompt,
     generate,
+    import_extra,
     in_halves,
-    needed,
 )
 from trueground.models.openai_replies import split_thinking
 from trueground.models.options import ModelOptions
@@ -63,7 +63,7 @@ def check(options: ModelOptions) -> None:
     if options.dtype is not None and options.dtype not in _DTYPES:
         raise UsageError(f"dtype {options.dtype!r}; expected one of {', '.join(_DTYPES)}")
     if options.quantize is not None:
-        if not needed("torch").cuda.is_available():
+        if not import_extra("torch").cuda.is_available():
             raise UsageError(
                 "4-bit quantization needs an NVIDIA GPU, and PyTorch finds none on this machine; "
                 "leave quantization out, or run where there is one"
@@ -96,11 +96,11 @@ def find(name: str, options: ModelOptions) -> CheckpointSource:
 
 def load(source: CheckpointSource, options: ModelOptions) -> Loaded:
     """Load weights and tokenizer. InputError, or UsageError where code would have to be trusted."""
-    torch, shown = needed("torch"), f"hf:{source.where}"
+    torch, shown = import_extra("torch"), f"hf:{source.where}"
     common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
     if source.revision is not None:
         common["revision"] = source.revision
-    with loading(needed, shown) as transformers:
+    with loading(import_extra, shown) as transformers:
         config = transformers.AutoConfig.from_pretrained(source.where, **common)
         seq2seq = bool(config.is_encoder_decoder)
         kind = transformers.AutoModelForSeq2SeqLM if seq2seq else transformers.AutoModelForCausalLM
@@ -163,7 +163,7 @@ class _Local:
         if self._loaded is not None:
             self._loaded = None
             gc.collect()
-            needed("torch").cuda.empty_cache()
+            import_extra("torch").cuda.empty_cache()
 
 
 class HFModel(_Local):
@@ -358,7 +358,7 @@ def _logprobs(loaded: Loaded, rows: Any) -> list[list[float] | UnscoredText]:
     # Padding stands behind, where no token of a causal model sees it.
     tokens, mask = loaded.padded(rows, left=False)
     results: list[list[float] | UnscoredText] = []
-    with needed("torch").inference_mode():
+    with import_extra("torch").inference_mode():
         logits = loaded.model(input_ids=tokens, attention_mask=mask, use_cache=False).logits
         for number, row in enumerate(rows):  # one by one: in float32 a row can take a gigabyte
             each = logits[number, : len(row) - 1].float()

@@ -23,9 +23,9 @@ MAX_TOKENS = 256
 WHAT = "a model hf:…"
 
 
-def needed(module: str) -> Any:
+def import_extra(module: str) -> Any:
     """A module of the `hf` extra. MissingExtraError."""
-    return checkpoints.needed(module, WHAT, "hf")
+    return checkpoints.import_extra(module, WHAT, "hf")
 
 
 @dataclass(eq=False)
@@ -127,7 +127,7 @@ def in_halves(
     except Exception as error:  # out of memory, most of all; each architecture has its own
         lost = failed(error) if len(rows) == 1 else None
     # Outside of the handler, because the traceback holds the tensors.
-    needed("torch").cuda.empty_cache()
+    import_extra("torch").cuda.empty_cache()
     if lost is not None:
         return [lost]
     half = len(rows) // 2
@@ -145,7 +145,7 @@ class Loaded:
 
     def padded(self, rows: Sequence[list[int]], *, left: bool) -> tuple[Any, Any]:
         """(tokens, mask) on the model's device, both rows × longest."""
-        torch = needed("torch")
+        torch = import_extra("torch")
         longest = max(map(len, rows))
         pad = self.model.generation_config.pad_token_id
         tokens, masks = [], []
@@ -198,7 +198,11 @@ def generate(
 def _generate(
     loaded: Loaded, prompts: Sequence[TokenizedPrompt], params: Params, closing: threading.Event
 ) -> list[Output]:
-    torch, transformers, tokenizer = needed("torch"), needed("transformers"), loaded.tokenizer
+    torch, transformers, tokenizer = (
+        import_extra("torch"),
+        import_extra("transformers"),
+        loaded.tokenizer,
+    )
     limit = params.max_tokens or MAX_TOKENS
 
     def given_up(tokens: Any, _scores: Any, **_rest: Any) -> Any:
@@ -225,7 +229,7 @@ def _generate(
         settings["logits_processor"] = transformers.LogitsProcessorList([*warpers, draws])
     # Decoders are padded left, where nothing follows.
     tokens, mask = loaded.padded([prompt.tokens for prompt in prompts], left=not loaded.seq2seq)
-    made = loaded.model.generate(
+    generated = loaded.model.generate(
         input_ids=tokens,
         attention_mask=mask,
         return_dict_in_generate=True,
@@ -236,7 +240,7 @@ def _generate(
     config = loaded.model.generation_config
     ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
     outputs = []
-    for number, row in enumerate(made.sequences[:, skipped:].tolist()):
+    for number, row in enumerate(generated.sequences[:, skipped:].tolist()):
         length = next((at for at, token in enumerate(row) if token in ends), None)
         ended = length is not None
         if length is None:
@@ -251,7 +255,7 @@ def _generate(
         complete = ended or bool(places) or length < limit
         logprobs = None
         if params.logprobs is not None:
-            scores = [step[number] for step in made.logits[: length + ended]]
+            scores = [step[number] for step in generated.logits[: length + ended]]
             logprobs = _logprobs(torch, tokenizer, row, scores, params.logprobs)
         outputs.append(
             Output(

@@ -67,7 +67,7 @@ class Wanted:
         return base, revision or self.revision
 
 
-def needed(module: str, what: str, extra: str) -> Any:
+def import_extra(module: str, what: str, extra: str) -> Any:
     """An optional module. Typed Any, so that type checks do not depend on the extra."""
     # Their Hub client reports its use unless told not to; the user asked for a model only.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -162,7 +162,7 @@ def resolve(wanted: Wanted) -> CheckpointSource:
 
 def hub_files(wanted: Wanted, source: CheckpointSource) -> list[str]:
     """Paths of all files of the repository; without network, of those fetched before."""
-    hub = needed("huggingface_hub", wanted.what, wanted.extra)
+    hub = import_extra("huggingface_hub", wanted.what, wanted.extra)
     try:
         return sorted(hub.HfApi().list_repo_files(source.where, revision=source.revision))
     except Exception:  # also without network what was fetched before can be used
@@ -183,9 +183,9 @@ def fetch(wanted: Wanted, source: CheckpointSource, files: Sequence[str]) -> Pat
 @contextmanager
 def _asking_hub(wanted: Wanted) -> Iterator[Any]:
     """The Hub's client, silent; what it raises comes out as InputError."""
-    hub = needed("huggingface_hub", wanted.what, wanted.extra)
+    hub = import_extra("huggingface_hub", wanted.what, wanted.extra)
     # The run has a progress bar of its own; others, and notes of each try, would break it.
-    bars = needed("huggingface_hub.utils", wanted.what, wanted.extra)
+    bars = import_extra("huggingface_hub.utils", wanted.what, wanted.extra)
     hidden = bars.are_progress_bars_disabled()
     bars.disable_progress_bars()
     log = logging.getLogger("huggingface_hub")

@@ -137,7 +137,7 @@ def status_error(reply: HttpReply, words: str, *, place: bool = False) -> Status
         retryable=is_passing(reply.status),
         status=reply.status,
         body=reply.utf8(),
-        wait=asked_wait(reply.headers, datetime.now(UTC)),
+        wait=requested_wait(reply.headers, datetime.now(UTC)),
     )
 
 
@@ -159,7 +159,7 @@ def readable(body: bytes, limit: int = _SHOWN) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
-def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
+def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     """Seconds to wait by `retry-after-ms` or `Retry-After` (seconds or date), None if not said."""
     for name, unit in (("retry-after-ms", 0.001), ("Retry-After", 1.0)):
         try:

@@ -48,6 +48,7 @@ Progress = Callable[[int, int | None], None]
 LONGEST_WAIT = 300.0  # seconds for which an endpoint is heeded that asks for a pause
 _LONGEST_BACKOFF = 60.0
 _MOST_PAID = 2  # replies to one call that may have cost money and were of no use
+_NO_TIME = "; the deadline of this call leaves no time for another attempt"
 _BLOCK = 1 << 20
 _JSON = {"Content-Type": "application/json"}
 _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -229,7 +230,9 @@ class HttpClient:
             backoff = min(policy.backoff * 2 ** (attempts - 1), _LONGEST_BACKOFF)
             wait = max(requested, random.uniform(0, backoff))
             if now + wait >= deadline:
-                failure.reason += _no_time(failure.wait)
+                if failure.wait:
+                    failure.reason += f"; the endpoint asks to wait {failure.wait:.0f} s"
+                failure.reason += _NO_TIME
                 break
             await self._sleep(wait)
             attempts += 1
@@ -238,7 +241,7 @@ class HttpClient:
                 async with asyncio.timeout(left):
                     return await attempt()
             except TimeoutError:
-                failure = SlowError(failure.reason + _no_time(None), retryable=False)
+                failure = SlowError(failure.reason + _NO_TIME, retryable=False)
             except HttpError as error:
                 failure = error
                 paid += error.paid
@@ -436,8 +439,3 @@ async def _body(response: aiohttp.ClientResponse, limit: int) -> bytes:
         reason = f"HTTP {response.status}: the reply is larger than {limit:,} bytes"
         raise TooLargeError(reason, status=response.status, retryable=False)
     return b"".join(parts)
-
-
-def _no_time(wait: float | None) -> str:
-    requested = "" if not wait else f"; the endpoint asks to wait {wait:.0f} s"
-    return f"{requested}; the deadline of this call leaves no time for another attempt"
