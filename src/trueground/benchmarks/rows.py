@@ -5,7 +5,7 @@
         question: Text
         answers: Annotated[Texts, named("answers", "answer")]
 
-    rows = read_rows(NqRow, plain_rows(path))
+    rows = RowFiles(NqRow, files)  # can be gone through again and again
 
 Each error names the place, the field, what was found and what was expected. What one field cannot
 say by itself (an answer that is none of the choices) the Struct's `__post_init__` checks: it raises
@@ -20,7 +20,17 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 from typing import get_type_hints as hints_of
 
 import msgspec
@@ -30,6 +40,7 @@ from trueground.errors import InputError
 from trueground.records.files import open_unpacked, require_readable
 from trueground.records.jsonl import read_members
 from trueground.records.problems import Problem, describe
+from trueground.records.reading import plain_rows
 from trueground.records.schema import to_record
 from trueground.types import Record
 
@@ -75,10 +86,33 @@ def texts_of(texts: list[str] | str) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
-def read_rows(kind: type[R], rows: PlacedRows, hint: str = "") -> Iterator[R]:
-    """Every row as the Struct has it; `hint` is said at the end of an error. InputError."""
-    for place, row in rows:
-        yield read_row(kind, place, row, hint)
+class RowFiles(Generic[R]):
+    """The rows of data files in their order, read anew each time that they are gone through.
+
+    Before the first one is given out all are checked. InputError: a row that is wrong, an id that
+    occurs twice, no row at all. `what` says whose rows they are, `hint` is said with every error.
+    """
+
+    def __init__(
+        self, kind: type[R], files: Sequence[Path], *, what: str = "", hint: str = ""
+    ) -> None:
+        self._kind, self.files, self._what, self._hint = kind, files, what, hint
+        self._checked = False
+
+    def __iter__(self) -> Iterator[R]:
+        if not self._checked:
+            rows = self._read()
+            count = sum(1 for _ in (check_unique(rows) if "id" in _fields(self._kind) else rows))
+            if not count:
+                what = f" for {self._what}" if self._what else ""
+                raise InputError(f"{', '.join(map(str, self.files))}: found no rows{what}")
+            self._checked = True
+        return self._read()
+
+    def _read(self) -> Iterator[Any]:
+        for file in self.files:
+            for place, row in plain_rows(file):
+                yield read_row(self._kind, place, row, self._hint)
 
 
 def read_row(kind: type[R], place: str, row: dict[str, Any], hint: str = "") -> R:

@@ -15,13 +15,12 @@ from trueground.benchmarks.faitheval import TASKS
 from trueground.benchmarks.rows import (
     Label,
     Row,
+    RowFiles,
     Text,
     Texts,
-    check_unique,
     list_ids,
     named,
     read_row,
-    read_rows,
     texts_of,
 )
 from trueground.errors import InputError, UsageError
@@ -68,6 +67,9 @@ class FaithEvalRow(Row):
     question: Text
     context: Text
     dataset: Annotated[Text, named("subset", "dataset")]
+
+    def __post_init__(self) -> None:
+        self.dataset = dataset_name(self.dataset)
 
 
 class AnsweredRow(FaithEvalRow):
@@ -169,22 +171,12 @@ def task_files(task: str, data: Path | None) -> list[Path]:
     return matching
 
 
-def read_items(files: Sequence[Path], task: str, answers: bool = False) -> Iterator[FaithEvalRow]:
-    """Every row in order; with `answers` those of open questions too, where they are a key.
-
-    InputError: a field missing or wrong, an id that occurs twice, no row at all.
-    """
+def read_items(files: Sequence[Path], task: str, answers: bool = False) -> RowFiles[Any]:
+    """Every row in order; with `answers` those of open questions too, where they are a key."""
     kind: type[FaithEvalRow] = AnsweredRow if answers else FaithEvalRow
     if task == "counterfactual":
         kind = ChoiceRow
-    count = 0
-    for row in check_unique(row for file in files for row in read_rows(kind, plain_rows(file))):
-        count += 1
-        if not isinstance(row, ChoiceRow):
-            row.dataset = dataset_name(row.dataset)
-        yield row
-    if not count:
-        raise InputError(f"{', '.join(map(str, files))}: found no rows for the task {task}")
+    return RowFiles(kind, files, what=f"the task {task}")
 
 
 def original_files(path: Path | None, choices: bool) -> list[Path]:

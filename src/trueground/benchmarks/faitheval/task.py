@@ -119,9 +119,10 @@ class _FaithEvalQuestions:
         prompt: Prompt,
         extra: Prompt | None,
     ) -> None:
-        self._options, self._files, self._others = options, files, others
+        self._options, self._others = options, others
         self._prompt, self._instruction = prompt, extra.user if extra else ""
         self._originals: Mapping[str, OriginalQuestion] | None = None
+        self._all_rows = read_items(files, options.questions_of, answers=options.single)
 
     def __call__(self) -> Iterator[Question]:
         if self._originals is None:
@@ -148,16 +149,10 @@ class _FaithEvalQuestions:
         return find_originals(self._others, wanted, self._options.choices)
 
     def _rows(self) -> Iterator[FaithEvalRow]:
-        options = self._options
-        rows = read_items(self._files, options.questions_of, answers=options.single)
-        if options.only_phrase_filtered == "off":
+        rows, rule = iter(self._all_rows), self._options.only_phrase_filtered
+        if rule == "off":
             return rows
-        keeps = FILTERS[options.only_phrase_filtered]
-        return (
-            row
-            for row in rows
-            if isinstance(row, ChoiceRow) and keeps(row.context, right_choice(row.options, row.key))
-        )
+        return (r for r in rows if FILTERS[rule](r.context, right_choice(r.options, r.key)))
 
     def _check(self, originals: Mapping[str, OriginalQuestion]) -> None:
         """Every row is read; what cannot be asked is counted by its reason. InputError."""
