@@ -97,17 +97,24 @@ class RowFiles(Generic[R]):
         self, kind: type[R], files: Sequence[Path], *, what: str = "", hint: str = ""
     ) -> None:
         self._kind, self.files, self._what, self._hint = kind, files, what, hint
-        self._checked = False
+        self.checked = False
 
     def __iter__(self) -> Iterator[R]:
-        if not self._checked:
-            rows = self._read()
-            count = sum(1 for _ in (check_unique(rows) if "id" in _fields(self._kind) else rows))
-            if not count:
-                what = f" for {self._what}" if self._what else ""
-                raise InputError(f"{', '.join(map(str, self.files))}: found no rows{what}")
-            self._checked = True
+        if not self.checked:
+            for _ in self.check():
+                pass
         return self._read()
+
+    def check(self) -> Iterator[R]:
+        """The rows while they are checked, for callers with a check of their own."""
+        count, rows = 0, self._read()
+        for row in check_unique(rows) if "id" in _fields(self._kind) else rows:
+            count += 1
+            yield row
+        if not count:
+            what = f" for {self._what}" if self._what else ""
+            raise InputError(f"{', '.join(map(str, self.files))}: found no rows{what}")
+        self.checked = True
 
     def _read(self) -> Iterator[Any]:
         for file in self.files:

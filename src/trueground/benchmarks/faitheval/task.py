@@ -149,7 +149,8 @@ class _FaithEvalQuestions:
         return find_originals(self._others, wanted, self._options.choices)
 
     def _rows(self) -> Iterator[FaithEvalRow]:
-        rows, rule = iter(self._all_rows), self._options.only_phrase_filtered
+        rows = iter(self._all_rows) if self._all_rows.checked else self._all_rows.check()
+        rule = self._options.only_phrase_filtered
         if rule == "off":
             return rows
         return (r for r in rows if FILTERS[rule](r.context, right_choice(r.options, r.key)))
