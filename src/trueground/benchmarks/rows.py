@@ -127,15 +127,19 @@ def read_row(kind: type[R], place: str, row: dict[str, Any], hint: str = "") -> 
     fields = _fields(kind)
     found: dict[str, Any] = {"place": place}
     for field in fields.values():
-        name = next((name for name in field.names if row.get(name) is not None), None)
-        if name is not None:
-            value = row[name]
-            if field.lists and isinstance(value, str) and value.lstrip().startswith("["):
-                with suppress(msgspec.MsgspecError):  # a cell of a table may hold a list as JSON
-                    value = msgspec.json.decode(value)
-            if field.label and isinstance(value, int) and not isinstance(value, bool):
-                value = str(value)
-            found[field.name] = value
+        for name in field.names:
+            value = row.get(name)
+            if value is not None:
+                break
+        else:
+            continue
+        given = type(value)
+        if field.lists and given is str and value.lstrip().startswith("["):
+            with suppress(msgspec.MsgspecError):  # a cell of a table may hold a list as JSON
+                value = msgspec.json.decode(value)
+        elif field.label and given is int:
+            value = str(value)
+        found[field.name] = value
     try:
         return msgspec.convert(found, kind)
     except Problem as problem:
