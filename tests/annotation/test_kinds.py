@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from trueground.annotation.answers import parse_seconds
 from trueground.annotation.base import AnnotationTask
 from trueground.annotation.fields import BadAnswer
 from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import KINDS, TaskKind, get_kind
+from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 
 NAMES = [
@@ -34,6 +38,14 @@ def test_the_kinds_of_the_papers_are_there() -> None:
     assert list(KINDS) == NAMES
     with pytest.raises(UsageError, match=r"Did you mean 'support'\?"):
         get_kind("suport")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_command_and_the_docs_name_every_kind(name: str) -> None:
+    docs = Path(__file__).parents[2] / "docs" / "annotate.md"
+    assert f"| `{name}` |" in docs.read_text("utf-8")
+    told = CliRunner().invoke(app, ["annotate", "export", "--help"], env={"COLUMNS": "300"}).stdout
+    assert re.search(rf"(?<![\w-]){name}(?![\w-])", told)
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=NAMES)

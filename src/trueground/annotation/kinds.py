@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,7 +28,7 @@ class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     optional: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()
     label: str = ""
-    whole: bool = False
+    label_of: Literal["record", "passages", "part"] = "part"
 
     @property
     def of_records(self) -> bool:

@@ -28,11 +28,10 @@ BY = ":"  # between a label and who gave it
 Votes = Mapping[str, float]
 
 # By the label that they give. The first of which there are any is the one that is meant.
+_FIRST = ("support", "correctness", "contains", "contains-list", "alignment", "relevance")
 _KINDS = {
-    KINDS[name].label: KINDS[name]
-    for name in ("support", "correctness", "contains", "contains-list", "alignment", "relevance")
+    KINDS[name].label: KINDS[name] for name in dict.fromkeys((*_FIRST, *KINDS)) if KINDS[name].label
 }
-_ONE_TASK = ("faithful", "correct")  # of these a record has one task, with its own id
 _EXAMPLE = '{"id": "q1", "human": {"faithful": 1}}'
 
 
@@ -198,10 +197,11 @@ class LabelFiles:
                 f"filled in, or lines such as {_EXAMPLE}"
             )
         self.label = wanted or there[0]
-        self.of_parts = not _KINDS[self.label].whole
+        self.of_parts = _KINDS[self.label].label_of == "part"
+        one_task = [label for label, kind in _KINDS.items() if kind.label_of == "record"]
         self._records = {
             label: {
-                item_of(task) if label in _ONE_TASK else item_of(task).rpartition("#")[0]
+                item_of(task) if label in one_task else item_of(task).rpartition("#")[0]
                 for task in by_task
             }
             for label, by_task in self._by_task.items()
@@ -210,8 +210,10 @@ class LabelFiles:
     @property
     def ids(self) -> set[str]:
         """The ids of all whole records that the files have labels of, as they stand there."""
-        labelled = (self._records[label] for label in _ONE_TASK)
-        return set[str]().union(*labelled, (id_ for id_, _ in self._by_id))
+        ids = {id_ for id_, _ in self._by_id}
+        for label, kind in _KINDS.items():
+            ids |= self._records[label] if kind.label_of == "record" else set()
+        return ids
 
     @property
     def changed(self) -> list[str]:
@@ -231,8 +233,8 @@ class LabelFiles:
         with a task for each passage the highest label counts.
         """
         human: dict[str, float] = {}
-        for label, kind in _KINDS.items():
-            for votes, _ in self._find_parts(label, record, source) if kind.whole else ():
+        for label in (label for label, kind in _KINDS.items() if kind.label_of != "part"):
+            for votes, _ in self._find_parts(label, record, source):
                 for name, value in votes.items():
                     human[name] = max(value, human.get(name, value))
         for run in ("", *runs):
