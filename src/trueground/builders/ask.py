@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -245,6 +246,7 @@ class Ask:
         return cached
 
 
+@cache
 def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON schema of a Struct, strict as endpoints want it: all fields, and no others."""
     (schema,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")

@@ -23,11 +23,13 @@ T = TypeVar("T")
 STORE = "build.sqlite"
 _APPLICATION = 0x74676264  # "tgbd": a file of ours
 _VERSION = 1
+# Rows are only added, and the last one under a key counts: with an index on keys, which are random,
+# every commit would write pages all over the file.
 _TABLES = """
-CREATE TABLE outcome (key TEXT PRIMARY KEY, stage TEXT NOT NULL, value BLOB NOT NULL);
-CREATE INDEX outcome_of_stage ON outcome (stage);
-CREATE TABLE reply (key TEXT PRIMARY KEY, role TEXT NOT NULL, model TEXT NOT NULL, value BLOB);
+CREATE TABLE outcome (id INTEGER PRIMARY KEY, stage TEXT, key TEXT, value BLOB);
+CREATE TABLE reply (id INTEGER PRIMARY KEY, key TEXT, role TEXT, model TEXT, value BLOB);
 """
+_FOLD_AFTER = 8_000  # pages of the write-ahead log: folding it in waits for the disk
 # Others may do better next time.
 _FINAL = (None, Status.TRUNCATED)
 
@@ -43,6 +45,7 @@ class BuildStore:
         """
         self.path = folder / STORE
         self._connection: sqlite3.Connection | None = None
+        self._replies: dict[str, int] = {}  # key → row
         if read_only and not self.path.exists():
             return
         try:
@@ -63,11 +66,11 @@ class BuildStore:
 
     def outcomes(self, stage: str) -> dict[str, bytes]:
         """All outcomes of a stage, as they were put."""
-        return dict(self._rows("SELECT key, value FROM outcome WHERE stage = ?", stage))
+        return dict(self._rows("SELECT key, value FROM outcome WHERE stage = ? ORDER BY id", stage))
 
     def put_outcome(self, stage: str, key: str, value: bytes) -> None:
         """Keep an outcome. Raises WriteError."""
-        self._write("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", key, stage, value)
+        self._write("INSERT INTO outcome VALUES (NULL, ?, ?, ?)", stage, key, value)
 
     def reply(self, key: str) -> Reply | None:
         """The reply that was paid for under the key; None if there is none that can be read."""
@@ -113,11 +116,13 @@ class BuildStore:
         # A commit survives the process; only a crash of the machine may cost the last ones.
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = NORMAL")
+        execute(f"PRAGMA wal_autocheckpoint = {_FOLD_AFTER}")
         if not begun and not read_only:
             self._connection.executescript(
                 f"BEGIN; {_TABLES} PRAGMA application_id = {_APPLICATION};"
                 f"PRAGMA user_version = {_VERSION}; COMMIT;"
             )
+        self._replies = dict(execute("SELECT key, id FROM reply ORDER BY id").fetchall())
 
     def _rows(self, question: str, *values: Any) -> list[Any]:
         if self._connection is None:
@@ -127,22 +132,25 @@ class BuildStore:
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 
-    def _write(self, statement: str, *values: Any) -> None:
+    def _write(self, statement: str, *values: Any) -> int:
+        """Add a row, which is committed at once; its number."""
         assert self._connection is not None
         try:
-            self._connection.execute(statement, values)
+            return self._connection.execute(statement, values).lastrowid or 0
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 
     def _value(self, key: str, kind: type[T]) -> T | None:
-        for (value,) in self._rows("SELECT value FROM reply WHERE key = ?", key):
+        row = self._replies.get(key)
+        for (value,) in self._rows("SELECT value FROM reply WHERE id = ?", row) if row else ():
             with suppress(msgspec.MsgspecError):
                 return msgspec.msgpack.decode(value, type=kind)
         return None
 
     def _put_value(self, key: str, role: str, model: str, value: Reply | list[float]) -> None:
         packed = msgspec.msgpack.encode(value)
-        self._write("INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?)", key, role, model, packed)
+        statement = "INSERT INTO reply VALUES (NULL, ?, ?, ?, ?)"
+        self._replies[key] = self._write(statement, key, role, model, packed)
 
     def _unusable(self, error: sqlite3.Error) -> InputError | WriteError:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (
