@@ -16,6 +16,8 @@ from trueground.builders.store import BuildStore
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.models.pricing import Prices, price_of
 
+_AROUND = 150  # tokens of the lines around all that is filled in, and of answers
+
 
 @dataclass(frozen=True)
 class ExpectedCalls:
@@ -97,7 +99,7 @@ def _expected(
     calls = round(some if call.most is None else min(some, call.most))
     size = _size(call.tokens_in, source)
     if call.prompt is not None:
-        size += len(call.prompt.system + call.prompt.user) / CHARACTERS_PER_TOKEN
+        size += _AROUND + len(call.prompt.system + call.prompt.user) / CHARACTERS_PER_TOKEN
     tokens_in, tokens_out = round(calls * size), round(calls * _size(call.tokens_out, source))
     usd = None if prices is None else price_of(name, prices).cost(tokens_in, tokens_out)
     return ExpectedCalls(stage, call.role, name, calls, tokens_in, tokens_out, usd)

@@ -29,7 +29,7 @@ from tests.builders.scripted_server import ScriptedServer, scripted
 from typer.testing import CliRunner
 
 from trueground.builders.build import NO_PEOPLE, OWN_WORK, BuildSettings, Built, build
-from trueground.builders.contexts import checking, judging
+from trueground.builders.contexts import stages
 from trueground.builders.settings import EndpointDefaults
 from trueground.cli.app import app
 from trueground.errors import InputError
@@ -403,8 +403,8 @@ def test_checks_are_done_once(good: Path, monkeypatch: pytest.MonkeyPatch) -> No
     def again(*_: Any) -> None:
         raise AssertionError("checked again")
 
-    monkeypatch.setattr(checking, "_ALWAYS", (again,))
-    monkeypatch.setattr(judging, "weigh", again)
+    monkeypatch.setattr(stages, "check_context", again)
+    monkeypatch.setattr(stages, "weigh", again)
     with scripted(World()) as server:
         assert run(server, good.parent / "s.jsonl", good).items == 9
         with pytest.raises(AssertionError, match="checked again"):

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from trueground.benchmarks.options import settle_options
-from trueground.builders.contexts.checking import make_checking
-from trueground.builders.contexts.items import (
-    ContextQuestion,
+from trueground.benchmarks.options import parse_options
+from trueground.builders.contexts import ContextsOptions
+from trueground.builders.contexts.checks import (
     ContextVerdict,
     FoundAnswer,
     Target,
     WrittenContext,
+    conditions,
+    holds_option,
+    weigh,
 )
-from trueground.builders.contexts.settings import read_settings
-from trueground.builders.contexts.strings import holds_option
-from trueground.builders.contexts.weighing import conditions, weigh
-from trueground.builders.registry import get_builder
+from trueground.builders.contexts.source import ContextQuestion
+from trueground.builders.contexts.stages import check_stage
 from trueground.builders.rejected import Rejected
 from trueground.types import Choice
 
@@ -51,9 +51,7 @@ def counterfactual(context: str) -> WrittenContext:
 
 def checked(written: WrittenContext, **options: str) -> WrittenContext | Rejected:
     given = {name.replace("_", "-"): value for name, value in options.items()}
-    stage = make_checking(
-        read_settings(settle_options(get_builder("contexts").options, "contexts", given), 0)
-    )
+    stage = check_stage(parse_options(ContextsOptions, "build contexts", given))
     nobody: Any = None
 
     async def work() -> Any:

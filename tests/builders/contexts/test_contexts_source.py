@@ -11,8 +11,9 @@ from tests.builders.contexts.world import choice_record, context, record, write_
 
 from trueground.benchmarks.options import settle_options
 from trueground.builders.base import BuildPlan, Material
-from trueground.builders.contexts.items import ContextQuestion, Sample
+from trueground.builders.contexts.checks import Sample
 from trueground.builders.contexts.plan import prepare
+from trueground.builders.contexts.source import ContextQuestion
 from trueground.builders.flow import read_source, run_batch
 from trueground.builders.registry import get_builder
 from trueground.builders.rejected import Rejected

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
-
 import pytest
 from tests.builders.contexts.world import choice_record
 
-from trueground.builders.base import Material
-from trueground.builders.contexts.answering import PLACES, make_answering
-from trueground.builders.contexts.items import ContextQuestion, Sample
-from trueground.builders.contexts.output import document_order
-from trueground.builders.contexts.sizes import SampleSizes
-from trueground.builders.contexts.strings import (
+from trueground.builders.contexts.checks import (
+    Sample,
     alike,
     can_be_joined,
     is_common,
@@ -22,6 +15,9 @@ from trueground.builders.contexts.strings import (
     left_over,
     says_nothing,
 )
+from trueground.builders.contexts.plan import document_order
+from trueground.builders.contexts.source import ContextQuestion
+from trueground.builders.contexts.stages import draw_option
 from trueground.builders.rejected import Rejected
 from trueground.types import Choice
 
@@ -66,17 +62,7 @@ def test_headings_inside_a_document_are_found() -> None:
 def draw(name: str, seed: int, choices: list[tuple[str, str]]) -> str:
     options = tuple(Choice(label, text) for label, text in choices)
     source = ContextQuestion(name, "Q?", "", ("counterfactual",), choices=options, key="A")
-    prompt = Material(()).prompt("trueground.builders.contexts", "answer-1", PLACES)
-    stage = make_answering(prompt, seed, SampleSizes(0))
-    nobody: Any = None
-    made = asyncio.run(
-        _work(stage, Sample(f"{name}/counterfactual", "counterfactual", source), nobody)
-    )
-    return str(made[0].key)
-
-
-async def _work(stage: Any, sample: Sample, ask: Any) -> Any:
-    return await stage.work(sample, ask)
+    return draw_option(Sample(f"{name}/counterfactual", "counterfactual", source), seed).key
 
 
 def test_a_wrong_option_is_drawn_by_seed_and_id() -> None:

@@ -6,58 +6,66 @@ Only the declaration stands here, so that listing builders loads nothing heavy.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Literal
 
-from trueground.benchmarks.base import BenchmarkOption, Value
+from trueground.benchmarks.options import OptionInfo, Value, declared_options
 from trueground.builders.base import Builder, BuildPlan, Material, Role
 
-_OPTIONS = (
-    BenchmarkOption(
-        "task",
-        None,
-        "unanswerable, inconsistent, counterfactual, or several with commas between. Default: all "
-        "that the records allow",
-    ),
-    BenchmarkOption(
-        "on-bad-row", "stop", "what a wrong row does: end all, or be left out", ("stop", "skip")
-    ),
-    BenchmarkOption(
-        "require-answer",
-        "yes",
-        "leave out records whose answer does not stand in their context",
-        ("yes", "no"),
-    ),
-    BenchmarkOption("max-context-words", "4000", "longer contexts are left out"),
-    BenchmarkOption(
-        "kept", "0.6", "inconsistent: share of the context's words that must be kept, 0 to 1"
-    ),
-    BenchmarkOption("kept-unanswerable", "0.4", "the same for unanswerable"),
-    BenchmarkOption("min-words", "100", "counterfactual: the shortest context, in words"),
-    BenchmarkOption(
-        "phrase",
-        "words",
-        "counterfactual: the option must stand in the context as a phrase, or with all its words",
-        ("words", "phrase"),
-    ),
-    BenchmarkOption("second-sample", "100", "how many items the second judge sees"),
-    BenchmarkOption(
-        "second",
-        "keep",
-        "what becomes of items that the second judge finds invalid",
-        ("keep", "drop"),
-    ),
-    BenchmarkOption(
-        "language",
-        "check",
-        "check: a context in another language falls; any: it may be in any",
-        ("check", "any"),
-    ),
-)
+
+@dataclass(frozen=True, kw_only=True)
+class ContextsOptions:
+    """How contexts are made and checked. `seed` is the build's."""
+
+    seed: int = 0
+    task: Annotated[
+        tuple[str, ...],
+        OptionInfo(
+            "unanswerable, inconsistent, counterfactual, or several with commas between. Default: "
+            "all that the records allow",
+            unset=True,
+        ),
+    ] = ()
+    on_bad_row: Annotated[
+        Literal["stop", "skip"], OptionInfo("what a wrong row does: end all, or be left out")
+    ] = "stop"
+    require_answer: Annotated[
+        Literal["yes", "no"],
+        OptionInfo("leave out records whose answer does not stand in their context"),
+    ] = "yes"
+    max_context_words: Annotated[int, OptionInfo("longer contexts are left out", min=1)] = 4_000
+    kept: Annotated[
+        float,
+        OptionInfo(
+            "inconsistent: share of the context's words that must be kept, 0 to 1", min=0, max=1
+        ),
+    ] = 0.6
+    kept_unanswerable: Annotated[float, OptionInfo("the same for unanswerable", min=0, max=1)] = 0.4
+    min_words: Annotated[
+        int, OptionInfo("counterfactual: the shortest context, in words", min=0)
+    ] = 100
+    phrase: Annotated[
+        Literal["words", "phrase"],
+        OptionInfo(
+            "counterfactual: the option must stand in the context as a phrase, or with all its "
+            "words"
+        ),
+    ] = "words"
+    second_sample: Annotated[int, OptionInfo("how many items the second judge sees", min=1)] = 100
+    second: Annotated[
+        Literal["keep", "drop"],
+        OptionInfo("what becomes of items that the second judge finds invalid"),
+    ] = "keep"
+    language: Annotated[
+        Literal["check", "any"],
+        OptionInfo("check: a context in another language falls; any: it may be in any"),
+    ] = "check"
 
 
 def _prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
-    from trueground.builders.contexts.plan import prepare
-
-    return prepare(options, material)
+    plan: BuildPlan = import_module(f"{__name__}.plan").prepare(options, material)
+    return plan
 
 
 BUILDER = Builder(
@@ -71,7 +79,7 @@ BUILDER = Builder(
         Role("judge", "who judges them: better another model than the writer."),
         Role("second-judge", "who judges a sample of them again, to compare.", needed=False),
     ),
-    options=_OPTIONS,
+    options=declared_options(ContextsOptions),
     prompts=(
         "answer",
         "unanswerable",

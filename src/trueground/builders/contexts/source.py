@@ -1,24 +1,29 @@
-"""The first step of `build contexts`: rows → questions, every field checked."""
+"""The first step of `build contexts`: rows → questions, every field checked.
+
+Rows may be plain ones, or those of MRQA and ARC in their own layouts.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from trueground.benchmarks.faitheval.source import Choices, dataset_name, read_choices
 from trueground.benchmarks.rows import Label, Row, Text, Texts, named, read_row, texts_of
 from trueground.builders.base import SourceStep
 from trueground.builders.checks import words
-from trueground.builders.contexts.items import ContextQuestion, TaskName
-from trueground.builders.contexts.rows import ContextRow, source_rows
-from trueground.builders.contexts.settings import ContextsSettings
+from trueground.builders.contexts import ContextsOptions
 from trueground.builders.rejected import Rejected
-from trueground.builders.rows import Unusable, fault
+from trueground.builders.rows import Unusable, fault, source_rows
 from trueground.errors import InputError
 from trueground.records.problems import Problem, describe, shorten
+from trueground.types import Choice
 
+TaskName = Literal["unanswerable", "inconsistent", "counterfactual"]
 _SHOWN = 50
 _OPEN: tuple[TaskName, ...] = ("unanswerable", "inconsistent")
 _REASONS = {
@@ -29,6 +34,22 @@ _REASONS = {
     "duplicate": "the same question with the same context was there before",
     "no_task": "the record allows none of the tasks that were asked for",
 }
+
+
+class ContextQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A record of the user's. `tasks` are those that it allows.
+
+    `key` is the label of the right option; `subset` where the question comes from.
+    """
+
+    id: str
+    question: str
+    subset: str
+    tasks: tuple[TaskName, ...]
+    context: str = ""
+    answers: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    key: str = ""
 
 
 class _SourceQuestion(Row):
@@ -45,87 +66,108 @@ class _SourceQuestion(Row):
         return InputError(Problem(field, found, expected).message(f"{self.place} (id {self.id!r})"))
 
 
-class _Left(Exception):  # noqa: N818 - becomes a Rejected
-    def __init__(self, item: str, reason: str, detail: str) -> None:
-        self.dropped = Rejected(reason, detail, id=item)
-
-
-def make_source(files: Sequence[Path], settings: ContextsSettings) -> SourceStep[ContextQuestion]:
+def make_source(files: Sequence[Path], options: ContextsOptions) -> SourceStep[ContextQuestion]:
     """Reads the files; all wrong rows are named in one InputError, or are left out."""
-    return SourceStep(
-        "read", "Read the records", ContextQuestion, _SourceReader(files, settings), _REASONS
-    )
 
-
-class _SourceReader:
-    def __init__(self, files: Sequence[Path], settings: ContextsSettings) -> None:
-        self._files, self._settings = files, settings
-
-    def __call__(self) -> Iterator[ContextQuestion | Rejected]:
-        found = list(self._all())
-        self._check([one for one in found if isinstance(one, ContextQuestion)])
+    def read() -> Iterator[ContextQuestion | Rejected]:
+        found: list[ContextQuestion | Rejected] = []
+        bad: list[str] = []
+        contents: dict[object, str] = {}
+        places: dict[str, str] = {}
+        for place, stem, value in _source_rows(files):
+            try:
+                found.append(_read_one(place, stem, value, options, contents, places))
+            except Rejected as rejected:
+                found.append(rejected)
+            except InputError as error:
+                found.append(Rejected("bad_row", str(error), id=place))
+                bad.append(str(error))
+        if bad and options.on_bad_row == "stop":
+            raise _all_wrong(bad)
+        _check_tasks(files, [one for one in found if isinstance(one, ContextQuestion)], options)
         return iter(found)
 
-    def _all(self) -> Iterator[ContextQuestion | Rejected]:
-        bad: list[str] = []
-        contents: dict[bytes, str] = {}
-        ids: dict[str, str] = {}
-        for row in source_rows(self._files):
-            try:
-                yield self._one(row, contents, ids)
-            except _Left as left:
-                yield left.dropped
-            except InputError as error:
-                if self._settings.skip_bad:
-                    yield Rejected("bad_row", str(error), id=row.place)
-                bad.append(str(error))
-        if bad and not self._settings.skip_bad:
-            raise _all_wrong(bad)
+    return SourceStep("read", "Read the records", ContextQuestion, read, _REASONS)
 
-    def _one(
-        self, row: ContextRow, contents: dict[bytes, str], ids: dict[str, str]
-    ) -> ContextQuestion:
-        if isinstance(row.value, InputError):
-            raise row.value
-        if isinstance(row.value, Unusable):
-            if row.value.kind == "unreadable":
-                raise InputError(row.value.found)
-            raise _Left(row.value.id or row.place, row.value.kind, row.value.found)
-        question = read_question(row.place, row.stem, row.value, self._settings)
-        content = hashlib.sha256(
-            repr((_plain(question.question), _plain(question.context), question.choices)).encode()
-        ).digest()
-        if content in contents:
-            raise _Left(question.id, "duplicate", f"{row.place}: the same as {contents[content]}")
-        if question.id in ids:
-            raise InputError(
-                f"{row.place} (id {question.id!r}): found this id a second time, first in "
-                f"{ids[question.id]}; expected ids that are unique in all files"
-            )
-        contents[content], ids[question.id] = f"{question.id!r}", row.place
-        return question
 
-    def _check(self, questions: Sequence[ContextQuestion]) -> None:
-        """There is something to do, for every task that was asked for. InputError."""
-        where = ", ".join(map(str, self._files))
-        if not questions:
+def _source_rows(files: Sequence[Path]) -> Iterator[tuple[str, str, Any]]:
+    """(place, bare name of the file, a question or what is wrong) of all files in order.
+
+    A row of MRQA has several questions to a context; one of ARC has its options in the question.
+    """
+    for place, file, _, value in source_rows(files):
+        stem = file.name.split(".")[0]
+        if not isinstance(value, dict):
+            yield place, stem, value
+            continue
+        inner, several = value.get("question"), value.get("qas")
+        if isinstance(inner, dict):
+            choices = inner.get("choices")
+            yield place, stem, {**value, "question": inner.get("stem"), "choices": choices}
+        elif "qas" not in value:
+            if "header" not in value:
+                yield place, stem, value
+        elif isinstance(several, list) and all(isinstance(one, dict) for one in several):
+            for one in several:
+                yield place, stem, {**one, "context": value.get("context")}
+        else:
+            found = describe(several)
+            problem = f"{place}, field 'qas': found {found}; expected a list of objects"
+            yield place, stem, InputError(problem)
+
+
+def _read_one(
+    place: str,
+    stem: str,
+    value: Any,
+    options: ContextsOptions,
+    contents: dict[object, str],
+    places: dict[str, str],
+) -> ContextQuestion:
+    """`contents` and `places` of the ids are those that were there before. InputError, Rejected."""
+    if isinstance(value, InputError):
+        raise value
+    if isinstance(value, Unusable):
+        if value.kind == "unreadable":
+            raise InputError(value.found)
+        raise Rejected(value.kind, value.found, id=value.id or place)
+    question = read_question(place, stem, value, options)
+    plain = (" ".join(text.split()).casefold() for text in (question.question, question.context))
+    content = hashlib.sha256(repr((*plain, question.choices)).encode()).digest()
+    if content in contents:
+        raise Rejected("duplicate", f"{place}: the same as {contents[content]}", id=question.id)
+    if question.id in places:
+        raise InputError(
+            f"{place} (id {question.id!r}): found this id a second time, first in "
+            f"{places[question.id]}; expected ids that are unique in all files"
+        )
+    contents[content], places[question.id] = f"{question.id!r}", place
+    return question
+
+
+def _check_tasks(
+    files: Sequence[Path], questions: Sequence[ContextQuestion], options: ContextsOptions
+) -> None:
+    """There is something to do, for every task that was asked for. InputError."""
+    where = ", ".join(map(str, files))
+    if not questions:
+        raise InputError(
+            f"{where}: found no record that can be used; expected rows with question, context "
+            "and answers, or with question, choices and answerKey"
+        )
+    for task in options.task:
+        if not any(task in question.tasks for question in questions):
+            needs = "choices and answerKey" if task == "counterfactual" else "context, answers"
             raise InputError(
-                f"{where}: found no record that can be used; expected rows with question, context "
-                "and answers, or with question, choices and answerKey"
+                f"{where}: found no record for the task {task}; it needs the fields question, "
+                f"{needs}"
             )
-        for task in self._settings.tasks:
-            if not any(task in question.tasks for question in questions):
-                needs = "choices and answerKey" if task == "counterfactual" else "context, answers"
-                raise InputError(
-                    f"{where}: found no record for the task {task}; it needs the fields question, "
-                    f"{needs}"
-                )
 
 
 def read_question(
-    place: str, stem: str, row: dict[str, Any], settings: ContextsSettings
+    place: str, stem: str, row: dict[str, Any], options: ContextsOptions
 ) -> ContextQuestion:
-    """One row. InputError: a field is wrong; _Left: it is left out, and why."""
+    """One row. InputError: a field is wrong; Rejected: it is left out."""
     made_id = None if any(row.get(name) is not None for name in ("qid", "id")) else _made_id(row)
     _check_text(place, str(made_id or row.get("qid") or row.get("id")), row)
     read = read_row(_SourceQuestion, place, row if made_id is None else {**row, "id": made_id})
@@ -142,16 +184,19 @@ def read_question(
         made["key"] = read.key
     if read.answers is not None or not made:
         if read.answers is None:
-            found = f"no such field in {describe(row)}"
-            raise read.wrong("references or answers or answer", found, "a list of str, or one str")
+            absent = f"no such field in {describe(row)}"
+            raise read.wrong("references or answers or answer", absent, "a list of str, or one str")
         made["answers"] = texts_of(read.answers)
         made["context"] = _context(read, row)
         allowed[:0] = _OPEN
-    tasks = tuple(task for task in allowed if task in settings.tasks or not settings.tasks)
+    tasks = tuple(task for task in allowed if task in options.task or not options.task)
     if not tasks:
         detail = f"{place}: it allows {', '.join(allowed)}"
-        raise _Left(read.id, "no_task", detail)
-    _check_size(read, made.get("context", ""), settings.max_words)
+        raise Rejected("no_task", detail, id=read.id)
+    context, most = made.get("context", ""), options.max_context_words
+    if len(context) > most and (found := words(context)) > most:  # a word has a character at least
+        detail = f"{place}: {found:,} words, --max-context-words {most:,}"
+        raise Rejected("enormous", detail, id=read.id)
     subset = stem if read.subset is None else dataset_name(read.subset)
     return ContextQuestion(id=read.id, question=read.question, subset=subset, tasks=tasks, **made)
 
@@ -165,7 +210,7 @@ def _context(read: _SourceQuestion, row: dict[str, Any]) -> str:
     parts = [_passage(read, one) for one in texts]
     context = "\n\n".join(part for part in parts if part.strip())
     if not context:
-        raise _Left(read.id, "blank", f"{read.place}: the context is blank")
+        raise Rejected("blank", f"{read.place}: the context is blank", id=read.id)
     return context
 
 
@@ -180,12 +225,12 @@ def _passage(read: _SourceQuestion, value: Any) -> str:
 
 
 def _check_text(place: str, row_id: str, row: dict[str, Any]) -> None:
-    """No control characters or broken letters in anything that is used. _Left."""
+    """No control characters or broken letters in anything that is used. Rejected."""
     for name in ("question", "context", "contexts", "references", "answers", "answer", "choices"):
         for text in _texts(row.get(name)):
             found = fault(text)
             if found is not None and found[0] == "binary":
-                raise _Left(row_id, "binary", f"{place}, field {name!r}: {found[1]}")
+                raise Rejected("binary", f"{place}, field {name!r}: {found[1]}", id=row_id)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -196,22 +241,11 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _check_size(read: _SourceQuestion, context: str, most: int) -> None:
-    found = words(context) if len(context) > most else 0  # a word has a character at least
-    if found > most:
-        detail = f"{read.place}: {found:,} words, --max-context-words {most:,}"
-        raise _Left(read.id, "enormous", detail)
-
-
 def _made_id(row: dict[str, Any]) -> str:
     """Of the row's content, so that it does not change where others come or go."""
     content = repr([row.get(name) for name in ("question", "context", "contexts", "choices")])
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     return f"q-{digest[:12]}"
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def _all_wrong(bad: Sequence[str]) -> InputError:

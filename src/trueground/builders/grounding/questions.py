@@ -13,7 +13,6 @@ import msgspec
 
 from trueground.builders.base import BatchStage, LLMStage, Material, mark_fields
 from trueground.builders.checks import need_languages, other_language, quoted, same_text, says
-from trueground.builders.draws import draw, key
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.documents import (
     SourceDocument,
@@ -34,6 +33,7 @@ from trueground.builders.grounding.items import (
 )
 from trueground.builders.rejected import Rejected
 from trueground.records.problems import shorten
+from trueground.text.draws import draw, draw_key
 from trueground.text.normalize import get_normalizer
 from trueground.text.numerals import unit_at
 
@@ -128,7 +128,9 @@ def _draw_linked(
     """
     reached: list[set[str]] = []
     further = reach_by_hops(start, links)
-    for hops in sorted(range(1, most + 1), key=partial(key, key(f"distance/{seed}", start))):
+    for hops in sorted(
+        range(1, most + 1), key=partial(draw_key, draw_key(f"distance/{seed}", start))
+    ):
         reached += islice(further, max(0, hops - len(reached)))
         there = among & reached[hops - 1]
         if there:
@@ -154,7 +156,7 @@ def _draw_sets(sets: Sequence[DocumentSet], most: int | None, seed: int) -> set[
     classes: dict[tuple[str, int], list[str]] = {}
     for one in sets:
         classes.setdefault((one.popularity, len(one.contexts)), []).append(one.id)
-    order = partial(key, f"sets/{seed}")
+    order = partial(draw_key, f"sets/{seed}")
     return {one for ids in classes.values() for one in sorted(ids, key=order)[:most]}
 
 

@@ -6,22 +6,22 @@ from collections import Counter
 
 import pytest
 
-from trueground.builders.draws import draw, key
+from trueground.text.draws import draw, draw_key
 
 IDS = [f"q{number}" for number in range(3000)]
 
 
 def test_the_order_does_not_matter() -> None:
     assert [draw(1, one, "abc") for one in IDS] == [draw(1, one, "cab") for one in IDS]
-    assert {key(1, one) for one in IDS} == {key(1, one) for one in reversed(IDS)}
+    assert {draw_key(1, one) for one in IDS} == {draw_key(1, one) for one in reversed(IDS)}
 
 
 def test_seed_and_id_matter_and_all_choices_come() -> None:
     first = [draw(1, one, "abc") for one in IDS]
     assert first != [draw(2, one, "abc") for one in IDS]
     assert all(900 < count < 1100 for count in Counter(first).values())
-    assert key("a", "b/c") != key("a/b", "c")
-    assert key(0, "\ud800") != key(0, "?")
+    assert draw_key("a", "b/c") != draw_key("a/b", "c")
+    assert draw_key(0, "\ud800") != draw_key(0, "?")
 
 
 def test_another_choice_takes_from_the_others_only() -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def key(seed: object, id_: object) -> str:
+def draw_key(seed: object, id_: object) -> str:
     """Where an id stands in the order that the seed gives: 64 digits to sort by.
 
     The first n of the sorted ids are a sample of n that stays where others come or go. A seed of
@@ -23,5 +23,5 @@ def draw(seed: object, id_: object, choices: Iterable[T], name: Callable[[T], ob
 
     `name` tells the choices apart. A choice that is added only wins some ids over from the others.
     """
-    of_id = key(seed, id_)
-    return min(choices, key=lambda one: key(of_id, name(one)))
+    of_id = draw_key(seed, id_)
+    return min(choices, key=lambda one: draw_key(of_id, name(one)))
