@@ -227,7 +227,8 @@ def _explain(
     if missing:
         return Problem(f"{path}.{missing[1]}", f"no such field in {describe(value)}", "a value")
     if not expected:
-        wanted = re.findall(r"`(\w+)`", words.partition(", got")[0])
+        types = re.search(r"Expected `([\w |]+)`", words)
+        wanted = [one for one in types[1].split(" | ") if one != "null"] if types else []
         expected = " or ".join(_WORDS.get(one, f"an {one}") for one in wanted) or words
     return Problem(path, describe(value), expected)
 
