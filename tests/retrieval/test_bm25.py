@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from trueground.errors import MissingExtraError, UsageError
 from trueground.retrieval import bm25 as module
-from trueground.retrieval import bm25_index
+from trueground.retrieval import words as words_module
 from trueground.retrieval.base import Hit, Retriever
 from trueground.retrieval.bm25 import BM25
-from trueground.retrieval.bm25_index import words
+from trueground.retrieval.words import words
 
 for library in ("bm25s", "Stemmer"):
     pytest.importorskip(library, reason="the retrieval extra is not installed")
@@ -146,9 +146,9 @@ def test_nothing_is_imported_or_drawn_before_its_time() -> None:
 
 
 def test_the_quick_way_to_words_finds_the_same() -> None:
-    quick = [c for c in map(chr, range(sys.maxunicode + 1)) if bm25_index._PLAIN.fullmatch(c)]
+    quick = [c for c in map(chr, range(sys.maxunicode + 1)) if words_module._PLAIN.fullmatch(c)]
     assert len(quick) > 1_500
     for character in quick:
         for text in (character, f"a{character}b", f"{character}1 {character}"):
             plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-            assert words(text) == [match[0] for match in bm25_index._WORDS.finditer(plain)]
+            assert words(text) == [match[0] for match in words_module._WORDS.finditer(plain)]

@@ -20,6 +20,7 @@ from trueground.plugins import PartSpec, parse_part
 from trueground.retrieval import bm25, bm25_index
 from trueground.retrieval.base import Hit, Retriever, RetrieverKind
 from trueground.retrieval.bm25 import BM25, BM25_KIND, BM25OnDisk, Bm25Options, build_bm25
+from trueground.retrieval.words import stemmer
 from trueground.types import Passage
 
 for library in ("bm25s", "Stemmer"):
@@ -396,7 +397,7 @@ def test_without_pystemmer_the_install_line_is_shown(
     with pytest.raises(MissingExtraError, match=r"pip install \"trueground\[retrieval\]\""):
         BM25_KIND.build(tmp_path / "bm25", Listed(["a"]), written(), no_progress)
     with pytest.raises(MissingExtraError):
-        bm25_index.stemmer(True)
+        stemmer(True)
     plain = written("bm25(stem=false)")
     BM25_KIND.build(tmp_path / "bm25", Listed(["a"]), plain, no_progress)
     retriever, close = BM25_KIND.open(tmp_path / "bm25", Listed(["a"]), plain)

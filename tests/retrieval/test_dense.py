@@ -108,7 +108,7 @@ def test_flat_ranks_are_those_of_a_full_sort(
     assert file.stat().st_size == 700 * 24 * dtype.itemsize
     for block, threads, tile in ((8_192, 1, 64), (33, 2, 7), (1, 3, 30)):
         monkeypatch.setattr(vectors, "_PRODUCTS", block)
-        monkeypatch.setattr(dense, "_DISK_QUERIES", tile)
+        monkeypatch.setattr(dense, "_QUERIES", tile)
         monkeypatch.setattr(dense, "cores", lambda threads=threads: threads)
         for count in (1, 12, 700, 5_000):
             found = searched(tmp_path, passages, written, count)

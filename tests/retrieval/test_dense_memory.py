@@ -10,10 +10,9 @@ import pytest
 
 from trueground.encoders.base import Floats, TextEncoder
 from trueground.errors import ProtocolError
-from trueground.retrieval import dense
 from trueground.retrieval import vectors as vectors_module
 from trueground.retrieval.base import Retriever
-from trueground.retrieval.dense import Dense
+from trueground.retrieval.vectors import Dense
 
 
 class WordEncoder:
@@ -67,8 +66,8 @@ def test_the_order_is_that_of_a_full_sort_whatever_the_blocks(
     exact = [(vectors * query).sum(axis=1) for query in asked]
     for block, tile, part in ((8_192, 64, 16_384), (7, 2, 50), (1, 1, 1)):
         monkeypatch.setattr(vectors_module, "_PRODUCTS", block)
-        monkeypatch.setattr(dense, "_QUERIES", tile)
-        monkeypatch.setattr(dense, "_ENCODED", part)
+        monkeypatch.setattr(vectors_module, "_QUERIES", tile)
+        monkeypatch.setattr(vectors_module, "_ENCODED", part)
         for top in (1, 10, 300, 1_000):
             found = Dense(texts, WordEncoder()).search(queries, top)
             for hits, scores in zip(found, exact, strict=True):

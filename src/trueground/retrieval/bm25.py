@@ -35,11 +35,10 @@ from trueground.retrieval.bm25_index import (
     Inverter,
     Searcher,
     split_blocks,
-    stemmer,
-    words,
     write_index,
 )
 from trueground.retrieval.store import PassageStore, next_step
+from trueground.retrieval.words import stemmer, words
 
 _HEADER = "bm25.json"
 _MOST_K1 = 1_000  # far beyond, float32 would round scores to 0

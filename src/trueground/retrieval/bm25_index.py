@@ -1,38 +1,35 @@
 """A BM25 index in a folder: written out of core, searched memory-mapped.
 
-Built in two passes, both sequential on the disk. First the postings of each block of passages go to
-files of their own. Then they are put together, scored and written, one range of terms after the
-other. In memory are the vocabulary, some bytes a passage, one block and one range.
+Built in two passes, both sequential on the disk: the postings of each block of passages go to files
+of their own; then they are put together, scored and written, one range of terms after the other. In
+memory are the vocabulary, some bytes a passage, one block and one range.
 
-Searched without reading the longest lists: a frequent word adds little to a score. So the rare
-words of a query are added up first, and once all others together cannot lift a passage among the
-best, only the passages that are still in the running are looked up in the long lists (MaxScore:
-Turtle & Flood 1995). What is left is added up anew in the query's order, in float32: the numbers
-are those of a search through everything.
+Searched without reading the longest lists (MaxScore: Turtle & Flood 1995): the rare words of a
+query are added up first, and once all others together cannot lift a passage among the best, only
+those still in the running are looked up in the long lists. What is left is added up anew in the
+query's order, in float32: the numbers are those of a search through everything.
 """
 
 from __future__ import annotations
 
 import math
 import mmap
-import re
+import os
 import shutil
-import unicodedata
 from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
-from trueground.errors import MissingExtraError
 from trueground.options import Progress
+from trueground.retrieval.words import stemmer, words
 
 # Of each term's postings, one term after the other: where they begin, the passages, the scores; the
 # highest score of each term. The terms in the order of their letters: as text, where each line
@@ -54,52 +51,22 @@ _COLUMNS: dict[str, Any] = {
 Ints = NDArray[np.int32]
 Found = tuple[Ints, NDArray[np.float32]]  # passages and their scores
 
-_NO_SPACES = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]"
-# Runs of letters and digits; scripts without spaces by character.
-_WORDS = regex.compile(rf"{_NO_SPACES}\p{{M}}*|(?:(?!{_NO_SPACES})[\w\p{{M}}])+")
-# Where no other character stands, \w+ finds the same words, five times as fast.
-_PLAIN = re.compile(
-    r"[\x00-\xb1\xbf-\u02ff\u0370-\u0482\u048a-\u052f\u1e00-\u1fff\u2010-\u2027\u2030-\u203e]*"
-)
-_PLAIN_WORDS = re.compile(r"\w+")
-# ASCII: small letters for capitals, spaces for all that is no letter, digit or underscore.
-_SPACED = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in map(chr, range(128)))
-
-
-def words(text: str) -> list[str]:
-    """The words of a text as they are compared: NFKC, without case ("words-1")."""
-    if text.isascii():
-        return text.translate(_SPACED).split()
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    if _PLAIN.fullmatch(plain):
-        return _PLAIN_WORDS.findall(plain)
-    found: list[str] = _WORDS.findall(plain)
-    return found
-
-
-def stemmer(stem: bool) -> Callable[[str], str]:
-    """What a word is compared by: itself, or its English stem. MissingExtraError."""
-    if not stem:
-        return str
-    try:
-        import Stemmer
-    except ModuleNotFoundError:
-        raise MissingExtraError("retrieval by BM25 with stems", "retrieval") from None
-    # Without its own cache: each word is asked for once.
-    stemmed: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
-    return stemmed
-
 
 class Block(NamedTuple):
     """Some passages after each other, turned inside out.
 
-    `lengths`: words of each passage. `terms`: what words are compared by, each once, one a line, in
-    the order in which they come. `counts`: in how many passages each term stands. Then for each
-    term in turn the passages with it, by number in the block, and how often it stands there.
+    `lengths`: words of each passage. `terms`: what words are compared by, each once, by the number
+    that the process `maker` gave it; `fresh` are the terms that it had not met before, one a line,
+    numbered from `first` in the order in which they come (0: it has begun anew). `counts`: in how
+    many passages each term stands. Then for each term in turn the passages with it, by number in
+    the block, and how often it stands there.
     """
 
+    maker: int
+    first: int
+    fresh: str
     lengths: Ints
-    terms: str
+    terms: Ints
     counts: Ints
     passages: NDArray[np.uint16]
     frequencies: Ints
@@ -110,19 +77,21 @@ class Inverter:
 
     def __init__(self, stem: bool) -> None:
         """MissingExtraError where stems are wanted and PyStemmer is not installed."""
-        self._stem = stemmer(stem)
-        self._stems: dict[str, str] = {}
+        self._key = stemmer(stem)
+        self._numbers = _WordNumbers(self._key)
 
     def __call__(self, texts: list[str]) -> Block:
-        if len(self._stems) > _REMEMBERED:
-            self._stems.clear()
-        numbers = _BlockNumbers(self._stems, self._stem)
+        if len(self._numbers) > _REMEMBERED:
+            self._numbers = _WordNumbers(self._key)
+        numbers = self._numbers
+        first = len(numbers.terms)
         flat = array("i")
         lengths = np.empty(len(texts), np.int32)
         for i, text in enumerate(texts):
             found = words(text)
             lengths[i] = len(found)
             flat.extend(map(numbers.__getitem__, found))
+        fresh = "\n".join(islice(numbers.terms, first, None))
         # Sorted pairs of term and passage, both in one number.
         bits = max(len(lengths) - 1, 0).bit_length()
         pairs = np.array(flat, np.int64)
@@ -134,29 +103,28 @@ class Inverter:
         pairs = pairs[begins]
         passages = (pairs & ((1 << bits) - 1)).astype(np.uint16)
         pairs >>= bits
-        counts = np.bincount(pairs, minlength=len(numbers.terms)).astype(np.int32)
-        return Block(lengths, "\n".join(numbers.terms), counts, passages, frequencies)
+        begins = np.flatnonzero(np.diff(pairs, prepend=-1))
+        counts = np.diff(begins, append=len(pairs)).astype(np.int32)
+        terms = pairs[begins].astype(np.int32)
+        return Block(os.getpid(), first, fresh, lengths, terms, counts, passages, frequencies)
 
 
-class _BlockNumbers(dict[str, int]):
-    """Word → number of its term in a block, in the order in which terms first come."""
+class _WordNumbers(dict[str, int]):
+    """Word → number of its term, in the order in which terms first come."""
 
-    def __init__(self, stems: dict[str, str], stem: Callable[[str], str]) -> None:
+    def __init__(self, key: Callable[[str], str]) -> None:
         super().__init__()
-        self._stems, self._stem = stems, stem
+        self._key = key
         self.terms: dict[str, int] = {}
 
     def __missing__(self, word: str) -> int:
-        if word not in self._stems:
-            self._stems[word] = self._stem(word)
-        self[word] = number = self.terms.setdefault(self._stems[word], len(self.terms))
+        self[word] = number = self.terms.setdefault(self._key(word), len(self.terms))
         return number
 
 
 def split_blocks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
     """At most `size` texts at a time, fewer where they are long."""
-    part: list[str] = []
-    room = _CHARACTERS
+    part, room = list[str](), _CHARACTERS
     for text in texts:
         part.append(text)
         room -= len(text)
@@ -175,7 +143,7 @@ def write_index(
     k1: float,
     b: float,
     progress: Progress,
-    span: int = RANGE,
+    span: int,
 ) -> None:
     """Write the files for `blocks`, of `total` passages, into an empty folder. OSError."""
     apart = folder / "parts"
@@ -197,9 +165,8 @@ def write_index(
 class _PostingFiles:
     """The first pass: the postings of a corpus, block after block, in files of `folder`.
 
-    `vocabulary`: each term's number, in the order in which the terms first come; it depends on the
-    texts only. `lengths`: words of each passage. `starts`: where the postings of each term begin
-    when they stand by term, and where the last one's end.
+    `vocabulary`: each term's number, in the order in which the terms first come. `lengths`: words
+    of each passage. `starts`: where each term's postings begin by term, and the last one's end.
     """
 
     def __init__(
@@ -209,12 +176,13 @@ class _PostingFiles:
         self._folder = folder
         self._sizes: list[tuple[int, int]] = []  # passages and terms of each block
         self.vocabulary: dict[str, int] = {}
+        known: dict[int, Ints] = {}  # maker → our numbers of its terms
         lengths = [np.empty(0, np.int32)]
         done = 0
         with ExitStack() as stack:
             files = [stack.enter_context((folder / name).open("wb")) for name in _COLUMNS]
             for block in blocks:
-                for file, column in zip(files, self._columns(block), strict=True):
+                for file, column in zip(files, self._columns(block, known), strict=True):
                     file.write(column.tobytes())
                 lengths.append(block.lengths)
                 self._sizes.append((len(block.lengths), len(block.counts)))
@@ -226,12 +194,15 @@ class _PostingFiles:
             found[numbers] += counts
         self.starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])
 
-    def _columns(self, block: Block) -> tuple[NDArray[Any], ...]:
+    def _columns(self, block: Block, known: dict[int, Ints]) -> tuple[NDArray[Any], ...]:
         """(terms, counts, passages, frequencies) of a block by our numbers of terms, ascending."""
         vocabulary = self.vocabulary
-        names = block.terms.split("\n") if block.terms else []
+        names = block.fresh.split("\n") if block.fresh else []
         numbers = (vocabulary.setdefault(name, len(vocabulary)) for name in names)
-        terms = np.fromiter(numbers, np.int32, len(names))
+        fresh = np.fromiter(numbers, np.int32, len(names))
+        ours = np.concatenate([known.get(block.maker, fresh)[: block.first], fresh])
+        known[block.maker] = ours
+        terms = ours[block.terms]
         order = np.argsort(terms)
         counts = block.counts[order]
         starts = (np.cumsum(block.counts, dtype=np.int64) - block.counts)[order]
@@ -259,9 +230,8 @@ class _PostingFiles:
             places[block] = before + np.stack([at, ends[at]], axis=1)
             before += (len(terms), ends[-1])
         with ExitStack() as stack:
-            files = {
-                name: stack.enter_context((self._folder / name).open("rb")) for name in _COLUMNS
-            }
+            opened = ((name, (self._folder / name).open("rb")) for name in _COLUMNS)
+            files = {name: stack.enter_context(file) for name, file in opened}
 
             def read(name: str, low: np.int64, high: np.int64) -> NDArray[Any]:
                 kind = np.dtype(_COLUMNS[name])
@@ -337,6 +307,11 @@ def _begin_array(file: BinaryIO, kind: str, length: int) -> None:
     np.lib.format.write_array_header_1_0(file, head)
 
 
+def _mapped(path: Path) -> NDArray[Any]:
+    # Plain arrays: each slice of np.memmap costs microseconds.
+    return np.asarray(np.load(path, mmap_mode="r"))
+
+
 _NOTHING: Found = (np.empty(0, np.int32), np.empty(0, np.float32))
 _FEW = 100_000  # postings that are added up without any thought
 _SHORT = 4_096
@@ -351,7 +326,7 @@ class Searcher:
     def __init__(self, folder: Path, passages: int, stem: bool) -> None:
         """OSError and ValueError where files are missing or are no arrays; MissingExtraError."""
         self._key, self._size = stemmer(stem), passages
-        self._starts, self._highest = _mapped(folder / STARTS), _mapped(folder / HIGHEST)
+        self._starts, self.highest = _mapped(folder / STARTS), _mapped(folder / HIGHEST)
         self._passages, self._scores = _mapped(folder / PASSAGES), _mapped(folder / SCORES)
         self._ends, self._numbers = _mapped(folder / ENDS), _mapped(folder / NUMBERS)
         with (folder / TERMS).open("rb") as file:
@@ -378,10 +353,6 @@ class Searcher:
         low, high = self._starts[term : term + 2].tolist()
         return self._passages[low:high], self._scores[low:high]
 
-    def highest(self, term: int) -> float:
-        """The highest score of a term."""
-        return float(self._highest[term])
-
     def _number(self, term: str) -> int | None:
         """The number of a term; None where no passage has it."""
 
@@ -406,10 +377,11 @@ class _Query:
         self._postings = {term: index.postings(term) for term in times}
         order = sorted(times, key=lambda term: len(self._postings[term][0]))
         self._lists = [(*self._postings[term], np.float32(times[term])) for term in order]
-        highest = [index.highest(term) * times[term] for term in order]
+        highest = [float(index.highest[term]) * times[term] for term in order]
         # What the lists from number i on can add at most.
         self._rest = [sum(highest[i:]) for i in range(len(order) + 1)]
-        self._slack = _ROUNDING * (len(terms) + 1)
+        # Below this share of it a sum is not, in whatever order it is added up.
+        self._sure = 1 - _ROUNDING * (len(terms) + 1)
 
     def best(self, top: int, sums: NDArray[np.float32]) -> Found:
         """At most `top` passages and scores, best first; equal scores in corpus order."""
@@ -435,12 +407,11 @@ class _Query:
         return best, scores
 
     def _running(self, top: int, sums: NDArray[np.float32]) -> Ints:
-        """Passages that may be among the `top` best; none is left out that is."""
         used, least, seen, partial = self._seen(top, sums)
         for number in range(used, len(self._lists) + 1):
             if len(seen) > top:
                 least = max(least, _least(partial, top))
-                stays = partial >= self._sure(least) - self._rest[number]
+                stays = partial >= self._sure * least - self._rest[number]
                 seen, partial = seen[stays], partial[stays]
             if number < len(self._lists):
                 passages, scores, times = self._lists[number]
@@ -468,7 +439,7 @@ class _Query:
                 seen = np.concatenate([passages for passages, _, _ in self._lists[:number]])
                 partial = sums.take(seen)
                 least = self._reached(seen, partial, number, top, sums)
-                bar = self._sure(least) - self._rest[number]
+                bar = self._sure * least - self._rest[number]
                 if last or bar > 0:
                     break
         some = _distinct(seen[partial >= bar])
@@ -484,7 +455,7 @@ class _Query:
         top: int,
         sums: NDArray[np.float32],
     ) -> float:
-        """What the `top`-th best score is at least: that of the leaders so far, fully added up."""
+        """What the `top`-th best score is at least: the leaders so far, fully added up."""
         # Each passage stands there once for each list that it is in.
         leaders = _distinct(seen[_leading(partial, top * used)[: 4 * top * used]])
         if len(leaders) < top:
@@ -493,15 +464,6 @@ class _Query:
         for passages, some, times in self._lists[used:]:
             scores += _look_up((passages, some), leaders) * times
         return float(np.partition(scores, -top)[-top])
-
-    def _sure(self, least: float) -> float:
-        """What a sum surely is in any order of its additions."""
-        return least * (1 - self._slack)
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    # Plain arrays: each slice of np.memmap costs microseconds.
-    return np.asarray(np.load(path, mmap_mode="r"))
 
 
 def _look_up(postings: Found, wanted: Ints) -> NDArray[np.float32]:

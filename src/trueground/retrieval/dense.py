@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from trueground.encoders import EncoderOptions, PassageEncoder, passage_encoder
-from trueground.encoders.base import POOLINGS, Floats, TextEncoder, encoder_options
+from trueground.encoders.base import POOLINGS, Floats, encoder_options
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
 from trueground.net.checkpoints import reason
@@ -32,7 +32,6 @@ from trueground.net.files import make_folder, write_state
 from trueground.options import Progress
 from trueground.plugins import PartSpec
 from trueground.retrieval.base import (
-    TITLED,
     Hit,
     OpenedRetriever,
     RetrieverKind,
@@ -52,11 +51,7 @@ from trueground.retrieval.vectors import (
     write_vectors,
 )
 
-_ENCODED = 16_384  # texts that the encoder gets at once, so that it can sort them by length
-_QUERIES = 64  # searched for at once in memory
-_DISK_QUERIES = 1_024
-# More than float32 products of unit vectors can be off by; those closer are compared exactly.
-_MARGIN = 1e-4
+_QUERIES = 1_024  # searched for at once
 ENCODER_OPTIONS = ("dtype", "device", "backend", "file", "revision", "batch_rows", "window")
 _OF_KIND = {
     "flat": (),
@@ -74,62 +69,6 @@ _SEED = 0
 _ADDED = 16_384  # vectors added to a structure at once
 _SAMPLE = 256  # vectors for each list that k-means looks at
 _NEVER = 2**31 - 1  # queries from which on faiss would multiply them together
-
-
-class Dense:
-    """Cosine between queries and `texts`, over all of them, in memory.
-
-    The texts are encoded with the first search and kept as float32, n · d · 4 bytes. The order is
-    that of the products in float64, so it depends neither on what else is asked nor on the machine.
-    """
-
-    name = "dense"
-
-    def __init__(self, texts: Sequence[str], encoder: TextEncoder, *, titled: bool = False) -> None:
-        """`titled`: the texts begin with their titles, which the signature tells."""
-        self.signature = f"dense:cosine{TITLED * titled},{encoder.signature}"
-        self._texts, self._encoder = texts, encoder
-        self._vectors: Floats | None = None
-
-    def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query at most `top` hits, best first; equal scores in corpus order.
-
-        ProtocolError where the encoder gives no unit vector for a text.
-        """
-        top = min(top, len(self._texts))
-        if top < 1 or not queries:
-            return [[] for _ in queries]
-        if self._vectors is None:
-            self._vectors = self._encode(self._texts)
-        asked = self._encode(queries)
-        found: list[list[Hit]] = []
-        for start in range(0, len(queries), _QUERIES):
-            some = asked[start : start + _QUERIES]
-            margin = np.full(len(some), _MARGIN, np.float32)
-            found += nearest(self._vectors, some, top, margin)
-        return found
-
-    def _encode(self, texts: Sequence[str]) -> Floats:
-        parts = []
-        for start in range(0, len(texts), _ENCODED):
-            part = list(texts[start : start + _ENCODED])
-            found = self._encoder.encode(part)
-            name = self._encoder.name
-            if found.ndim != 2 or len(found) != len(part):
-                raise ProtocolError(
-                    f"the encoder {name!r} gave an array of shape {found.shape} for {len(part)} "
-                    "texts; it must give one vector for each"
-                )
-            lengths = np.linalg.norm(found, axis=1)
-            unit = np.abs(lengths - 1) < 1e-3
-            if not unit.all():
-                wrong = int(np.argmin(unit))
-                raise ProtocolError(
-                    f"the encoder {name!r} gave a vector of length {lengths[wrong]:g} for text "
-                    f"{wrong}; it must give unit vectors"
-                )
-            parts.append(found.astype(np.float32, copy=False))
-        return np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -254,8 +193,8 @@ class DiskDense:
         if top < 1:
             return [[] for _ in queries]
         found: list[list[Hit]] = []
-        for start in range(0, len(queries), _DISK_QUERIES):
-            some = queries[start : start + _DISK_QUERIES]
+        for start in range(0, len(queries), _QUERIES):
+            some = queries[start : start + _QUERIES]
             asked = self._questions.encode_queries([turns_of(query) for query in some])
             if asked.shape != (len(some), rows.shape[1]) or not np.isfinite(asked).all():
                 raise ProtocolError(

@@ -17,8 +17,8 @@ from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
 from trueground.records.schema import to_record
 from trueground.retrieval.base import SearchQuery
-from trueground.retrieval.bm25_index import words
 from trueground.retrieval.store import PassageStore, bare_id, page_key
+from trueground.retrieval.words import words
 
 # A shorter passage may stand within a gold text by chance.
 _LEAST_WORDS = 8

@@ -71,7 +71,8 @@ def _bm25_over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
 def _dense_over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
     from trueground.encoders import text_encoder
     from trueground.encoders.base import encoder_options
-    from trueground.retrieval.dense import ENCODER_OPTIONS, Dense
+    from trueground.retrieval.dense import ENCODER_OPTIONS
+    from trueground.retrieval.vectors import Dense
 
     given.check(ENCODER_OPTIONS)
     if given.model is None:

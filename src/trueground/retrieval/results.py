@@ -24,9 +24,9 @@ from trueground.records.jsonl import read_members
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
 from trueground.retrieval.base import Hit, SearchQuery
-from trueground.retrieval.bm25_index import words
 from trueground.retrieval.gold import GoldPassage, find_gold, same_text
 from trueground.retrieval.store import PassageStore
+from trueground.retrieval.words import words
 
 NAME = "file"
 _IDS = ("id", "id_", "qid", "q_id", "query_id", "question_id", "_id")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -20,11 +20,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.encoders.base import Floats, PassageEncoder
+from trueground.encoders.base import Floats, PassageEncoder, TextEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
 from trueground.net.files import create_new, make_folder, open_no_follow, write_state
 from trueground.options import Progress
-from trueground.retrieval.base import Hit
+from trueground.retrieval.base import TITLED, Hit
 from trueground.retrieval.store import PassageStore, next_step
 
 FORMAT = 2
@@ -35,6 +35,10 @@ STORES: dict[str, tuple[np.dtype[Any], str]] = {
 }
 # Passages between two records of progress: what is lost at most when it is broken off.
 BLOCK = 4_096
+_ENCODED = 16_384  # texts that an encoder gets at once, so that it can sort them by length
+_QUERIES = 64  # searched for at once in memory
+# More than float32 products of unit vectors can be off by; those closer are compared exactly.
+_MARGIN = 1e-4
 _ROUNDING = 2.0**-24  # of one float32 operation, relative
 _PRODUCTS = 8_192  # passages whose products are in memory at once, for each thread
 # Rows of float32 or float16, in memory or mapped from a file.
@@ -293,3 +297,59 @@ def _candidates(
             found = np.flatnonzero(row >= least)
             maybe[place].append((found + (first + start), row[found]))
     return maybe
+
+
+class Dense:
+    """Cosine between queries and `texts`, over all of them, in memory.
+
+    The texts are encoded with the first search and kept as float32, n · d · 4 bytes. The order is
+    that of the products in float64, so it depends neither on what else is asked nor on the machine.
+    """
+
+    name = "dense"
+
+    def __init__(self, texts: Sequence[str], encoder: TextEncoder, *, titled: bool = False) -> None:
+        """`titled`: the texts begin with their titles, which the signature tells."""
+        self.signature = f"dense:cosine{TITLED * titled},{encoder.signature}"
+        self._texts, self._encoder = texts, encoder
+        self._vectors: Floats | None = None
+
+    def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
+        """For each query at most `top` hits, best first; equal scores in corpus order.
+
+        ProtocolError where the encoder gives no unit vector for a text.
+        """
+        top = min(top, len(self._texts))
+        if top < 1 or not queries:
+            return [[] for _ in queries]
+        if self._vectors is None:
+            self._vectors = self._encode(self._texts)
+        asked = self._encode(queries)
+        found: list[list[Hit]] = []
+        for start in range(0, len(queries), _QUERIES):
+            some = asked[start : start + _QUERIES]
+            margin = np.full(len(some), _MARGIN, np.float32)
+            found += nearest(self._vectors, some, top, margin)
+        return found
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        parts = []
+        for start in range(0, len(texts), _ENCODED):
+            part = list(texts[start : start + _ENCODED])
+            found = self._encoder.encode(part)
+            name = self._encoder.name
+            if found.ndim != 2 or len(found) != len(part):
+                raise ProtocolError(
+                    f"the encoder {name!r} gave an array of shape {found.shape} for {len(part)} "
+                    "texts; it must give one vector for each"
+                )
+            lengths = np.linalg.norm(found, axis=1)
+            unit = np.abs(lengths - 1) < 1e-3
+            if not unit.all():
+                wrong = int(np.argmin(unit))
+                raise ProtocolError(
+                    f"the encoder {name!r} gave a vector of length {lengths[wrong]:g} for text "
+                    f"{wrong}; it must give unit vectors"
+                )
+            parts.append(found.astype(np.float32, copy=False))
+        return np.concatenate(parts)

@@ -16,12 +16,12 @@ from trueground.benchmarks.instruct_qa.source import QaQuestion
 from trueground.errors import InputError, UsageError
 from trueground.plugins import PartSpec
 from trueground.retrieval.base import OpenedRetriever
-from trueground.retrieval.bm25_index import words
 from trueground.retrieval.corpus import CorpusReading, corpus_files
 from trueground.retrieval.documents import ENDINGS
 from trueground.retrieval.gold import GoldPassage, find_gold, is_gold
 from trueground.retrieval.kinds import compose
 from trueground.retrieval.store import PassageStore
+from trueground.retrieval.words import words
 
 if TYPE_CHECKING:
     from trueground.retrieval.index import Index, IndexPart
