@@ -126,8 +126,8 @@ def import_answers(
 
     check_out(paths, out, third, overwrite)
     answers = read_answers(paths, allow_edited=allow_edited)
-    merged = {name: merge(answers.tasks[name], tie) for name in sorted(answers.tasks)}
-    return write_labels(answers, merged, tie, out, third)
+    labels = [merge(answers.tasks[name], tie) for name in sorted(answers.tasks)]
+    return write_labels(answers, labels, tie, out, third)
 
 
 def measure_agreement(

@@ -71,6 +71,11 @@ class Label(msgspec.Struct, omit_defaults=True):
     annotators: int = 0
     drawn: LabelDraw | None = None
 
+    @property
+    def disputed(self) -> tuple[str, ...]:
+        """The fields without a majority, whatever the tie rule made of them."""
+        return tuple(name for name, how in self.how.items() if how in ("open", "tie"))
+
 
 class LabelStratum(msgspec.Struct):
     """Answers with scores from `low` to `high`: how many, how many of them to label."""

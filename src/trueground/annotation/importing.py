@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
-from trueground.annotation.answers import Annotator, Answer, Answers, TaskName
+from trueground.annotation.answers import Annotator, Answer, Answers
 from trueground.annotation.base import Label
 from trueground.annotation.export import check_free, write_all
 from trueground.annotation.fields import Tie
@@ -17,13 +16,6 @@ from trueground.annotation.files import ShownTask, format_tasks
 from trueground.errors import OutputError, UsageError
 
 THIRD = "third"
-
-
-class MergedLabel(NamedTuple):
-    """A label. `disputed` are the fields without a majority, whatever the tie rule made of them."""
-
-    label: Label
-    disputed: tuple[str, ...]
 
 
 class Imported(msgspec.Struct):
@@ -52,7 +44,7 @@ class Imported(msgspec.Struct):
     edited: list[str]
 
 
-def merge(answers: Sequence[Answer], tie: Tie = "open") -> MergedLabel:
+def merge(answers: Sequence[Answer], tie: Tie = "open") -> Label:
     """The label of one task. `answers`, at least one, each of another annotator, in a fixed order.
 
     A value holds that more than half of those give who answered the field; of several values
@@ -65,19 +57,15 @@ def merge(answers: Sequence[Answer], tie: Tie = "open") -> MergedLabel:
     """
     task = answers[0].task
     label = Label(task.kind.name, task.id, {}, {}, len(answers), task.drawn)
-    disputed = []
     for field in task.kind.fields:
         # Where it is open whether a field is asked, its value is as well.
         votes = [a.values[field.name] for a in answers if field.name in a.values]
         if not votes or not field.is_asked(label.values):
             continue
-        value, how = field.merge(task.options(field), votes, tie)
-        label.how[field.name] = how
+        value, label.how[field.name] = field.merge(task.options(field), votes, tie)
         if value is not None:
             label.values[field.name] = list(value) if isinstance(value, tuple) else value
-        if how in ("open", "tie"):
-            disputed.append(field.name)
-    return MergedLabel(label, tuple(disputed))
+    return label
 
 
 def check_out(paths: Sequence[Path], out: Path, third: Path | None, overwrite: bool) -> None:
@@ -92,18 +80,14 @@ def check_out(paths: Sequence[Path], out: Path, third: Path | None, overwrite: b
 
 
 def write_labels(
-    answers: Answers,
-    merged: Mapping[TaskName, MergedLabel],
-    tie: Tie,
-    out: Path,
-    third: Path | None,
+    answers: Answers, labels: Sequence[Label], tie: Tie, out: Path, third: Path | None
 ) -> Imported:
     """Write the labels, and the disputed tasks to `third`. Raises UsageError, WriteError."""
-    disputed = [each.label for each in merged.values() if each.disputed]
-    fine = [each.label for each in merged.values() if not each.disputed]
+    disputed = [label for label in labels if label.disputed]
+    fine = [label for label in labels if not label.disputed]
     dropped = len(disputed) if tie == "drop" else 0
-    labels = [each.label for each in merged.values() if not (dropped and each.disputed)]
-    contents = {out: b"".join(msgspec.json.encode(label) + b"\n" for label in labels)}
+    written = fine if dropped else labels
+    contents = {out: b"".join(msgspec.json.encode(label) + b"\n" for label in written)}
     again = [answers.shown[one.kind, one.id] for one in disputed if one.annotators < 3]
     if third is not None and again:
         contents[third] = _format_third(third, again, answers.annotators)
@@ -112,8 +96,8 @@ def write_labels(
     majority = sum(not {"majority", "mean"}.isdisjoint(label.how.values()) for label in fine)
     open_ = 0 if dropped else sum("open" in label.how.values() for label in disputed)
     return Imported(
-        tasks=len(merged),
-        unanswered=len(answers.shown) - len(merged),
+        tasks=len(labels),
+        unanswered=len(answers.shown) - len(labels),
         agreed=len(fine) - single - majority,
         majority=majority,
         single=single,
