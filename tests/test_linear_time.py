@@ -13,7 +13,7 @@ import pytest
 
 import trueground as tg
 from trueground.builders.checks import says, words_without
-from trueground.builders.grounding.documents import text_links, wiki_links
+from trueground.builders.grounding.links import text_links, wiki_links
 from trueground.builders.replies import read_object
 from trueground.claims import get_decomposer
 from trueground.errors import TruegroundError

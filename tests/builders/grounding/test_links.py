@@ -7,13 +7,13 @@ from itertools import islice
 
 import pytest
 
-from trueground.builders.grounding.documents import (
+from trueground.builders.grounding.links import (
     RawDocument,
     resolve_links,
     text_links,
     wiki_links,
 )
-from trueground.builders.grounding.questions import reach_by_hops
+from trueground.builders.grounding.sets import reach_by_hops
 
 
 @pytest.mark.parametrize(

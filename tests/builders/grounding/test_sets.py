@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from trueground.benchmarks.options import parse_options
-from trueground.builders.grounding import GroundingBuildOptions, questions
-from trueground.builders.grounding.documents import SourceDocument, choose_passage, cut_passages
+from trueground.builders.grounding import GroundingBuildOptions
+from trueground.builders.grounding import sets as sets_module
+from trueground.builders.grounding.documents import SourceDocument, cut_passages
 from trueground.builders.grounding.items import DocumentSet
-from trueground.builders.grounding.questions import set_id, sets_stage
+from trueground.builders.grounding.sets import choose_passage, set_id, sets_stage
 from trueground.builders.rejected import Rejected
 from trueground.errors import UsageError
 
@@ -187,9 +188,9 @@ def test_what_links_lead_to_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -
             followed.append(key)
             return super().__getitem__(key)
 
-    reach = questions.reach_by_hops
+    reach = sets_module.reach_by_hops
     monkeypatch.setattr(
-        questions, "reach_by_hops", lambda start, links: reach(start, Watched(links))
+        sets_module, "reach_by_hops", lambda start, links: reach(start, Watched(links))
     )
     for seed in range(6):
         followed.clear()

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import os
-import posixpath
-import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
-from itertools import pairwise
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 import regex
 
 from trueground.builders.base import Material, SourceStep
-from trueground.builders.checks import says
 from trueground.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
-from trueground.builders.grounding.items import Context, Popularity
+from trueground.builders.grounding.items import Context
+from trueground.builders.grounding.links import (
+    HTML,
+    MARKDOWN,
+    RawDocument,
+    check_popularity,
+    link_addresses,
+    path_below,
+    popularity_field,
+    resolve_links,
+    text_links,
+    wiki_links,
+)
 from trueground.builders.rejected import Rejected
 from trueground.builders.rows import ODD, Unusable, source_rows
 from trueground.errors import InputError
@@ -38,9 +42,7 @@ from trueground.retrieval.documents import (
     ENDINGS,
     Document,
     Section,
-    read_bytes,
     read_document,
-    read_text,
     split_paragraphs,
 )
 from trueground.retrieval.store import page_key
@@ -71,23 +73,6 @@ class SourceDocument(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     popularity: float | None = None
     links: tuple[str, ...] = ()
-
-
-@dataclass
-class RawDocument:
-    """A document as it was read, before others are known: nothing of it is checked yet.
-
-    `names` are all names by which others may link to it, `targets` what it links to: ids, titles,
-    or paths relative to itself. `row` are the fields that may hold a number. `place` is for people.
-    """
-
-    place: str
-    id: str
-    title: str
-    text: str
-    names: list[str] = field(default_factory=list)
-    targets: list[str] = field(default_factory=list)
-    row: dict[str, Any] = field(default_factory=dict)
 
 
 class DocumentLibrary:
@@ -158,13 +143,11 @@ def _nothing_left(paths: Sequence[Path], rejected: Sequence[Rejected]) -> InputE
 
 _LARGEST = 100 << 20  # bytes
 _BINARY = ("NUL", "invalid UTF", "bytes that are no text")
-_HTML, _MARKDOWN = (".html", ".htm"), (".md", ".markdown")
 _ROW = 'one JSON object such as {"title": "…", "text": "…"}'
 _OWN = ("id", "title", "text", "links", "url")
 _OF_ROW = {"binary": "binary", "blank": "empty", "unreadable": "unreadable"}
 _KNOWN = f"{', '.join(ENDINGS)} (documents), or {', '.join(KINDS)} (rows)"
 _MOST_ODD = 0.02  # share of the characters
-_LONGEST_TITLE = 200  # characters; titles stand in prompts and above every context
 
 
 def _read_all(
@@ -211,12 +194,15 @@ def _found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejec
     files = sorted(one for one in files_below(path, follow) if os.path.realpath(one) != meta)
     documents = [one for one in files if one.suffix.lower() in ENDINGS and _is_file(one)]
     tables = [one for one in files if inner_ending(one) in KINDS and _is_file(one)]
+    wanted, read = set(documents or tables), []
     for one in files:
         if printable(one) != one.as_posix():
             reject(one, "unreadable", "its name is not UTF-8")
-        elif one not in set(documents or tables):
+        elif one in wanted:
+            read.append(one)
+        else:
             reject(one, "other_kind", f"expected a name that ends in {_KNOWN}")
-    return [one for one in documents or tables if printable(one) == one.as_posix()], rejected
+    return read, rejected
 
 
 def _is_file(file: Path) -> bool:
@@ -228,17 +214,13 @@ def _is_file(file: Path) -> bool:
 
 
 def _read_file(file: Path, page: str, note: Callable[[str], None]) -> RawDocument | Rejected:
-    """The document of a file, under its path `page` below its folder, or why there is none.
-
-    `note` is told what of it cannot be read, such as pages without text. MissingExtraError: a kind
-    of file that needs the extra `documents`.
-    """
-    marked = file.suffix.lower() in (*_HTML, *_MARKDOWN)
+    """The document of a file, under its path `page` below its folder. MissingExtraError."""
+    marked = file.suffix.lower() in (*HTML, *MARKDOWN)
     try:
         if file.stat().st_size > _LARGEST:
             return Rejected("enormous", f"{file}: {file.stat().st_size:,} bytes", id=page)
         document = read_document(file)
-        addresses = _addresses(file)
+        addresses = link_addresses(file)
         whole = _PARAGRAPHS.join(one for part in document.sections for one in part.paragraphs)
         text, targets = wiki_links(whole) if marked else text_links(whole)
         text = _tidied(text)
@@ -258,7 +240,7 @@ def _read_file(file: Path, page: str, note: Callable[[str], None]) -> RawDocumen
         title=_tidy_title(title),
         text=text,
         names=[page.rpartition(".")[0], file.stem, title],
-        targets=[name for one in (*addresses, *targets) for name in (_from_file(one, page), one)],
+        targets=[name for one in (*addresses, *targets) for name in (path_below(one, page), one)],
     )
 
 
@@ -356,9 +338,7 @@ def _add_meta(
 ) -> None:
     """Give each document the fields of its row in the file; links there replace those of its text.
 
-    A row names its document by path, id or title. `fields` are those that must be numbers.
-    InputError: a row that cannot be read, or names none. Rows whose document is not there are
-    counted and noted.
+    `fields` are those that must be numbers. InputError: a row that cannot be read, or names none.
     """
     keys = ("path", "id", "title")
     known: dict[str, RawDocument] = {}
@@ -403,9 +383,7 @@ def _tidied(text: str) -> str:
 def _tidy_title(title: str) -> str:
     """The title on one line, without what is unprintable; one that is very long is cut."""
     plain = " ".join(ODD.sub(" ", title).split())
-    if len(plain) <= _LONGEST_TITLE:
-        return plain
-    return f"{plain[: _LONGEST_TITLE - 1].rstrip()}…"
+    return plain if len(plain) <= 200 else f"{plain[:199].rstrip()}…"
 
 
 # --- words and passages
@@ -421,18 +399,6 @@ def cut_passages(document: SourceDocument, words: int) -> list[Context]:
         Context(document.id, document.title, text)
         for _, text in cut(Document(document.title, sections), document.title, words, 0)
     ]
-
-
-def choose_passage(document: SourceDocument, words: int, naming: str | None = None) -> Context:
-    """The passage of a document that is asked about: its first one.
-
-    With `naming`, the title of a document that it links to, the first passage that names that one,
-    if any does.
-    """
-    found = cut_passages(document, words)
-    if naming is not None:
-        return next((one for one in found if says(one.text, naming)), found[0])
-    return found[0]
 
 
 def _without_useless(
@@ -468,68 +434,6 @@ def _without_useless(
 
 
 # --- links
-
-_NAME = re.compile(r"[A-Za-z0-9_\])]\Z")
-# Between backticks, and where a name stands before the brackets ("rows[[0]]", "handlers[name](x)"),
-# it is code that is meant.
-_CODE = r"```.*?```|`[^`\n]*`"
-_BARE = r"(?<![A-Za-z0-9_\])])"
-# [[Title]], [[Title|words shown]]; no blank behind the brackets, so that no shell test is meant.
-_WIKI = re.compile(rf"{_CODE}|{_BARE}\[\[(?=\S)([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]", re.DOTALL)
-_TARGET = r"<?([^()<>\s]+(?:\([^()\s]*\)[^()<>\s]*)?)>?"
-_LINK = re.compile(rf"{_CODE}|{_BARE}(?<!!)\[([^\[\]\n]+)\]\({_TARGET}\)", re.DOTALL)
-
-
-def wiki_links(text: str) -> tuple[str, list[str]]:
-    """(the text as a reader sees it, targets of its links [[Title]] and [[Title|shown]])."""
-    targets = [match[1].strip() for match in _WIKI.finditer(text) if match[1]]
-    return _WIKI.sub(lambda match: (match[2] or match[1] or match[0]).strip(), text), targets
-
-
-def text_links(text: str) -> tuple[str, list[str]]:
-    """The same for a text that may also have links of the form [shown](target)."""
-    found = [(m.start(), m[1].strip()) for m in _WIKI.finditer(text) if m[1]]
-    found += [(m.start(), m[2]) for m in _LINK.finditer(text) if m[1]]
-    plain = _LINK.sub(lambda match: match[1] or match[0], wiki_links(text)[0])
-    return plain, [target for _, target in sorted(found)]
-
-
-def _addresses(file: Path) -> list[str]:
-    """The addresses of links, where the kind of file has any. Raises InputError."""
-    if file.suffix.lower() in _MARKDOWN:
-        from markdown_it import MarkdownIt
-
-        tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(read_text(file))
-        parts = [part for token in tokens for part in (None, *(token.children or ()))]
-        return [
-            str(part.attrs["href"])
-            for before, part in pairwise(parts)
-            if part is not None and part.type == "link_open"
-            if before is None or not _NAME.search(before.content)  # handlers[name](event)
-        ]
-    if file.suffix.lower() in _HTML:
-        from bs4 import BeautifulSoup
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about files that look like an address or like XML
-            soup = BeautifulSoup(read_bytes(file), "lxml")
-        links = (soup.find("main") or soup).select("a[href]")
-        aside = ("nav", "footer", "aside")
-        return [str(link["href"]) for link in links if not link.find_parent(aside)]
-    return []
-
-
-def _from_file(target: str, page: str) -> str:
-    """What a link in the file `page` names, as a path below the folder; addresses stay."""
-    try:
-        parts = urlsplit(target)
-    except ValueError:  # an address that is none
-        return target
-    if parts.scheme or parts.netloc or not parts.path:
-        return target
-    return posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(parts.path)))
-
-
 def _linked(
     found: Sequence[RawDocument | Rejected],
     doubles: Mapping[str, Sequence[RawDocument]],
@@ -562,82 +466,3 @@ def _linked(
             to = tuple(to for to in links[one.id] if to not in wrong)
             done.append(SourceDocument(one.id, one.title, one.text, numbers.get(one.id), to))
     return done
-
-
-def resolve_links(
-    raws: Sequence[RawDocument], doubles: Mapping[str, Sequence[RawDocument]]
-) -> dict[str, tuple[str, ...]]:
-    """The ids of the documents that each links to, each once, without itself.
-
-    An id counts before a title; the first before others. A document that was rejected as a double
-    of another lends that one its names.
-    """
-    ids: dict[str, str] = {}
-    others: dict[str, str] = {}
-    for raw in raws:
-        for double in (raw, *doubles.get(raw.id, ())):
-            ids.setdefault(double.id, raw.id)
-            for name in (double.id, double.title, *double.names):
-                if name.strip():
-                    others.setdefault(page_key(name), raw.id)
-
-    def meant(target: str) -> str | None:
-        names = (target, unquote(target.partition("#")[0]))
-        found = (ids.get(name) or others.get(page_key(name)) for name in names)
-        return next((one for one in found if one is not None), None)
-
-    meanings = {raw.id: dict.fromkeys(map(meant, raw.targets)) for raw in raws}
-    return {own: tuple(to for to in some if to and to != own) for own, some in meanings.items()}
-
-
-# --- popularity
-
-
-def popularity_field(rows: Iterable[Mapping[str, Any]], asked: str | None) -> str:
-    """The field that holds the number; `links` where that is asked for. InputError: there is none.
-
-    Without `asked` the first of NUMBERS that a row has.
-    """
-    if asked == LINKS:
-        return LINKS
-    known = list(dict.fromkeys(name for row in rows for name in row))
-    wished = (asked,) if asked else NUMBERS
-    if found := [one for one in wished if one in known]:
-        return found[0]
-    wanted = f"a field {asked!r}" if asked else f"a field {' or '.join(NUMBERS)}"
-    shown = ", ".join(map(repr, known[:12])) or "no fields"
-    raise InputError(
-        f"no document has {wanted} with a number of its popularity (found: {shown}); name the "
-        "field with --popularity-field, give numbers in a file with --meta, or count the documents "
-        "that link to each with --popularity-field links"
-    )
-
-
-def check_popularity(numbers: Mapping[str, float]) -> None:
-    """See that popular and unpopular can be told apart. `numbers` by id. InputError."""
-    if len(numbers) < 2:
-        raise InputError(
-            f"{len(numbers)} of the documents have a number of popularity; two or more are needed "
-            "to tell popular from unpopular ones"
-        )
-    if len(set(numbers.values())) == 1:
-        raise InputError(
-            f"all {len(numbers)} documents have the popularity {next(iter(numbers.values())):g}; "
-            "popular and unpopular ones cannot be told apart: name another field with "
-            "--popularity-field"
-        )
-
-
-def popularity_lists(numbers: Mapping[str, float], share: Decimal) -> dict[str, Popularity]:
-    """The top and bottom `share` of the documents as high and low, by id; others are left out.
-
-    Each list has that share of all, rounded down, and one document at least. Where a list's border
-    goes through documents with the same number, the order of their ids decides (Truly-Ground,
-    A.1: 0.3 of the page views).
-    """
-    if len(numbers) < 2:
-        return {}
-    ordered = sorted(numbers, key=lambda one: (numbers[one], one))
-    size = max(1, int(share * len(ordered)))
-    found: dict[str, Popularity] = dict.fromkeys(ordered[:size], "low")
-    return found | dict.fromkeys(ordered[-size:], "high")

@@ -31,8 +31,8 @@ from trueground.builders.grounding.questions import (
     best_stage,
     candidates_stage,
     classify_stage,
-    sets_stage,
 )
+from trueground.builders.grounding.sets import sets_stage
 from trueground.builders.manifest import describe_other
 from trueground.claims import get_decomposer
 from trueground.models.base import CHARACTERS_PER_TOKEN
