@@ -51,8 +51,7 @@ def arc(tmp_path: Path) -> str:
 
 
 def task(name: str, data: Path, prompt: Path | None = None, **options: Any) -> Task:
-    given = {key.replace("_", "-"): value for key, value in options.items()}
-    return get_benchmark("faitheval").prepare(name, given, Sources(data, prompt))
+    return get_benchmark("faitheval").prepare(name, options, Sources(data, prompt))
 
 
 def ask(name: str, data: Path, **options: Any) -> list[Question]:

@@ -125,9 +125,10 @@ def settle_options(
     """
     options = {option.name: option for option in declared}
     found = {name: option.default for name, option in options.items()}
-    for name, value in given.items():
+    for written, value in given.items():
+        name = written.replace("_", "-")  # as Python writes it
         if name not in options:
-            raise unknown_name(f"option of {of}", name, options)
+            raise unknown_name(f"option of {of}", written, options)
         if value is None:
             continue
         option, flag = options[name], isinstance(options[name].default, bool)
