@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from trueground.annotation.base import AnnotationTask
-from trueground.benchmarks.base import BenchmarkOption
+from trueground.benchmarks.options import DeclaredOption
 from trueground.builders.base import (
     BatchStage,
     Builder,
@@ -165,7 +165,7 @@ BUILDER = Builder(
         Role("judge", "who judges"),
         Role("second", "who judges too", needed=False),
     ),
-    options=(BenchmarkOption("stages", "3", "How many stages"),),
+    options=(DeclaredOption("stages", "3", "How many stages"),),
     prompts=("little_write", "little_judge"),
     prepare=prepare,
 )

@@ -12,9 +12,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.benchmarks.options import BenchmarkOption as BenchmarkOption
-from trueground.benchmarks.options import Value as Value
-from trueground.benchmarks.options import declared_options, parse_options, unused_options
+from trueground.benchmarks.options import (
+    DeclaredOption,
+    Value,
+    declared_options,
+    parse_options,
+    unused_options,
+)
 from trueground.benchmarks.studies import Studies
 from trueground.errors import unknown_name
 from trueground.options import Note, Progress, no_note, no_progress
@@ -135,7 +139,7 @@ class Benchmark:
         return self.default_tasks + self.other_tasks
 
     @property
-    def declared(self) -> tuple[BenchmarkOption, ...]:
+    def declared(self) -> tuple[DeclaredOption, ...]:
         """The options one by one."""
         return declared_options(self.options)
 

@@ -71,7 +71,7 @@ class TaskOptions:
 
 
 @dataclass(frozen=True)
-class BenchmarkOption:
+class DeclaredOption:
     """An option of the command line: `name` with hyphens. A bool default makes it a flag.
 
     A `varied` one may be given several times: each of its values is asked by itself, as a run of
@@ -87,7 +87,7 @@ class BenchmarkOption:
     info: OptionInfo | None = None
 
 
-def declared_options(kind: type[Any]) -> tuple[BenchmarkOption, ...]:
+def declared_options(kind: type[Any]) -> tuple[DeclaredOption, ...]:
     """The options that the class declares, in its order; defaults as the text a user would give."""
     hints = get_type_hints(kind, include_extras=True)
     found = []
@@ -103,7 +103,7 @@ def declared_options(kind: type[Any]) -> tuple[BenchmarkOption, ...]:
             allowed = list(get_args(type_))
         default = None if info.unset or one.default is MISSING else one.default
         found.append(
-            BenchmarkOption(
+            DeclaredOption(
                 name=one.name.replace("_", "-"),
                 default=_text_of(default),
                 doc=info.doc,
@@ -117,7 +117,7 @@ def declared_options(kind: type[Any]) -> tuple[BenchmarkOption, ...]:
 
 
 def settle_options(
-    declared: Iterable[BenchmarkOption], of: str, given: Mapping[str, Any]
+    declared: Iterable[DeclaredOption], of: str, given: Mapping[str, Any]
 ) -> dict[str, Value]:
     """Every option as text (a flag as bool, None: not given); `of` is whose they are, in words.
 
@@ -162,7 +162,7 @@ def parse_options(kind: type[T], of: str, given: Mapping[str, Any], **fixed: Any
     return kind(**fixed, **values)
 
 
-def _check_beside(option: BenchmarkOption, of: str, task: str, used: set[str]) -> None:
+def _check_beside(option: DeclaredOption, of: str, task: str, used: set[str]) -> None:
     info, name = option.info, option.name
     assert info is not None
     if info.tasks and task not in info.tasks:
@@ -179,7 +179,7 @@ def _check_beside(option: BenchmarkOption, of: str, task: str, used: set[str]) -
             raise UsageError(f"--{name} and --{other} exclude each other; {hint}")
 
 
-def parse_option(option: BenchmarkOption, value: Value) -> Any:
+def parse_option(option: DeclaredOption, value: Value) -> Any:
     """The value that a text stands for, in the option's type. UsageError."""
     if isinstance(value, bool) or option.allowed:
         return value

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from trueground.benchmarks.base import Value
+from trueground.benchmarks.options import Value
 
 
 class PublishedScore(msgspec.Struct, frozen=True):

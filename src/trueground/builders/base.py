@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
-from trueground.benchmarks.base import BenchmarkOption, Value
+from trueground.benchmarks.options import DeclaredOption, Value
 from trueground.builders.rejected import Rejected
 from trueground.models.marks import blocks, mark_for
 from trueground.options import Note, Progress, no_note, no_progress
@@ -351,6 +351,6 @@ class Builder:
     source: str
     takes: str
     roles: tuple[Role, ...]
-    options: tuple[BenchmarkOption, ...]
+    options: tuple[DeclaredOption, ...]
     prompts: tuple[str, ...]
     prepare: Callable[[Mapping[str, Value], Material], BuildPlan]

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from trueground.options import UNSET, Option
 
 if TYPE_CHECKING:
-    from trueground.benchmarks.base import BenchmarkOption
+    from trueground.benchmarks.options import DeclaredOption
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -206,7 +206,7 @@ def _ready(
     return ready
 
 
-def parameter_of(option: BenchmarkOption) -> inspect.Parameter:
+def parameter_of(option: DeclaredOption) -> inspect.Parameter:
     """A benchmark's option as a parameter that typer understands."""
     flag = isinstance(option.default, bool)
     allowed = f" [{'|'.join(option.allowed)}]" if option.allowed else ""

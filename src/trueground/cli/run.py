@@ -32,7 +32,8 @@ from trueground.cli._options import (
 from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
 
 if TYPE_CHECKING:
-    from trueground.benchmarks.base import Benchmark, Value
+    from trueground.benchmarks.base import Benchmark
+    from trueground.benchmarks.options import Value
     from trueground.evaluate.run_settings import RunSettings
     from trueground.models.base import ChatModel
     from trueground.studies.sweep import SweepOutcome, SweepRun

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from asyncio import Task as AsyncTask
 
-    from trueground.benchmarks.base import Task, Value
+    from trueground.benchmarks.base import Task
+    from trueground.benchmarks.options import Value
     from trueground.evaluate.result import Result
     from trueground.evaluate.session import Session
     from trueground.models.base import ChatModel

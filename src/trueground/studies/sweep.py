@@ -13,7 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.base import Benchmark, Sources, Task, Value
+from trueground.benchmarks.base import Benchmark, Sources, Task
+from trueground.benchmarks.options import Value
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate.batches import check_batches
 from trueground.evaluate.questions import check_questions
