@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ from trueground.annotation.files import LONGEST_CELL, UNREADABLE, ShownTask, for
 from trueground.annotation.sources import FoundTasks
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.runs.directory import check_out_file, replacing
+from trueground.text.draws import draw_number
 
 MOST_ANNOTATORS = 100
 
@@ -166,6 +166,6 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
             stack.enter_context(replacing(path)).write(content)
 
 
-def _rank(task: ShownTask, seed: int, purpose: str) -> tuple[bytes, str]:
-    words = f"{seed}/{purpose}/{task.kind.name}/{item_of(task.id)}"
-    return hashlib.sha256(words.encode()).digest(), task.id
+def _rank(task: ShownTask, seed: int, purpose: str) -> tuple[int, str]:
+    item = item_of(task.id)
+    return draw_number(seed, purpose, task.kind.name, item, separator="/"), task.id

@@ -9,13 +9,19 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+def draw_number(*words: object, separator: str = "\0") -> int:
+    """A number that these words fix, on every machine, evenly spread over 256 bits."""
+    text = separator.join(map(str, words))
+    return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest())
+
+
 def draw_key(seed: object, id_: object) -> str:
     """Where an id stands in the order that the seed gives: 64 digits to sort by.
 
     The first n of the sorted ids are a sample of n that stays where others come or go. A seed of
     its own for each purpose, such as `f"order/{seed}"`, keeps two draws apart.
     """
-    return sha256(f"{seed}\0{id_}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{draw_number(seed, id_):064x}"
 
 
 def draw(seed: object, id_: object, choices: Iterable[T], name: Callable[[T], object] = str) -> T:
@@ -24,4 +30,4 @@ def draw(seed: object, id_: object, choices: Iterable[T], name: Callable[[T], ob
     `name` tells the choices apart. A choice that is added only wins some ids over from the others.
     """
     of_id = draw_key(seed, id_)
-    return min(choices, key=lambda one: draw_key(of_id, name(one)))
+    return min(choices, key=lambda one: draw_number(of_id, name(one)))

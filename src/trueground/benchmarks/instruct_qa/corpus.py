@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from math import gcd
 from pathlib import Path
 from shlex import quote
@@ -22,6 +21,7 @@ from trueground.retrieval.gold import GoldPassage, find_gold, is_gold
 from trueground.retrieval.kinds import compose
 from trueground.retrieval.store import PassageStore
 from trueground.retrieval.words import words
+from trueground.text.draws import draw_number
 
 if TYPE_CHECKING:
     from trueground.retrieval.index import Index, IndexPart
@@ -145,8 +145,8 @@ def _spaced(text: str) -> str:
 
 def shuffled(seed: str, size: int) -> Iterator[int]:
     """Every number below `size` once, in an order that depends on the seed; no list is made."""
-    digest = sha256(seed.encode("utf-8", "surrogatepass")).digest()
-    start, step = int.from_bytes(digest[:16]) % size, 1 + int.from_bytes(digest[16:]) % size
+    high, low = divmod(draw_number(seed), 1 << 128)
+    start, step = high % size, 1 + low % size
     while gcd(step, size) > 1:
         step += 1
     for i in range(size):

@@ -11,9 +11,10 @@ from unicodedata import normalize
 
 from trueground.benchmarks.base import Sources
 from trueground.benchmarks.kalma import ANY_TYPE, KalmaOptions
-from trueground.benchmarks.kalma.source import GraphQuestion, draw_number, rank_by_seed
+from trueground.benchmarks.kalma.source import SEPARATOR, GraphQuestion, rank_by_seed
 from trueground.errors import GraphError, InputError, UsageError
 from trueground.plugins import parse_part
+from trueground.text.draws import draw_number
 from trueground.text.triples import Key, format_value, keys_of, plain, triple_key
 from trueground.types import Graph, Triple
 
@@ -280,7 +281,7 @@ def _irrelevant(
     asked = plain(entry.question).casefold()
     found: dict[int, Graph] = {}
     for place in places:
-        start = draw_number(seed, place) % len(pool)
+        start = draw_number(seed, place, separator=SEPARATOR) % len(pool)
         for step in range(len(pool)):
             graph = pool[(start + step) % len(pool)]
             name = plain(str(graph.get("name") or "")).casefold()

@@ -25,11 +25,13 @@ from trueground.records.jsonl import decode_row
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
 from trueground.records.schema import to_record
+from trueground.text.draws import draw_number
 from trueground.text.triples import format_graph, pairs_of, plain, plain_property, triple_key
 from trueground.types import Graph, Triple
 
 FILES = {"specific": "complex_question_graph", "general": "simple_question_graph"}
 T = TypeVar("T")
+SEPARATOR = "\x1f"  # of the words that a draw depends on
 Sets = list[tuple[Triple, ...] | None]
 # Properties that say little of a life: no synthetic minimum set has them.
 TRIVIAL = frozenset(
@@ -93,15 +95,9 @@ class GraphDemonstration:
     answer: str
 
 
-def draw_number(*words: object) -> int:
-    """A number that these words fix, on every machine, evenly spread over 256 bits."""
-    text = "\x1f".join(map(str, words))
-    return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest())
-
-
 def rank_by_seed(things: Iterable[T], seed: str) -> list[T]:
     """The things in an order drawn from the seed; what is left of fewer things keeps its order."""
-    return sorted(things, key=lambda thing: draw_number(seed, thing))
+    return sorted(things, key=lambda thing: draw_number(seed, thing, separator=SEPARATOR))
 
 
 def question_key(question: str) -> str:

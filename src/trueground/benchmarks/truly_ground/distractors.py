@@ -35,6 +35,7 @@ from trueground.retrieval.corpus import read_corpus, read_published
 from trueground.retrieval.distractors import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
 from trueground.retrieval.store import PassageStore
+from trueground.text.draws import draw_number
 from trueground.types import Passage
 
 Ranked = list[Sequence[Passage]]
@@ -247,8 +248,7 @@ def place_gold(
     """
     number = len(gold) + len(others)
     if position == "random":
-        drawn = f"{seed}/{question}"
-        order = sorted(range(number), key=lambda n: sha256(f"{drawn}/{n}".encode()).digest())
+        order = sorted(range(number), key=lambda n: draw_number(seed, question, n, separator="/"))
         places = set(order[: len(gold)])
     else:
         starts = {"beginning": 0, "middle": len(others) // 2, "end": len(others)}
