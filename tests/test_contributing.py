@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 from typing import Any
 
+import pytest
+
 import trueground as tg
+from trueground.builders import base, registry
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
+from trueground.models.prompts import user_prompt
 
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCKS = [dedent(code) for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)]
@@ -65,3 +72,37 @@ def test_the_judge_keeps_the_contract() -> None:
     assert (yes.supported, yes.text, texts[1][yes.start : yes.end]) == (True, 1, "it is tall")
     assert no.supported is False
     assert no.reasons
+
+
+def test_the_builder_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder is not there, so its modules and its prompt are made of the blocks."""
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    for name, word in (("riddles", "class RiddleOptions"), ("riddles.plan", "class Riddle(")):
+        (block,) = (block for block in BLOCKS if word in block)
+        module = ModuleType(f"trueground.builders.{name}")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(block, vars(module))
+    (prompt,) = re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)
+    file = tmp_path / "riddle-1.txt"
+    file.write_text(dedent(prompt), encoding="utf-8")
+    monkeypatch.setattr(
+        base.Material, "prompt", lambda _self, _package, _name, *places: user_prompt(file, *places)
+    )
+    builder = sys.modules["trueground.builders.riddles"].BUILDER
+    monkeypatch.setitem(registry.BUILDERS, "riddles", builder)
+    (tmp_path / "words.txt").write_text("sun\n\nmoon\nrain\n")
+
+    def reply(request: Any) -> str:
+        asked = request.messages[0].content
+        short = "rain" in asked and len(request.messages) == 1
+        text = (
+            "Wet" if short else "The moon at noon" if "moon" in asked else "What falls or shines?"
+        )
+        return json.dumps({"riddle": "Wet" if short else text})
+
+    models = {"writer": tg.testing.FakeModel(reply)}
+    built = tg.build("riddles", tmp_path / "words.txt", tmp_path / "out", models=models)
+    assert built.items == 2
+    reasons = [reason["reason"] for stage in built.summary["stages"] for reason in stage["reasons"]]
+    assert reasons == ["blank", "gives_away"]
+    assert len(models["writer"].calls) == 4
