@@ -20,7 +20,7 @@ demo: $(VENV)/base.done  ## score the example answers and print where the page i
 test: $(VENV)/test.done lint  ## lint, types, all tests that take no minutes and need no torch
 	$(PYTEST)
 
-test-long: $(VENV)/test.done  ## kills at every write, doublings of all that is parsed, simulations: some minutes
+test-long: $(VENV)/long.done  ## kills at every write, doublings of all that is parsed, simulations: some minutes
 	$(PYTEST) -m long
 
 test-hf: $(VENV)/hf.done  ## the tests that need torch or ONNX runtime: models on this machine
@@ -66,6 +66,10 @@ $(VENV)/base.done: pyproject.toml requirements/constraints.txt | $(VENV)/bin/pyt
 
 $(VENV)/test.done: $(VENV)/base.done requirements/test.txt
 	$(PIP) $(PINS) --editable ".[pandas,meteor,retrieval,documents,graph,ner,build]" --requirement requirements/test.txt
+	touch $@
+
+$(VENV)/long.done: $(VENV)/test.done requirements/long.txt
+	$(PIP) $(PINS) --requirement requirements/long.txt
 	touch $@
 
 $(VENV)/hf.done: $(VENV)/test.done requirements/hf.txt

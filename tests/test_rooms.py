@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("annotation",),
     ("reports",),
     ("evaluate",),
-    ("studies", "builders"),
+    ("studies", "builders", "shards"),
     ("testing",),
     ("cli",),
 )

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
     from trueground.retrieval.kinds import retriever
+    from trueground.shards.merge import merge
+    from trueground.shards.score import score_shards, score_table
     from trueground.studies.calibrate.study import calibrate, fit_judge
     from trueground.studies.validate.result import Validation
     from trueground.studies.validate.study import validate
@@ -60,11 +62,14 @@ _HOMES = {
     "decomposer": "claims",
     "fit_judge": "studies.calibrate.study",
     "judge": "judges",
+    "merge": "shards.merge",
     "metric": "metrics.registry",
     "model": "models.registry",
     "retriever": "retrieval.kinds",
     "run": "evaluate.run",
     "score": "evaluate.score",
+    "score_shards": "shards.score",
+    "score_table": "shards.score",
     "validate": "studies.validate.study",
 }
 _MODULES = ("errors", "metrics", "testing")
@@ -99,12 +104,15 @@ __all__ = [
     "errors",
     "fit_judge",
     "judge",
+    "merge",
     "metric",
     "metrics",
     "model",
     "retriever",
     "run",
     "score",
+    "score_shards",
+    "score_table",
     "testing",
     "validate",
 ]

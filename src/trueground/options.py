@@ -80,6 +80,17 @@ def check_draws(resamples: int, seed: int, level: float) -> None:
         )
 
 
+def parse_shard(text: str) -> tuple[int, int]:
+    """`3/16` → (2, 16): the number of a shard, from 0, and how many there are. UsageError."""
+    one, slash, of = text.partition("/")
+    number, count = (int(t) if t.isascii() and t.isdecimal() else 0 for t in (one, of))
+    if not slash or not 1 <= number <= count:
+        from trueground.errors import UsageError
+
+        raise UsageError(f"--shard {text}: expected I/N, as in 3/16, I from 1 to N")
+    return number - 1, count
+
+
 OnBadRow = Annotated[Literal["stop", "skip"], Option("stop, or skip.", "--on-bad-row")]
 Seed = Annotated[int, Option("Seed of all that is drawn.", "--seed", min=0, max=2**63 - 1)]
 Resamples = Annotated[int, Option("Bootstrap samples.", "--resamples", min=1)]

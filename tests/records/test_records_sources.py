@@ -198,7 +198,7 @@ def test_urls_that_lead_nowhere(temporary: Path) -> None:
     for url, says in [
         ("memory://nowhere/a.jsonl", "memory://nowhere/a.jsonl does not exist"),
         ("nosuch://x/a.jsonl", "Protocol not known: nosuch"),
-        ("s3://bucket/a.jsonl", "s3fs"),
+        ("gs://bucket/a.jsonl", "gcsfs"),
     ]:
         with open_records(url) as records, pytest.raises(InputError, match=says):
             records.check()

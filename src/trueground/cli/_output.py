@@ -29,7 +29,9 @@ T = TypeVar("T")
 _PHASES = {
     "check": "checking rows",
     "ask": "asking",
+    "count": "counting rows",
     "score": "scoring",
+    "merge": "merging shards",
     "report": "drawing the page",
     "see": "reading files",
     "search": "searching",

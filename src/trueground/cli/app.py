@@ -23,6 +23,7 @@ USAGE = 2
 # Where each command is found, in the order of the help.
 COMMANDS = {
     "score": "score:score",
+    "merge": "merge:merge",
     "agreement": "annotate:agreement",
     "validate": "labels:validate",
     "compare": "compare:compare",

@@ -30,6 +30,7 @@ from trueground.cli._options import (
     pop_fields,
 )
 from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
+from trueground.evaluate.options import OneShard
 
 if TYPE_CHECKING:
     from trueground.benchmarks.base import Benchmark
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 _ORDER = """
     model base_url api_key_env api data prompt out judge judge_calibration decomposer rater also
     limit repeats temperature top_p top_k min_tokens max_tokens seed extra max_connections rpm tpm
-    timeout deadline max_attempts time_limit dry_run batch poll_seconds prices cache retry_failed
-    by labels labels_drawn wrapper batch_size quantize device_map dtype trust_remote_code
-    keep_records format_ quiet no_progress
+    timeout deadline max_attempts time_limit dry_run shard batch poll_seconds prices cache
+    retry_failed by labels labels_drawn wrapper batch_size quantize device_map dtype
+    trust_remote_code keep_records format_ quiet no_progress
 """
 
 
@@ -149,6 +150,7 @@ def _own_options(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
     ] = False,
+    shard: OneShard = None,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     no_progress: NoProgress = False,
@@ -166,6 +168,7 @@ def _start(
     api_key_env: list[str] | None,
     seed: int | None,
     dry_run: bool,
+    shard: str | None = None,
     judge: Any = None,
     judge_calibration: Any = None,
     decomposer: str,
@@ -177,7 +180,11 @@ def _start(
     from trueground.evaluate.run_settings import RunSettings
     from trueground.models.base import Params
     from trueground.models.options import ModelOptions
+    from trueground.net.limits import share_limits
+    from trueground.options import parse_shard
 
+    part = None if shard is None else parse_shard(shard)
+    share_limits(1 if part is None else part[1])
     check_numbers(values | {"seed": seed})
     created = make_parts(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
@@ -193,6 +200,7 @@ def _start(
             params=params,
             parts=parts,
             seed=0 if seed is None else seed,
+            shard=part,
             command=command_line(),
         )
         of_models = ModelOptions(**pop_fields(values, ModelOptions))
@@ -283,6 +291,9 @@ def _sweep(
             f"--labels is for the answers of one run, and these are {len(pairs)}; run each by "
             "itself, with the labels of its own answers"
         )
+    if settings.shard is not None:
+        _ask_shard(pairs, out, settings, quiet=quiet or no_progress)
+        return
     _tell_unused(pairs, settings)
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
     folder, resumed = (out, False) if out else place(name, pairs, settings)
@@ -306,6 +317,23 @@ def _sweep(
     errors = [outcome.error for outcome in outcomes if outcome.error]
     if errors:
         raise typer.Exit(errors[0].exit_code)
+
+
+def _ask_shard(
+    pairs: Sequence[SweepRun], out: Path | None, settings: RunSettings, *, quiet: bool
+) -> None:
+    from trueground.errors import UsageError
+    from trueground.evaluate.run import ask_shard
+
+    if len(pairs) != 1 or out is None or settings.batch:
+        raise UsageError(
+            "--shard asks a part of one run: name one model, one task BENCHMARK/TASK and --out, "
+            "which all shards share; --batch is not for it"
+        )
+    with progress_bar(quiet) as progress:
+        own = replace(settings, progress=progress)
+        folder = ask_shard(pairs[0].task, pairs[0].model, out, own)
+    echo_note(f"replies in {folder}; when all shards are asked: trueground merge {out}")
 
 
 def _tell_unused(pairs: Sequence[SweepRun], settings: RunSettings) -> None:

@@ -9,11 +9,13 @@ import typer
 
 from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
 from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
+from trueground.evaluate.options import EngineName, OneShard, ShardCount
 from trueground.evaluate.score import score as score_records
 
 if TYPE_CHECKING:
     from trueground.evaluate.gates import GateOutcome
     from trueground.evaluate.result import Result
+    from trueground.options import Progress
 
 GATE_FAILED = 1
 COVERAGE_FAILED = 3
@@ -61,6 +63,9 @@ def score(
         Path | None,
         typer.Option(help="Write all answers to this CSV file; its rank 1 is the worst, as above."),
     ] = None,
+    engine: EngineName = None,
+    shards: ShardCount = None,
+    shard: OneShard = None,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     no_progress: NoProgress = False,
@@ -83,15 +88,18 @@ def score(
     if unique:
         name = "stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0]
         options["out"] = default_path(name)
+    common: dict[str, Any] = {
+        "require": [gate.metric for gate in gates],
+        "command": command_line(),
+    }
     with progress_bar(quiet or no_progress) as progress:
-        result = score_records(
-            files,
-            **options,
-            unique=unique,
-            require=[gate.metric for gate in gates],
-            command=command_line(),
-            progress=progress,
-        )
+        if engine or shards or shard or "://" in str(options["out"]):
+            cut = {"engine": engine, "shards": shards, "shard": shard}
+            result = _score_shards(files, options | cut | common, progress)
+            if result is None:
+                return
+        else:
+            result = score_records(files, **options, **common, unique=unique, progress=progress)
     echo_note(result.note)
     if out_csv is not None:
         result.write_csv(out_csv)
@@ -100,6 +108,17 @@ def score(
     elif not quiet:
         typer.echo(_as_text(result, worst, whole=all_ or "metrics" in options))
     _leave(judge_gates(result.summary, gates, min_coverage))
+
+
+def _score_shards(files: list[str], options: dict[str, Any], progress: Progress) -> Result | None:
+    """The run; None where one shard of it was done."""
+    from trueground.errors import UsageError
+    from trueground.shards.score import score_shards
+
+    for name in ("limit", "labels", "labels_drawn"):
+        if options.pop(name, None):
+            raise UsageError(f"--{name.replace('_', '-')} is not for a run in shards; leave it out")
+    return score_shards(files, **options, progress=progress)
 
 
 def _as_text(result: Result, worst: int, *, whole: bool) -> str:

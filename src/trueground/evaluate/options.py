@@ -38,3 +38,18 @@ RaterName = Annotated[
     "str | Rater | None",
     Option("Who rates fluency and the like: llm:MODEL(option=value).", type=str | None),
 ]
+EngineName = Annotated[
+    str | None,
+    Option(
+        "Score in shards, on `local` processes or on `ray`, `ray:ADDRESS`: a Ray cluster.",
+        "--engine",
+    ),
+]
+ShardCount = Annotated[
+    int | None,
+    Option("Score in N shards, each kept when done. Default: one a 128 MiB.", "--shards", min=1),
+]
+OneShard = Annotated[
+    str | None,
+    Option("I/N: only shard I of N, from 1; when all are done: trueground merge OUT.", "--shard"),
+]

@@ -44,13 +44,15 @@ class Questionnaire:
     def __init__(self, task: Task, settings: RunSettings) -> None:
         self.task = task
         self.limit, self.repeats = settings.limit, settings.repeats
+        self._number, self._shards = settings.shard or (0, 1)
         own = msgspec.structs.asdict(settings.params)
         own = {k: v for k, v in own.items() if v not in (None, ()) and (k != "extra" or v)}
         self.params = msgspec.structs.replace(task.params, **own)
 
     def drawn(self) -> Iterator[Drawn]:
         """Every answer wanted, in input order. Raises InputError for a row that is no question."""
-        for question in islice(self.task.questions(), self.limit):
+        questions = islice(self.task.questions(), self.limit)
+        for question in islice(questions, self._number, None, self._shards):
             if self.repeats == 1:
                 yield Drawn(question.record.id, question, 0)
                 continue

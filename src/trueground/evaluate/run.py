@@ -198,6 +198,23 @@ def run_task(
             ) from None
 
 
+def ask_shard(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Path:
+    """Ask the questions of `settings.shard` alone, and score nothing; the folder of the replies.
+
+    It lies below `out`. When all shards are asked, `trueground.shards.merge.join_logs` makes one
+    log of theirs, which the same run without a shard scores.
+    """
+    from trueground.evaluate.session import Session
+    from trueground.runs.directory import SHARDS
+
+    number, of = settings.shard or (0, 1)
+    folder = out / SHARDS / f"{number + 1:05}-of-{of:05}"
+    with Session(task, model, folder, settings) as session:
+        run_in_own_loop(_ask(session, model))
+        session.end()
+    return folder
+
+
 async def arun_task(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Result:
     """The same for callers that own an event loop: calls are made in it, scoring in a thread."""
     import asyncio

@@ -52,6 +52,7 @@ class RunSettings:
     `params` are the user's own and win over those of the task's scheme. `seed` is that of the
     intervals. `also` are metrics beside the task's own. `parts` are who splits, judges and rates;
     who makes them also closes them. `time_limit` is in seconds and for this session only.
+    `shard` is (number from 0, how many) where only that part of the questions is asked.
     `poll_seconds` is how soon the batches are looked at again, for the first time; it grows to a
     minute.
     """
@@ -73,6 +74,7 @@ class RunSettings:
     keep_records: KeepRecords = True
     labels: RateLabels = ()
     labels_drawn: LabelsDrawn = None
+    shard: tuple[int, int] | None = None
     progress: Progress = no_progress
     command: Sequence[str] = ()
 

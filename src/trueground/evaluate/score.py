@@ -55,7 +55,9 @@ def score(
     cache: Cache = True,
     out: Annotated[
         str | Path | None,
-        Option("Run directory. Default: runs/<utc-time>-<name>/", type=Path | None),
+        Option(
+            "Run directory. Default: runs/<utc-time>-<name>/", type=str | None, metavar="<path>"
+        ),
     ] = None,
     overwrite: Overwrite = False,
     by: By = (),

@@ -53,12 +53,15 @@ def score_batches(
     WorkerError.
     """
     if plan.parts.spent is not None:
-        batches = (
-            batch[low : low + _ASKED_AT_ONCE]
-            for batch in batches
-            for low in range(0, len(batch), _ASKED_AT_ONCE)
-        )
+        batches = cut_for_asking(batches)
     yield from map_batches(plan, batches, n, workers)
+
+
+def cut_for_asking(batches: Iterator[list[Record]]) -> Iterator[list[Record]]:
+    """The batches cut smaller, for judges that are language models."""
+    for batch in batches:
+        for low in range(0, len(batch), _ASKED_AT_ONCE):
+            yield batch[low : low + _ASKED_AT_ONCE]
 
 
 def _noting(
@@ -176,14 +179,19 @@ class Scoring:
             yield scored
 
     def _summarise(self, table: ItemTable) -> tuple[dict[str, Any], Iterator[bytes] | None]:
-        """The summary, and the lines of repeats.jsonl where questions have several answers."""
-        skipped = [str(row) for row in self.check.bad]
-        summary = summarise(self.plan, table, skipped, self.check.bad_total)
-        if self.labelled is not None:
-            from trueground.evaluate.corrected import correct_rates
+        return summarise_table(self.plan, table, self.check, self.labelled)
 
-            summary["corrected"] = correct_rates(self.plan, table, self.labelled)
-        if self.plan.repeats_of is None or not (found := summarise_repeats(self.plan, table)):
-            return summary, None
-        summary["repeats"], lines = found
-        return summary, lines
+
+def summarise_table(
+    plan: Plan, table: ItemTable, check: Check, labelled: LabelledSlice | None = None
+) -> tuple[dict[str, Any], Iterator[bytes] | None]:
+    """The summary, and the lines of repeats.jsonl where questions have several answers."""
+    summary = summarise(plan, table, [str(row) for row in check.bad], check.bad_total)
+    if labelled is not None:
+        from trueground.evaluate.corrected import correct_rates
+
+        summary["corrected"] = correct_rates(plan, table, labelled)
+    if plan.repeats_of is None or not (found := summarise_repeats(plan, table)):
+        return summary, None
+    summary["repeats"], lines = found
+    return summary, lines

@@ -214,6 +214,10 @@ class Session(AbstractContextManager["Session"]):
                     raise
             self._manifest["cache_problem"] = cache.problem if cache else None
 
+    def end(self) -> None:
+        """Note that all was asked, where nothing is to be scored. Raises WriteError."""
+        end_manifest(self._directory.path, self._manifest | self._latest(), None)
+
     def score(self) -> Result:
         """Score all answers; writes items, summary and page. Raises WriteError."""
         plan = self._plan

@@ -13,6 +13,17 @@ from collections.abc import Awaitable, Callable
 
 from trueground.errors import UsageError
 
+_sharers = 1
+
+
+def share_limits(processes: int) -> None:
+    """What an endpoint allows is for so many processes together: each keeps its part from now on.
+
+    Limiters that are there already stay as they are.
+    """
+    global _sharers
+    _sharers = processes
+
 
 class _Bucket:
     """An allowance that fills with time; amounts are requests or tokens."""

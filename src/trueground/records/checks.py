@@ -11,6 +11,7 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter
+from itertools import islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
 
@@ -93,6 +94,17 @@ class Tally:
         if record.meta and len(self._meta) < _META_KEPT:
             self._meta.update(dict.fromkeys(record.meta))
 
+    def update(self, other: Tally) -> None:
+        """Adds what was counted in rows that follow these."""
+        self.n += other.n
+        self.bad_total += other.bad_total
+        self.kinds += other.kinds
+        self._field_sets.update(other._field_sets)
+        room = max(0, _META_KEPT - len(self._meta))
+        self._meta.update(dict.fromkeys(islice(other._meta, room)))
+        self._bad += other._bad
+        self.bad_rows()
+
     def fields(self) -> dict[str, int]:
         """In how many good rows each field is given."""
         return {
@@ -136,6 +148,10 @@ class SeenIds:
         """Notes one id."""
         self._hashes.frombytes(hash_id(record_id))
 
+    def update(self, other: SeenIds) -> None:
+        """Adds those of another pass."""
+        self._hashes.extend(other._hashes)
+
     def repeated(self) -> RepeatedIds | None:
         """The hashes that were noted more than once, or None; forgets all others."""
         hashes = np.frombuffer(self._hashes, dtype=np.uint64)
@@ -156,11 +172,15 @@ class RepeatedIds:
         self._hashes = hashes
         self._places: dict[str, str] = {}
 
-    def first_place(self, record_id: str, place: str) -> str | None:
-        """Where this very id stood before; None (and it is noted) where it did not."""
+    def __contains__(self, record_id: str) -> bool:
+        """Whether the hash of this id repeats."""
         value = int.from_bytes(hash_id(record_id), sys.byteorder)
         i = bisect_left(self._hashes, value)
-        if i == len(self._hashes) or self._hashes[i] != value:
+        return i < len(self._hashes) and self._hashes[i] == value
+
+    def first_place(self, record_id: str, place: str) -> str | None:
+        """Where this very id stood before; None (and it is noted) where it did not."""
+        if record_id not in self:
             return None
         first = self._places.setdefault(record_id, place)
         return None if first is place else first

@@ -147,6 +147,11 @@ class ColumnMap:
         self.aliases, self.doubtful = choose_columns(self._present, self.mapping)
         return self.aliases != before
 
+    def update(self, other: ColumnMap) -> None:
+        """Add what rows behind these have shown; `settle` decides."""
+        self.seen |= other.seen
+        self._present |= other._present
+
     def apply(self, row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """(row under our names, fields that mapped columns displaced, members of fields).
 

@@ -16,7 +16,7 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import IO, Any
@@ -101,6 +101,43 @@ def open_unpacked(
         raise InputError(f"{name} is not a sound {kind} archive: {error}") from error
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def open_range(name: str, low: int, high: int) -> Iterator[io.BufferedReader]:
+    """The bytes from `low` to `high` of a path or URL that is not packed; nothing is copied.
+
+    Without the UTF-8 mark at the beginning of the file. InputError as for `open_unpacked`.
+    """
+    public = redact_urls(name)
+    with ExitStack() as stack, _reading(public, name):
+        raw = stack.enter_context(_open_remote(name) if is_remote(name) else open(name, "rb"))  # noqa: SIM115
+        if low == 0:
+            start = raw.read(3)
+            if start[:2] in _UTF16_BOMS:
+                raise InputError(f"{public} is UTF-16 text; save it as UTF-8")
+            low = 3 if start == _BOM else 0
+        raw.seek(low)
+        yield stack.enter_context(_BoundedReader(_Range(raw, high - low), public))
+
+
+class _Range(io.RawIOBase):
+    """The next `left` bytes of a file."""
+
+    def __init__(self, file: IO[bytes], left: int) -> None:
+        self._file = file
+        self._left = left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._file.read(min(len(buffer), self._left))
+        if not data and self._left:
+            raise EOFError
+        self._left -= len(data)
+        buffer[: len(data)] = data
+        return len(data)
 
 
 class _BoundedReader(io.BufferedReader):
@@ -231,12 +268,25 @@ class LocalCopies:
 
 
 def _download(url: str, out: IO[bytes]) -> None:
+    with _reading(redact_urls(url), url), _open_remote(url) as stream:
+        shutil.copyfileobj(stream, out)
+
+
+def _open_remote(url: str) -> Any:
     import fsspec
 
-    public = redact_urls(url)
+    return fsspec.open(url, "rb")
+
+
+@contextmanager
+def _reading(public: str, url: str) -> Iterator[None]:
+    """Whatever goes wrong while a path or URL is read is an InputError that calls it `public`."""
     try:
-        with fsspec.open(url, "rb") as stream:
-            shutil.copyfileobj(stream, out)
+        yield
+    except InputError:
+        raise
+    except EOFError as error:
+        raise InputError(f"{public} became shorter while it was read; start again") from error
     except ImportError as error:
         raise InputError(f"{public} needs a package that is not installed: {error}") from error
     except FileNotFoundError as error:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -25,6 +26,7 @@ from trueground.records.files import (
     LocalCopies,
     inner_ending,
     is_remote,
+    open_range,
     open_unpacked,
     packing_of,
     require_readable,
@@ -48,6 +50,18 @@ _WRAPPED = re.compile(rb'\{\s*"(?:results|examples)"\s*:\s*\[\s*\{')
 
 def _keep(row: dict[str, Any]) -> dict[str, Any]:
     return row
+
+
+class FilePart(msgspec.Struct, frozen=True):
+    """A part of a file: bytes of JSON lines, rows of Parquet, or all of any other (`high` None).
+
+    `before` is the number of the file's lines or rows before it.
+    """
+
+    name: str
+    low: int = 0
+    high: int | None = None
+    before: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,6 +103,29 @@ class RowInput:
         )
 
 
+def part_input(part: FilePart, copies: LocalCopies, response: str = "response") -> RowInput:
+    """The input of a part of a file; of a range of a remote file nothing is copied. InputError."""
+    if part.high is None:
+        return file_input(part.name, copies, response)
+    low, high, label = part.low, part.high, redact_urls(part.name)
+
+    def lines() -> _Rows:
+        with open_range(part.name, low, high) as stream:
+            for number, line in read_lines(stream, label):
+                yield number + part.before, line
+
+    if splittable(part.name) == "parquet":
+        rows = partial(read_parquet, part.name, label, low, high - low)
+        return RowInput(label, rows, clean_cells, decode_cells)
+    return RowInput(label, lines, unit="line")
+
+
+def splittable(name: str) -> str | None:
+    """`lines` or `parquet` where parts of the file can be read by themselves, by its name."""
+    kind, packing = _format_of(name)
+    return kind if kind in ("lines", "parquet") and not packing and name != STDIN else None
+
+
 def file_input(
     name: str, copies: LocalCopies, response: str = "response", limit: int | None = None
 ) -> RowInput:
@@ -119,7 +156,7 @@ def file_input(
                 whole = copies.write(
                     f"{name} unpacked", lambda out: shutil.copyfileobj(stream, out)
                 )
-        yield from read_parquet(whole, label, limit)
+        yield from read_parquet(str(whole), label, 0, limit)
 
     if kind == "parquet":
         return RowInput(label, parquet_rows, clean_cells, decode_cells, path)

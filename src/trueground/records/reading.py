@@ -84,6 +84,7 @@ class RecordSource:
         self._checked: Check | None = None
         self._stamps: dict[Path, tuple[int, int] | None] = {}
         self._duplicates = array("Q")
+        self._first = 0  # the ordinal of the first row
 
     @property
     def name(self) -> str:
@@ -109,57 +110,38 @@ class RecordSource:
             progress(rows)
         if not rows:
             raise InputError(f"{self.name} holds no records")
-        names = [each.name for each in inputs]
-        for line in describe_columns(dict(zip(names, self._columns, strict=True))):
-            tell(line, note=True)
-        require_columns(self.name, self._columns)
-        bad, fields = tally.bad_rows(), tally.fields()
-        hints = find_hints(self._columns, [name for name, count in fields.items() if not count])
-        advice = f"response: {hints['response']}" if "response" in hints else ""
-        if bad and not self._skip:
-            raise BadRowsError(bad, tally.bad_total, tally.kinds, advice)
-        if not tally.n:
-            advice = advice and f"\n{advice}"
-            raise InputError(
-                f"{self.name} holds no records: all {rows} rows are bad, first {bad[0]}{advice}"
-            )
-        self._checked = Check(
-            n=tally.n,
-            bad=bad,
-            bad_total=tally.bad_total,
-            fields=fields,
-            groups=fields["group"] > 0,
-            files=[FileInfo.of(each.name, each.path) for each in inputs if each.path],
-            breakdowns=tally.breakdowns(),
-            hints=hints,
-        )
-        return self._checked
+        columns = dict(zip((each.name for each in inputs), self._columns, strict=True))
+        check = conclude(self.name, columns, tally, skip=self._skip)
+        check.files = [FileInfo.of(each.name, each.path) for each in inputs if each.path]
+        self._checked = check
+        return check
 
     def _look_ahead(self) -> None:
         """Find out from the first rows of each file what its columns stand for."""
         self._columns = []
         for each in self._inputs():
-            columns = ColumnMap(self._mapping)
-            self._columns.append(columns)
-            with closing(each.rows()) as rows:
-                for _, value in islice(rows, min(_ROWS_AHEAD, self._limit or _ROWS_AHEAD)):
-                    try:
-                        columns.add(each.read(value))
-                    except (Problem, RecursionError):
-                        continue  # the pass will name it
-            columns.settle()
+            self._columns.append(columns := ColumnMap(self._mapping))
+            look_ahead(each, columns, self._limit)
 
     def _first_pass(
         self, progress: Callable[[int], None] | None
     ) -> tuple[int, Tally, list[RowInput]]:
         """(number of rows, what they are, the inputs) of one reading of all."""
-        tally, seen = Tally(), SeenIds()
         self._duplicates = array("Q")
         inputs = self._inputs()
         self._stamps = {each.path: file_stamp(each.path) for each in inputs if each.path}
-        rows = 0
+        rows, tally, seen = self._tally(inputs, progress)
+        if repeated := seen.repeated():
+            self._reject_duplicates(inputs, repeated, tally)
+        return rows, tally, inputs
+
+    def _tally(
+        self, inputs: Sequence[RowInput], progress: Callable[[int], None] | None = None
+    ) -> tuple[int, Tally, SeenIds]:
+        """(number of rows, what they are, their ids), repeated ids included."""
+        tally, seen, rows = Tally(), SeenIds(), 0
         for ordinal, _, _, outcome in self._read_rows(inputs):
-            rows = ordinal + 1
+            rows += 1
             if isinstance(outcome, Record):
                 tally.count(outcome)
                 seen.add(outcome.id)
@@ -167,9 +149,7 @@ class RecordSource:
                 tally.reject(ordinal, outcome)
             if progress and rows % _PROGRESS_EVERY == 0:
                 progress(rows)
-        if repeated := seen.repeated():
-            self._reject_duplicates(inputs, repeated, tally)
-        return rows, tally, inputs
+        return rows, tally, seen
 
     def batches(self, max_rows: int = 1024, max_chars: int = 8_000_000) -> Iterator[list[Record]]:
         """The good records in input order, checked before if that was not done yet.
@@ -181,6 +161,9 @@ class RecordSource:
             self.check()
         if any(file_stamp(path) != stamp for path, stamp in self._stamps.items()):
             raise InputError(f"{self.name} changed after it was checked; start again")
+        yield from self._batched(max_rows, max_chars)
+
+    def _batched(self, max_rows: int = 1024, max_chars: int = 8_000_000) -> Iterator[list[Record]]:
         batch: list[Record] = []
         chars = 0
         for record in self._good_records():
@@ -216,7 +199,7 @@ class RecordSource:
         self, inputs: Sequence[RowInput]
     ) -> Iterator[tuple[int, RowInput, int, Record | PlacedRow]]:
         """(0-based ordinal, input, number there, record or bad row) up to the limit, in order."""
-        ordinal = 0
+        ordinal = self._first
         for each, columns in zip(inputs, self._columns, strict=True):
             with closing(each.rows()) as rows:
                 for number, value in rows:
@@ -246,12 +229,59 @@ class RecordSource:
                 continue
             first = repeated.first_place(record.id, each.place(number))
             if first is not None:
-                problem = Problem(
-                    "id", f"the id {record.id!r} again (first in {first})", "an id that is unique"
-                )
                 self._duplicates.append(ordinal)
                 tally.count(record, -1)
-                tally.reject(ordinal, each.bad_row(number, record.id, problem))
+                tally.reject(
+                    ordinal, each.bad_row(number, record.id, repeated_id(record.id, first))
+                )
+
+
+def look_ahead(source: RowInput, columns: ColumnMap, limit: int | None = None) -> None:
+    """Find out from the first rows of a file what its columns stand for."""
+    with closing(source.rows()) as rows:
+        for _, value in islice(rows, min(_ROWS_AHEAD, limit or _ROWS_AHEAD)):
+            try:
+                columns.add(source.read(value))
+            except (Problem, RecursionError):
+                continue  # the pass will name it
+    columns.settle()
+
+
+def repeated_id(id_: str, first: str) -> Problem:
+    """The problem of a row whose id stood in another place, `first`, before."""
+    return Problem("id", f"the id {id_!r} again (first in {first})", "an id that is unique")
+
+
+def conclude(name: str, columns: Mapping[str, ColumnMap], tally: Tally, *, skip: bool) -> Check:
+    """What a pass over all rows comes to, without the files; `columns` are those of each file.
+
+    Says on standard error which columns are read under another name. Raises as
+    `RecordSource.check` does.
+    """
+    for line in describe_columns(columns):
+        tell(line, note=True)
+    maps = list(columns.values())
+    require_columns(name, maps)
+    bad, fields = tally.bad_rows(), tally.fields()
+    hints = find_hints(maps, [field for field, count in fields.items() if not count])
+    advice = f"response: {hints['response']}" if "response" in hints else ""
+    if bad and not skip:
+        raise BadRowsError(bad, tally.bad_total, tally.kinds, advice)
+    if not tally.n:
+        advice = advice and f"\n{advice}"
+        raise InputError(
+            f"{name} holds no records: all {tally.bad_total} rows are bad, first {bad[0]}{advice}"
+        )
+    return Check(
+        n=tally.n,
+        bad=bad,
+        bad_total=tally.bad_total,
+        fields=fields,
+        groups=fields["group"] > 0,
+        files=[],
+        breakdowns=tally.breakdowns(),
+        hints=hints,
+    )
 
 
 def plain_rows(path: Path) -> Generator[tuple[str, dict[str, Any]], None, None]:

@@ -7,7 +7,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Generator, Iterator
-from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
@@ -271,19 +270,31 @@ def _csv_row(header: list[str], cells: list[str], response: str) -> dict[str, st
     return {column: cell for column, cell in columns if cell or column == response}
 
 
-def read_parquet(path: Path, name: str, limit: int | None) -> NumberedRows:
-    """(1-based row, its cells). Memory grows with the size of the file's row groups."""
+def read_parquet(path: str, name: str, first: int, count: int | None) -> NumberedRows:
+    """(1-based row, its cells) of `count` rows (None: of all) behind the `first` ones.
+
+    `path` may be a URL of an object store. Memory grows with the size of the file's row groups.
+    """
     import polars as pl
 
     try:
-        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        if limit is not None:
-            frame = frame.head(limit)
-        number = 0
+        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).slice(first, count)
+        number = first
         for batch in frame.collect_batches(chunk_size=_ROWS, maintain_order=True):
             for row in batch.iter_rows(named=True):
                 number += 1
                 yield number, row
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{name} is not a sound Parquet file: {error}") from error
+
+
+def count_parquet(path: str, name: str) -> int:
+    """The number of rows, by the file's own account. InputError."""
+    import polars as pl
+
+    try:
+        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        return int(frame.select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{name} is not a sound Parquet file: {error}") from error
 

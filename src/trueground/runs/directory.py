@@ -38,6 +38,7 @@ REPORT = "report.html"
 RESPONSES = "responses.jsonl"
 REPEATS = "repeats.jsonl"
 BATCHES = "batches.json"
+SHARDS = "shards"  # the folder of a sharded run that is not merged yet
 # What a run may have written: the only files that --overwrite removes.
 _OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES, REPEATS)
 OTHER_FILE = re.compile(r"\.[a-z][a-z0-9]{1,6}")  # an ending; v1.2 and run.7 may be folders
@@ -293,6 +294,8 @@ def _is_left_over(entry: Path) -> bool:
     """Whether it is what a killed run may leave before it has a manifest."""
     if entry.name in (RESPONSES, ITEMS, RECORDS):
         return entry.is_file() and _is_empty(entry)
+    if entry.name == SHARDS:
+        return entry.is_dir()
     return entry.name in [part_of(entry.with_name(name)).name for name in _OURS]
 
 

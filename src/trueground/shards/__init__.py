@@ -1,0 +1,1 @@
+"""Scoring beyond one process: an input in shards, each scored by itself, merged into one run."""

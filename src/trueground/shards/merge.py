@@ -1,0 +1,322 @@
+"""All shards of a run → the run: the same summary and items as of one process, and a page.
+
+The numbers of all items go into one table, in order, and the summary is made of that table as it is
+everywhere. Items and records are copied as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from trueground.errors import OutputError, WorkerError
+from trueground.evaluate.manifest import end_manifest, make_manifest
+from trueground.evaluate.plan import Plan
+from trueground.evaluate.result import Result, Summary
+from trueground.evaluate.scoring import summarise_table
+from trueground.evaluate.table import ItemTable
+from trueground.options import Progress, no_progress
+from trueground.records.files import open_unpacked
+from trueground.reports.run_page import write_run_page
+from trueground.reports.selection import choose_items, headline_metric
+from trueground.runs.directory import (
+    ITEMS,
+    MANIFEST,
+    RECORDS,
+    REPEATS,
+    RESPONSES,
+    SHARDS,
+    SUMMARY,
+    RunDirectory,
+    read_manifest,
+    replacing,
+    write_json,
+)
+from trueground.shards import work
+from trueground.shards.plan import ShardPlan, read_plan
+from trueground.shards.store import Store, open_store
+from trueground.shards.work import Marker, make_scoring_plan, read_marker, read_numbers, shard_name
+
+if TYPE_CHECKING:
+    from trueground.runs.worst import Texts
+
+_LISTED = 20_000  # items on the page of a run in an object store
+_CHUNK = 1 << 20
+
+
+def merge(
+    out: str | Path, *, command: Sequence[str] = (), progress: Progress = no_progress
+) -> Result:
+    """Make one run of the shards below `out`, a folder or a URL of an object store.
+
+    `summary.json` and `items.jsonl` are those of one process. The shards are removed when the run
+    is whole. The page of a run in an object store lists a sample. Raises OutputError where there
+    are no shards, WorkerError where some are missing, WriteError.
+    """
+    store = open_store(out)
+    plan = read_plan(store)
+    if plan is None:
+        raise OutputError(f"{store.name} holds no shards; score with --shards N --out {store.name}")
+    markers = require_markers(store, plan)
+    parts, scoring = make_scoring_plan(plan.settings, plan)
+    with ExitStack() as stack:
+        stack.enter_context(closing(parts))
+        folder = store.folder
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trueground-")))
+        run = stack.enter_context(RunDirectory(folder, overwrite=True))
+        merging = _Merging(store, plan, markers, scoring, run.path, progress)
+        result = merging.merge(command)
+    if store.folder is not None:
+        store.delete(SHARDS)
+    return result
+
+
+def join_logs(out: Path) -> tuple[int, list[str]]:
+    """Make one log of the replies below `out` that `run --shard` asked for, and remove theirs.
+
+    (Number of replies, the command that scores them.) Raises OutputError where there are none,
+    WorkerError where a shard is missing or was broken off.
+    """
+    parts = sorted((out / SHARDS).glob("*-of-*"))
+    if not parts:
+        raise OutputError(f"{out} holds no shards; make some with --shard I/N --out {out}")
+    of = int(parts[0].name.rpartition("-")[2])
+    manifests = {int(part.name[:5]): read_manifest(part) or {} for part in parts}
+    missing = [n for n in range(1, of + 1) if manifests.get(n, {}).get("status") != "finished"]
+    if missing:
+        raise WorkerError(
+            f"{out}: of {of} shards {', '.join(map(str, missing))} are not asked to the end; run "
+            f"the same command with --shard {missing[0]}/{of}"
+        )
+    first = manifests[1]
+    if any(one["identity"] != first["identity"] or not part.name.endswith(f"-{of:05}")
+           for one, part in zip(manifests.values(), parts, strict=True)):  # fmt: skip
+        raise OutputError(f"{out / SHARDS} holds shards of different commands; remove the others")
+    with RunDirectory(out, resume=True):
+        replies = 0
+        with replacing(out / RESPONSES) as log:
+            if (out / RESPONSES).exists():
+                log.write((out / RESPONSES).read_bytes())
+            for part in parts:
+                for line in (part / RESPONSES).read_bytes().splitlines(keepends=True):
+                    if line.endswith(b"\n"):
+                        log.write(line)
+                        replies += 1
+        if read_manifest(out) is None:
+            write_json(out / MANIFEST, first | {"status": "interrupted"})
+        shutil.rmtree(out / SHARDS)
+    return replies, _without_shard(first.get("command") or [])
+
+
+def _without_shard(command: Sequence[str]) -> list[str]:
+    found = [word for word in command if not word.startswith("--shard=")]
+    if "--shard" in found:
+        at = found.index("--shard")
+        del found[at : at + 2]
+    return found
+
+
+def missing_shards(store: Store, plan: ShardPlan) -> list[int]:
+    """The numbers, from 0, of the shards that are not done."""
+    there = store.names(SHARDS)
+    return [
+        number
+        for number in range(len(plan.shards))
+        if work.marker_name(number) not in there or read_marker(store, number, plan.digest) is None
+    ]
+
+
+def require_markers(store: Store, plan: ShardPlan) -> list[Marker]:
+    """The markers of all shards. Raises WorkerError, which names those that are not done."""
+    if missing := missing_shards(store, plan):
+        of = len(plan.shards)
+        shown = ", ".join(str(number + 1) for number in missing[:20])
+        more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
+        raise WorkerError(
+            f"{store.name}: {len(missing)} of {of} shards are not done: {shown}{more}. Run the "
+            f"same command again, or each by itself with --shard {missing[0] + 1}/{of}; what is "
+            "done is kept"
+        )
+    found = [read_marker(store, number, plan.digest) for number in range(len(plan.shards))]
+    return [marker for marker in found if marker is not None]
+
+
+class _Merging:
+    """One merge under way; `folder` is the run directory on this machine."""
+
+    def __init__(
+        self,
+        store: Store,
+        plan: ShardPlan,
+        markers: Sequence[Marker],
+        scoring: Plan,
+        folder: Path,
+        progress: Progress,
+    ) -> None:
+        self._store = store
+        self._plan = plan
+        self._markers = markers
+        self._scoring = scoring
+        self._folder = folder
+        self._progress = progress
+
+    def merge(self, command: Sequence[str]) -> Result:
+        check, folder = self._plan.check, self._folder
+        manifest = make_manifest(self._scoring, check, command) | self._account()
+        write_json(folder / MANIFEST, manifest)
+        try:
+            with ItemTable(
+                self._scoring.width, self._scoring.by, self._scoring.abstained_at
+            ) as table:
+                self._fill(table)
+                summary, repeats = summarise_table(self._scoring, table, check)
+                shown = None if self._store.folder else self._choose(table)
+            if repeats is not None:
+                with replacing(folder / REPEATS) as out:
+                    out.writelines(repeats)
+            self._copy_items(shown)
+            if self._plan.settings.keep_records:
+                self._copy_records(shown)
+            write_json(folder / SUMMARY, summary)
+            if shown is not None and len(shown) < check.n:
+                sample = f"The list is a sample of {len(shown):,} of {check.n:,} answers."
+                manifest["benchmark"] = {"notices": [sample]}
+            write_json(folder / MANIFEST, manifest)
+            self._progress("report", 0, None)
+            write_run_page(folder)
+        except BaseException as error:
+            end_manifest(folder, manifest, error)
+            raise
+        end_manifest(folder, manifest | {"scored": sum(m.n for m in self._markers)}, None)
+        note = "; ".join(dict.fromkeys(m.trouble for m in self._markers if m.trouble)) or None
+        if self._store.folder is None:
+            return self._publish(summary, note)
+        return Result(Summary(summary), folder, folder / ITEMS, note)
+
+    def _account(self) -> dict[str, Any]:
+        """What the shards cost, and whom they asked."""
+        spent = [marker.spent for marker in self._markers if marker.spent is not None]
+        total = {key: sum(one[key] for one in spent) for key in spent[0]} if spent else {}
+        found: dict[str, Any] = {
+            "shards": {
+                "count": len(self._markers),
+                "seconds": sum(marker.seconds for marker in self._markers),
+                "cpu_seconds": sum(marker.cpu_seconds for marker in self._markers),
+                "peak_bytes": max(marker.peak_bytes for marker in self._markers),
+            }
+        }
+        if total:
+            tokens = {"in": total["tokens_in"], "out": total["tokens_out"]}
+            found |= {"calls": total["calls"], "failed_calls": total["failed"], "tokens": tokens}
+            found["cache_hits"] = total["cache_hits"]
+        return found
+
+    def _files(self, kind: str) -> Iterator[Path]:
+        """The shards' files of a kind, in order, each with the checksum of its marker."""
+        for number, marker in enumerate(self._markers):
+            name = shard_name(number, kind)
+            with self._store.fetched(name) as path:
+                with path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                if digest != marker.files[kind].sha256:
+                    raise OutputError(
+                        f"{self._store.name}/{name} is not what its marker says; remove "
+                        f"{work.marker_name(number)} and run the same command again"
+                    )
+                yield path
+
+    def _fill(self, table: ItemTable) -> None:
+        for path in self._files(work.NUMBERS):
+            for scored in read_numbers(path):
+                table.append(scored)
+            self._progress("merge", table.n, self._plan.check.n)
+
+    def _choose(self, table: ItemTable) -> NDArray[np.int64]:
+        """The rows that the page lists: the worst, and some by chance."""
+        keys = self._scoring.keys
+        metric = headline_metric(keys)
+        values = None
+        if metric is not None:
+            column = keys.index(metric)
+            blocks = range(0, table.n, 1 << 16)
+            scores = [table.scores[low : low + (1 << 16)][:, column] for low in blocks]
+            values = np.concatenate(scores).astype(np.float32)
+        return choose_items(values, table.n, metric=metric, limit=_LISTED, seed=0).rows
+
+    def _copy_items(self, shown: NDArray[np.int64] | None) -> None:
+        if shown is None:
+            with replacing(self._folder / ITEMS) as out:
+                self._copy(work.ITEMS, out)
+            return
+        with (
+            self._store.streaming(ITEMS) as out,
+            replacing(self._folder / ITEMS) as sample,
+        ):
+            sample.writelines(_lines_of(self._lines(out, work.ITEMS), shown))
+
+    def _copy_records(self, shown: NDArray[np.int64] | None) -> None:
+        if shown is None:
+            with replacing(self._folder / RECORDS) as out:
+                self._copy(work.RECORDS, out)
+            return
+        with self._store.streaming(RECORDS) as out, replacing(self._folder / RECORDS) as sample:
+            lines = _lines_of(self._lines(out, work.RECORDS), shown)
+            with zstandard.ZstdCompressor(level=3).stream_writer(sample, closefd=False) as packed:
+                for line in lines:
+                    packed.write(line)
+
+    def _copy(self, kind: str, out: BinaryIO) -> None:
+        for path in self._files(kind):
+            with path.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    out.write(chunk)
+
+    def _lines(self, out: BinaryIO, kind: str) -> Iterator[bytes]:
+        """All lines of all shards; the files go to `out` as they are."""
+        for path in self._files(kind):
+            with path.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    out.write(chunk)
+            with open_unpacked(path, ".zst" if kind == work.RECORDS else "") as lines:
+                yield from lines
+
+    def _publish(self, summary: dict[str, Any], note: str | None) -> Result:
+        """Put the rest of the run beside its items; the manifest last, then the shards go."""
+        from trueground.runs.worst import read_texts
+
+        folder = self._folder
+        own = {ITEMS, RECORDS, MANIFEST}
+        for path in sorted(folder.rglob("*")):
+            name = str(path.relative_to(folder))
+            if path.is_file() and name not in own and not path.name.startswith("."):
+                with self._store.writing(name) as out:
+                    out.write(path.read_bytes())
+        texts: Iterator[Texts] = read_texts(folder)
+        lines = (folder / ITEMS).read_bytes()
+        kept = [
+            (text.question, text.response)
+            for _, text in zip(lines.splitlines(), texts, strict=False)
+        ]
+        self._store.write(MANIFEST, (folder / MANIFEST).read_bytes())
+        self._store.delete(SHARDS)
+        return Result(Summary(summary), None, lines, note, kept)
+
+
+def _lines_of(lines: Iterator[bytes], rows: NDArray[np.int64]) -> Iterator[bytes]:
+    """The lines with these numbers, ascending from 0; all lines are read."""
+    wanted = iter(rows.tolist())
+    following = next(wanted, None)
+    for number, line in enumerate(lines):
+        if number == following:
+            yield line
+            following = next(wanted, None)

@@ -1,0 +1,303 @@
+"""`score` in shards: plan once, do what is not done, merge."""
+
+# No `from __future__ import annotations`: the command line reads the options here as values.
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trueground.evaluate.options import (
+    DecomposerName,
+    EngineName,
+    JudgeCalibrations,
+    Judges,
+    OneShard,
+    RaterName,
+    ShardCount,
+)
+from trueground.options import (
+    By,
+    Cache,
+    KeepRecords,
+    OnBadRow,
+    Overwrite,
+    Progress,
+    Seed,
+    Workers,
+    check_whole_numbers,
+    no_progress,
+    parse_shard,
+)
+from trueground.records import Columns, SplitContexts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from trueground.evaluate.result import Result
+    from trueground.shards.engines import Engine
+    from trueground.shards.plan import ShardPlan, ShardSettings
+    from trueground.shards.store import Store
+
+
+def score_shards(
+    records: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path,
+    engine: EngineName = None,
+    shards: ShardCount = None,
+    shard: OneShard = None,
+    metrics: Sequence[str] | str | None = None,
+    judge: Judges = "lexical",
+    judge_calibration: JudgeCalibrations = None,
+    decomposer: DecomposerName = "rules",
+    rater: RaterName = None,
+    cache: Cache = True,
+    overwrite: Overwrite = False,
+    by: By = (),
+    repeats_of: str | None = None,
+    mapping: Columns = None,
+    split_contexts: SplitContexts = None,
+    on_bad_row: OnBadRow = "stop",
+    seed: Seed = 0,
+    resamples: int = 2_000,
+    workers: Workers = None,
+    keep_records: KeepRecords = True,
+    require: Sequence[str] = (),
+    command: Sequence[str] = (),
+    progress: Progress = no_progress,
+) -> "Result | None":
+    """Score files in shards, on this machine or a cluster: the same numbers as `tg.score`.
+
+    `records` are paths or URLs, `out` a folder or a URL that every worker reaches; judge,
+    decomposer and rater are names. All rows are checked and cut into `shards` once; a shard that is
+    done is not done again by the same command. A shard whose process is lost is tried three times.
+    With `shard` only that one is done, and None given back; `trueground.shards.merge.merge` ends
+    the run.
+
+    Raises what `tg.score` raises, and WorkerError where shards failed: it names them, the others
+    are kept.
+    """
+    from trueground.errors import UsageError
+    from trueground.shards.engines import make_engine
+    from trueground.shards.merge import merge, missing_shards
+    from trueground.shards.store import open_store
+    from trueground.shards.work import score_shard
+
+    check_whole_numbers(
+        workers=(workers, 1), seed=(seed, 0), resamples=(resamples, 1), shards=(shards, 1)
+    )
+    names = [str(one) for one in ([records] if isinstance(records, str | Path) else records)]
+    number, of = (None, shards) if shard is None else parse_shard(shard)
+    if shards not in (None, of):
+        raise UsageError(f"--shard {shard} and --shards {shards} differ; leave --shards out")
+    settings = _settings(
+        metrics, judge, judge_calibration, decomposer, rater, cache, by, repeats_of,
+        mapping, split_contexts, on_bad_row, seed, resamples, keep_records,
+    )  # fmt: skip
+    store = open_store(out)
+    where = make_engine(engine or "local", workers)
+    _check_place(store, overwrite=overwrite)
+    plan = _plan(store, settings, names, of, where, require, progress, overwrite=overwrite)
+    if number is not None:
+        if number in missing_shards(store, plan):
+            score_shard(str(out), names, number, len(plan.shards))
+        return None
+    todo = missing_shards(store, plan)
+    rows = [shard.good for shard in plan.shards]
+    finished = sum(rows) - sum(rows[one] for one in todo)
+    progress("score", finished, sum(rows))
+
+    def done(number: int, _marker: Any) -> None:
+        nonlocal finished
+        finished += rows[number]
+        progress("score", finished, sum(rows))
+
+    sharers = min(where.workers, len(todo))
+    tasks = {one: (str(out), names, one, sharers) for one in todo}
+    failed = where.run(score_shard, tasks, done, weights=_has_weights(settings)) if tasks else {}
+    if failed:
+        raise _failure(failed, plan, store)
+    return merge(out, command=command, progress=progress)
+
+
+def score_table(
+    table: "pa.Table",
+    *,
+    metrics: Sequence[str] | str,
+    judge: Judges = "lexical",
+    decomposer: DecomposerName = "rules",
+    rater: RaterName = None,
+    cache: Cache = True,
+    mapping: Columns = None,
+    split_contexts: SplitContexts = None,
+) -> "pa.Table":
+    """The scores of a table's rows, in order: a pure function, for Ray Data, Spark, Dask, Daft.
+
+    The columns of the result are `id`; `verdict`, where claims are checked; and for each metric its
+    value (null where there is none) and `<metric>:status`. `metrics` must be named, so that every
+    part of the data has the same columns; rows without an `id` are numbered within their table.
+    A table without rows gives one without rows. Raises as `tg.score` does.
+    """
+    import polars as pl
+
+    from trueground.evaluate.score import score
+
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    empty = not len(frame)
+    rows = [{"response": "", "contexts": [""]}] if empty else frame
+    result = score(
+        rows, metrics=metrics, judge=judge, decomposer=decomposer, rater=rater, cache=cache,
+        mapping=None if empty else mapping, split_contexts=split_contexts,
+    )  # fmt: skip
+    items = result.items
+    verdicts = [item.get("verdict") for item in result.evidence]
+    if result.summary.verdicts is not None:
+        items.insert_column(1, pl.Series("verdict", verdicts, pl.String))
+    return (items.clear() if empty else items).to_arrow()
+
+
+def _settings(
+    metrics: Any, judge: Any, calibration: Any, decomposer: Any, rater: Any, cache: bool, by: Any,
+    repeats_of: str | None, mapping: Any, split: str | None, on_bad_row: str, seed: int,
+    resamples: int, keep_records: bool,
+) -> "ShardSettings":  # fmt: skip
+    from trueground.errors import UsageError
+    from trueground.shards.plan import ShardSettings
+
+    several = isinstance(judge, list | tuple)
+    judges = list(judge) if several and judge else [judge or "lexical"]
+    if not all(isinstance(one, str) for one in [*judges, decomposer, rater or ""]):
+        raise UsageError("in shards, judge, decomposer and rater are names, not objects")
+    paths = [calibration] if isinstance(calibration, str | Path) else list(calibration or ())
+    if metrics is not None:
+        from trueground.metrics.registry import parse_specs
+
+        metrics = tuple(spec.key for spec in parse_specs(metrics))
+    return ShardSettings(
+        metrics=metrics,
+        judges=tuple(judges),
+        calibrations=tuple(map(str, paths)),
+        decomposer=decomposer,
+        rater=rater,
+        cache=cache,
+        by=(by,) if isinstance(by, str) else tuple(by),
+        repeats_of=repeats_of,
+        mapping=dict(mapping or {}),
+        split_contexts=split,
+        skip=on_bad_row == "skip",
+        seed=seed,
+        resamples=resamples,
+        keep_records=keep_records,
+    )
+
+
+def _plan(
+    store: "Store",
+    settings: "ShardSettings",
+    names: Sequence[str],
+    shards: int | None,
+    engine: "Engine",
+    require: Sequence[str],
+    progress: Progress,
+    *,
+    overwrite: bool,
+) -> "ShardPlan":
+    """The plan that is there, if it is of the same command, or a new one.
+
+    With `overwrite` the plan of another command goes, with its shards.
+    """
+    import msgspec
+
+    from trueground._version import __version__
+    from trueground.errors import OutputError, tell
+    from trueground.evaluate.plan import check_names, describe_missing
+    from trueground.evaluate.table import find_repeats
+    from trueground.records.problems import PlacedRow
+    from trueground.runs.directory import SHARDS
+    from trueground.shards.plan import (
+        PLAN,
+        ShardPlan,
+        check_same,
+        file_checksum,
+        plan_rows,
+        read_plan,
+    )
+    from trueground.shards.work import make_scoring_plan
+
+    plan = read_plan(store)
+    if plan is not None:
+        try:
+            check_same(plan, settings, names, shards, store.name)
+            return plan
+        except OutputError:
+            if not overwrite:
+                raise
+            store.delete(SHARDS)
+    parts, scoring = make_scoring_plan(settings)
+    with closing(parts):
+        scoring.prepare()
+    files, made, columns, check = plan_rows(settings, names, shards, engine, progress)
+    fields = [name for name, count in check.fields.items() if count]
+    sums = [file_checksum(name, state) for name, state in zip(names, files, strict=True)]
+    parts, scoring = make_scoring_plan(settings, fields=fields)
+    with closing(parts):
+        missing = describe_missing(scoring, check, by_name=settings.metrics is not None)
+        scoring = replace(scoring, repeats_of=find_repeats(settings.repeats_of, check))
+        check_names(scoring, check, require)
+    if missing:
+        tell(f"WARNING: {missing}")
+    plan = ShardPlan(
+        version=1,
+        trueground=__version__,
+        settings=settings,
+        keys=tuple(spec.key for spec in scoring.chosen),
+        repeats_of=scoring.repeats_of,
+        missing=missing,
+        files=files,
+        checksums=tuple(sums),
+        columns=tuple(one.aliases for one in columns.values()),
+        shards=tuple(made),
+        fields=check.fields,
+        breakdowns=check.breakdowns,
+        hints=check.hints,
+        bad=[row for row in check.bad if isinstance(row, PlacedRow)],
+        bad_total=check.bad_total,
+    )
+    store.write(PLAN, msgspec.json.encode(plan))
+    return plan
+
+
+def _has_weights(settings: "ShardSettings") -> bool:
+    """Whether a judge is a model that runs here."""
+    weights = ("bi-encoder:", "cross-encoder:", "nli:", "token-classifier:")
+    return any(judge.startswith(weights) for judge in settings.judges)
+
+
+def _check_place(store: "Store", *, overwrite: bool) -> None:
+    """OutputError where a run, or something else, is in the way."""
+    from trueground.errors import OutputError
+    from trueground.runs.directory import MANIFEST, RunDirectory
+    from trueground.shards.plan import PLAN
+
+    if store.read(PLAN) is not None:
+        return
+    if store.folder is not None:
+        if store.folder.exists():
+            with RunDirectory(store.folder, resume=overwrite):  # checks, and leaves all as it is
+                pass
+    elif not overwrite and store.read(MANIFEST) is not None:
+        raise OutputError(f"{store.name} holds a run; choose another --out, or pass --overwrite")
+
+
+def _failure(failed: dict[int, Any], plan: "ShardPlan", store: "Store") -> Exception:
+    from trueground.errors import WorkerError
+
+    of = len(plan.shards)
+    lines = [f"shard {number + 1}/{of}: {failed[number]}" for number in sorted(failed)[:10]]
+    more = [f"and {len(failed) - 10} more"] if len(failed) > 10 else []
+    return WorkerError(
+        f"{len(failed)} of {of} shards failed; the others are done and kept in {store.name}. Run "
+        "the same command again to try these once more:\n  " + "\n  ".join(lines + more)
+    )

@@ -1,0 +1,219 @@
+"""Where a sharded run is written: a folder, or a place in an object store by its URL.
+
+A file appears as a whole or not at all, also where nothing can be renamed: an upload counts only
+once it is complete. Every call to a store is tried again where it fails for the moment.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from trueground.errors import OutputError, TruegroundError, WriteError
+from trueground.net.redact import redact_urls
+from trueground.records.files import is_remote
+from trueground.runs.directory import write_error
+
+T = TypeVar("T")
+_ATTEMPTS, _LONGEST_WAIT_S = 6, 20.0
+_BLOCK = 64 << 20  # of an upload that goes on while a file grows
+
+
+def open_store(place: str | Path) -> Store:
+    """The store of a path or URL. Nothing is made yet. OutputError: a kind that is not known."""
+    text = str(place)
+    if text.startswith("file://"):
+        text = text.removeprefix("file://")
+    return RemoteStore(text.rstrip("/")) if is_remote(text) else LocalStore(Path(text))
+
+
+class Store:
+    """Files by their names below one place, such as `shards/plan.json`."""
+
+    name: str  # for messages, without credentials
+    folder: Path | None = None  # where the files are on this machine
+
+    def read(self, name: str) -> bytes | None:
+        """A small file; None where there is none."""
+        raise NotImplementedError
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write or replace a small file. WriteError."""
+        with self.writing(name) as out:
+            out.write(data)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[BinaryIO]:
+        """A file that appears when the block ends well. WriteError."""
+        raise NotImplementedError
+        yield
+
+    @contextmanager
+    def streaming(self, name: str) -> Iterator[BinaryIO]:
+        """As `writing`, for files larger than this machine's disk. WriteError."""
+        with self.writing(name) as out:
+            yield out
+
+    @contextmanager
+    def fetched(self, name: str) -> Iterator[Path]:
+        """A file on this machine with the content. OutputError: it is not there."""
+        raise NotImplementedError
+        yield
+
+    def names(self, prefix: str) -> set[str]:
+        """The names of the files below a prefix that is a folder's name."""
+        raise NotImplementedError
+
+    def delete(self, prefix: str) -> None:
+        """Remove all below a folder's name."""
+        raise NotImplementedError
+
+
+class LocalStore(Store):
+    """A folder that all processes see."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = self._folder = folder
+        self.name = str(folder)
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return (self._folder / name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise OutputError(f"{self._folder / name} cannot be read: {error.strerror}") from error
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[BinaryIO]:
+        # Under a name of its own: another process may be at the same shard.
+        path = self._folder / name
+        part = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with part.open("xb") as out:
+                    yield out
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+        except OSError as error:
+            raise write_error(path, error) from error
+
+    @contextmanager
+    def fetched(self, name: str) -> Iterator[Path]:
+        path = self._folder / name
+        if not path.is_file():
+            raise OutputError(f"{path} is gone; run the same command again")
+        yield path
+
+    def names(self, prefix: str) -> set[str]:
+        folder = self._folder / prefix
+        return {f"{prefix}/{path.name}" for path in folder.iterdir()} if folder.is_dir() else set()
+
+    def delete(self, prefix: str) -> None:
+        shutil.rmtree(self._folder / prefix, ignore_errors=True)
+
+
+class RemoteStore(Store):
+    """A place in an object store, by fsspec."""
+
+    def __init__(self, url: str) -> None:
+        import fsspec
+
+        self.name = redact_urls(url)
+        self._url = url
+        try:
+            self._files, self._root = fsspec.core.url_to_fs(url)
+        except ImportError as error:
+            raise OutputError(
+                f"{self.name} needs a package that is not installed: {error}"
+            ) from error
+        except Exception as error:  # backends raise exceptions of their own making
+            raise OutputError(f"{self.name} cannot be used: {self._shown(error)}") from error
+        # A file is listed from the store, not from what was listed before.
+        self._files.use_listings_cache = False
+
+    def read(self, name: str) -> bytes | None:
+        def work() -> bytes | None:
+            try:
+                data: bytes = self._files.cat_file(f"{self._root}/{name}")
+            except FileNotFoundError:
+                return None
+            return data
+
+        return self._patiently(f"reading {name}", OutputError, work)
+
+    def write(self, name: str, data: bytes) -> None:
+        place = f"{self._root}/{name}"
+        self._patiently(f"writing {name}", WriteError, lambda: self._files.pipe_file(place, data))
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[BinaryIO]:
+        with tempfile.NamedTemporaryFile(prefix="trueground-") as file:
+            yield file  # type: ignore[misc]
+            file.flush()
+            place = f"{self._root}/{name}"
+            self._patiently(
+                f"writing {name}", WriteError, lambda: self._files.put_file(file.name, place)
+            )
+
+    @contextmanager
+    def streaming(self, name: str) -> Iterator[BinaryIO]:
+        try:
+            with self._files.open(f"{self._root}/{name}", "wb", block_size=_BLOCK) as out:
+                yield out
+        except TruegroundError:
+            raise
+        except Exception as error:  # backends raise exceptions of their own making
+            raise WriteError(f"{self.name}: writing {name} failed: {self._shown(error)}") from error
+
+    @contextmanager
+    def fetched(self, name: str) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="trueground-") as folder:
+            path = Path(folder) / "part"
+            place = f"{self._root}/{name}"
+            self._patiently(
+                f"reading {name}", OutputError, lambda: self._files.get_file(place, str(path))
+            )
+            yield path
+
+    def names(self, prefix: str) -> set[str]:
+        def work() -> set[str]:
+            try:
+                found = self._files.ls(f"{self._root}/{prefix}", detail=False, refresh=True)
+            except FileNotFoundError:
+                return set()
+            return {f"{prefix}/{str(one).rpartition('/')[2]}" for one in found}
+
+        return self._patiently(f"listing {prefix}", OutputError, work)
+
+    def delete(self, prefix: str) -> None:
+        def work() -> None:
+            if self._files.exists(f"{self._root}/{prefix}"):
+                self._files.rm(f"{self._root}/{prefix}", recursive=True)
+
+        self._patiently(f"removing {prefix}", WriteError, work)
+
+    def _patiently(self, doing: str, kind: type[TruegroundError], work: Callable[[], T]) -> T:
+        final = FileNotFoundError, PermissionError, NotADirectoryError, ImportError
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return work()
+            except Exception as error:  # backends raise exceptions of their own making
+                if isinstance(error, final) or attempt == _ATTEMPTS:
+                    reason = self._shown(error)
+                    raise kind(f"{self.name}: {doing} failed: {reason}") from error
+            time.sleep(random.uniform(0.5, 1) * min(0.2 * 2**attempt, _LONGEST_WAIT_S))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _shown(self, error: Exception) -> str:
+        reason = str(error).replace(self._url, self.name)
+        return f"{type(error).__name__}: {redact_urls(reason)}"

@@ -1,0 +1,251 @@
+"""One shard, scored: what a worker does, wherever it is.
+
+A shard leaves three files and, last of all, a marker with their checksums: only what has a marker
+is done. The same shard gives the same bytes every time, so that two workers on it do no harm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+import zstandard
+
+from trueground.errors import OutputError
+from trueground.evaluate.parts import Parts, make_parts
+from trueground.evaluate.plan import Plan, make_plan
+from trueground.evaluate.scorer import Scorer
+from trueground.evaluate.scoring import cut_for_asking
+from trueground.evaluate.table import Scored
+from trueground.models.asker import Spent
+from trueground.net.limits import share_limits
+from trueground.shards.plan import ShardPlan, ShardSettings, check_unchanged, read_plan
+from trueground.shards.store import Store, open_store
+
+ITEMS, RECORDS, NUMBERS = "items.jsonl", "records.jsonl.zst", "numbers"
+_LENGTH = struct.Struct("<Q")
+
+
+class FileMark(msgspec.Struct, frozen=True):
+    """A file of a shard."""
+
+    bytes: int
+    sha256: str
+
+
+class Marker(msgspec.Struct, frozen=True):
+    """A shard that is done: of which plan, how many items it has, its files, and what it cost."""
+
+    plan: str
+    n: int
+    files: dict[str, FileMark]
+    spent: dict[str, int] | None = None
+    trouble: str | None = None
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_bytes: int = 0
+
+
+class _Numbers(msgspec.Struct, array_like=True):
+    """A batch of `Scored` without texts, as bytes."""
+
+    n: int
+    width: int
+    values: bytes
+    status: bytes
+    clusters: bytes
+    answerable: bytes
+    by: list[list[str]]
+    empty: int
+    agreement: bytes
+    agreement_shape: tuple[int, ...]
+    reasons: bytes
+    questions: list[str] | None
+    answers: bytes | None
+
+
+def shard_name(number: int, kind: str) -> str:
+    """The name of a file of a shard, which counts from 0."""
+    return f"shards/{number:05}.{kind}"
+
+
+def marker_name(number: int) -> str:
+    """The name of a shard's marker."""
+    return shard_name(number, "done.json")
+
+
+def read_marker(store: Store, number: int, plan: str) -> Marker | None:
+    """The marker of a shard of this plan; None where it is not done."""
+    data = store.read(marker_name(number))
+    if data is None:
+        return None
+    try:
+        marker = msgspec.json.decode(data, type=Marker)
+    except msgspec.MsgspecError:
+        return None
+    return marker if marker.plan == plan else None
+
+
+def make_scoring_plan(
+    settings: ShardSettings, plan: ShardPlan | None = None, fields: Sequence[str] = ()
+) -> tuple[Parts, Plan]:
+    """The parts, to be closed, and what they compute. UsageError, InputError."""
+    parts = make_parts(
+        list(settings.judges),
+        settings.decomposer,
+        settings.rater,
+        cache=settings.cache,
+        calibration=list(settings.calibrations),
+    )
+    metrics = settings.metrics if plan is None else plan.keys
+    rest: dict[str, Any] = {
+        "by": settings.by,
+        "seed": settings.seed,
+        "resamples": settings.resamples,
+        "keep_records": settings.keep_records,
+    }
+    if plan is not None:
+        rest |= {"repeats_of": plan.repeats_of, "missing": plan.missing}
+    return parts, make_plan(fields, None if metrics is None else list(metrics), parts, **rest)
+
+
+_ready: tuple[ShardSettings, str, Parts, Scorer] | None = None
+
+
+def _scorer(plan: ShardPlan, sharers: int) -> tuple[Parts, Scorer]:
+    """The scorer of this process: a model is loaded once, however many shards follow.
+
+    What endpoints allow a minute is for so many processes together.
+    """
+    global _ready
+    share_limits(sharers)
+    if _ready is None or _ready[1] != plan.digest:
+        if _ready is not None:
+            _ready[2].close()
+        parts, scoring = make_scoring_plan(plan.settings, plan)
+        _ready = (plan.settings, plan.digest, parts, Scorer(scoring))
+    return _ready[2], _ready[3]
+
+
+def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Marker:
+    """Score a shard and write its files, the marker last. `sharers` work at the same time.
+
+    Raises InputError where its input has changed, UnreachableError, WriteError.
+    """
+    store = open_store(out)
+    plan = read_plan(store)
+    if plan is None:
+        raise OutputError(f"{store.name} holds no plan; run the whole command again")
+    check_unchanged(plan, number, names)
+    began, cpu = time.perf_counter(), time.process_time()
+    parts, scorer = _scorer(plan, sharers)
+    before = parts.spent
+    n, files = 0, {}
+    with ExitStack() as stack:
+        source = stack.enter_context(plan.source(number, names))
+        kinds = (ITEMS, NUMBERS, *([RECORDS] if plan.settings.keep_records else []))
+        outs = {
+            kind: _Marked(stack.enter_context(store.writing(shard_name(number, kind))))
+            for kind in kinds
+        }
+        pack = zstandard.ZstdCompressor(level=3)
+        batches = source.batches()
+        for scored in map(scorer, cut_for_asking(batches) if before is not None else batches):
+            outs[ITEMS].write(scored.items)
+            outs[NUMBERS].write(_encode_numbers(scored))
+            if RECORDS in outs:
+                outs[RECORDS].write(pack.compress(scored.records))
+            n += scored.n
+        files = {kind: file.mark() for kind, file in outs.items()}
+    marker = Marker(
+        plan.digest,
+        n,
+        files,
+        _difference(parts.spent, before),
+        parts.note,
+        time.perf_counter() - began,
+        time.process_time() - cpu,
+        _peak_bytes(),
+    )
+    store.write(marker_name(number), msgspec.json.encode(marker))
+    return marker
+
+
+def _difference(after: Spent | None, before: Spent | None) -> dict[str, int] | None:
+    if after is None:
+        return None
+    return msgspec.to_builtins(after if before is None else after - before)  # type: ignore[no-any-return]
+
+
+def _peak_bytes() -> int:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+class _Marked:
+    """A file that is being written, and the checksum of what has been."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._digest.update(data)
+        self._size += len(data)
+
+    def mark(self) -> FileMark:
+        return FileMark(self._size, self._digest.hexdigest())
+
+
+def _encode_numbers(scored: Scored) -> bytes:
+    data = msgspec.msgpack.encode(
+        _Numbers(
+            scored.n,
+            scored.values.shape[1],
+            scored.values.astype("<f8").tobytes(),
+            scored.status.tobytes(),
+            scored.clusters.astype("<i8").tobytes(),
+            scored.answerable.tobytes(),
+            scored.by,
+            scored.empty,
+            scored.agreement.astype("<i8").tobytes(),
+            scored.agreement.shape,
+            scored.reasons.astype("<i8").tobytes(),
+            scored.questions,
+            None if scored.answers is None else scored.answers.astype("<i8").tobytes(),
+        )
+    )
+    return _LENGTH.pack(len(data)) + data
+
+
+def read_numbers(path: Path) -> Iterator[Scored]:
+    """The batches of a shard without their lines and records."""
+    decode = msgspec.msgpack.Decoder(_Numbers).decode
+    with path.open("rb") as file:
+        while head := file.read(_LENGTH.size):
+            one = decode(file.read(_LENGTH.unpack(head)[0]))
+            yield Scored(
+                n=one.n,
+                items=b"",
+                records=b"",
+                values=np.frombuffer(one.values, "<f8").reshape(one.n, one.width),
+                status=np.frombuffer(one.status, np.uint8).reshape(one.n, one.width),
+                clusters=np.frombuffer(one.clusters, "<i8"),
+                answerable=np.frombuffer(one.answerable, np.int8),
+                by=one.by,
+                empty=one.empty,
+                agreement=np.frombuffer(one.agreement, "<i8").reshape(one.agreement_shape),
+                reasons=np.frombuffer(one.reasons, "<i8"),
+                questions=one.questions,
+                answers=None if one.answers is None else np.frombuffer(one.answers, "<i8"),
+            )
