@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from bisect import bisect_left
 from itertools import pairwise
 
 import pytest
 
 from trueground.errors import UsageError
-from trueground.net.limits import Limiter
+from trueground.net.limits import Limiter, share_limits
 
 
 class Time:
@@ -132,3 +133,15 @@ def test_a_limit_that_lets_nothing_out_is_refused(value: float) -> None:
         Limiter(rpm=value)
     with pytest.raises(UsageError, match="--tpm"):
         Limiter(tpm=value)
+
+
+def test_several_processes_share_a_limit() -> None:
+    share_limits(4)
+    try:
+        limiter = Limiter(240)
+    finally:
+        share_limits(1)
+    assert limiter._requests is not None
+    assert limiter._requests.wait(1, time.monotonic()) == 0.0
+    limiter._requests.take(1)
+    assert limiter._requests.wait(1, time.monotonic()) == pytest.approx(1.0, rel=0.05)  # 60 a minute

@@ -33,6 +33,7 @@ class _Bucket:
             raise UsageError(
                 f"--{name} {per_minute:g} lets no call out; give a number above 0, or leave it away"
             )
+        per_minute /= _sharers
         self._size = self._level = per_minute / 60
         self._rate = (per_minute - self._size) / 60  # a second
         self._then = now
