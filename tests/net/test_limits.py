@@ -144,4 +144,4 @@ def test_several_processes_share_a_limit() -> None:
     assert limiter._requests is not None
     assert limiter._requests.wait(1, time.monotonic()) == 0.0
     limiter._requests.take(1)
-    assert limiter._requests.wait(1, time.monotonic()) == pytest.approx(1.0, rel=0.05)  # 60 a minute
+    assert limiter._requests.wait(1, time.monotonic()) == pytest.approx(1.0, rel=0.05)
