@@ -245,7 +245,9 @@ def _remove_stale(store: Store, key: NamedNode, keys: NamedNode) -> None:
     if next(store.quads_for_pattern(None, key, None, keys), None) is None:
         return
     pages = (q.subject for q in store.quads_for_pattern(None, NamedNode(ABOUT), None))
-    for subject in chain(_properties(store), (one for one in pages if _is_article(store, one))):
+    others = (p for p in pages if isinstance(p, NamedNode) and not p.value.startswith(ENTITY))
+    articles = (page for page in others if _is_article(store, page.value))
+    for subject in chain(_properties(store), articles):
         for quad in list(store.quads_for_pattern(subject, key, None, keys)):
             store.remove(quad)
 
@@ -285,19 +287,17 @@ def _named(store: Store, lang: str) -> Iterator[tuple[NamedNode, str]]:
                 and isinstance(label, Literal)
                 and language_rank(label.language, lang) is not None
                 and subject not in properties
-                and not names_no_entity(subject.value)
-                and not _is_article(store, subject)
             ):
-                yield subject, label.value
+                iri = subject.value
+                if iri.startswith(ENTITY) or not (names_no_entity(iri) or _is_article(store, iri)):
+                    yield subject, label.value
 
 
-def _is_article(store: Store, page: Any) -> bool:
+def _is_article(store: Store, page: str) -> bool:
     """Whether it is a page about an entity of Wikidata, which has that name itself."""
     from pyoxigraph import NamedNode
 
-    if not isinstance(page, NamedNode) or page.value.startswith(ENTITY):
-        return False
-    about = (q.object for q in store.quads_for_pattern(page, NamedNode(ABOUT), None))
+    about = (q.object for q in store.quads_for_pattern(NamedNode(page), NamedNode(ABOUT), None))
     return any(isinstance(one, NamedNode) and one.value.startswith(ENTITY) for one in about)
 
 
