@@ -60,6 +60,3 @@ def test_the_signature_names_all_that_counts() -> None:
 def test_what_cannot_be_meant() -> None:
     with pytest.raises(UsageError, match="joins two or more, and was given 1"):
         Hybrid([Ranked(1)])
-    for wrong in ({"k": -1.0}, {"k": float("nan")}, {"depth": 0}):
-        with pytest.raises(UsageError, match="expected k of 0 or more and a depth of 1"):
-            Hybrid([Ranked(1), Ranked(2)], **wrong)  # type: ignore[arg-type]

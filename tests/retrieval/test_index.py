@@ -620,6 +620,7 @@ def test_the_parts_that_keep_files(written: str, found: list[str]) -> None:
         ("hybrid:'letters + letters'(depth=0)", "depth='0'; expected a whole number, 1 or more"),
         ("hybrid:'letters + letters'(k=-1)", "k='-1'; expected a number, 0 or more"),
         ("multi-hop:'letters + letters'", "searches with one retriever, and was given 2"),
+        ("multi-hop:letters(hops=0)", "hops='0'; expected a whole number, 1 or more"),
         ("multi-hop:letters(passages=all)", "expected one of text, titled"),
         ("multi-hop:letters(beams=2)", "Did you mean 'beam'"),
         ("multi-hop:'nothing'", "unknown retriever 'nothing'"),

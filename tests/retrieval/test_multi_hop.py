@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, SearchQuery, turns_of
 from trueground.retrieval.bm25 import BM25
 from trueground.retrieval.combined import MultiHop
@@ -134,7 +133,5 @@ def test_the_second_hop_finds_what_the_question_does_not_name() -> None:
     assert together[1] == alone[0]
 
 
-def test_what_cannot_be_meant() -> None:
-    with pytest.raises(UsageError, match="hops=0, beam=5; expected 1 or more"):
-        MultiHop(Table({}), [], hops=0)
+def test_the_signature_names_all_that_counts() -> None:
     assert MultiHop(Table({}), []).signature == "multi-hop:hops=2,beam=5,passages=text,[table]"

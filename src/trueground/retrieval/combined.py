@@ -9,7 +9,6 @@ before it, a chain's score is the sum of its hops' scores.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import NamedTuple
 
 from trueground.errors import UsageError
@@ -31,16 +30,11 @@ class Hybrid:
     name = "hybrid"
 
     def __init__(self, parts: Sequence[Retriever], *, k: float = K, depth: int = DEPTH) -> None:
-        """UsageError for fewer than two parts, or k or depth out of range."""
+        """`k` of 0 or more, `depth` of 1 or more. UsageError for fewer than two parts."""
         if len(parts) < 2:
             raise UsageError(
                 f"the retriever hybrid joins two or more, and was given {len(parts)}; write "
                 'hybrid:"bm25 + dense:MODEL", with a blank on each side of the +'
-            )
-        if not (isfinite(k) and k >= 0 and depth >= 1):
-            raise UsageError(
-                f"the retriever hybrid: k={k:g}, depth={depth}; expected k of 0 or more and a "
-                "depth of 1 or more"
             )
         inner = " + ".join(part.signature for part in parts)
         self.signature = f"hybrid:rrf,k={k:g},depth={depth},[{inner}]"
@@ -95,11 +89,10 @@ class MultiHop:
         hops: int = HOPS,
         beam: int = BEAM,
     ) -> None:
-        """`texts` are the passages' by number; `shown` names what of a passage they hold."""
-        if hops < 1 or beam < 1:
-            raise UsageError(
-                f"the retriever multi-hop: hops={hops}, beam={beam}; expected 1 or more of both"
-            )
+        """`texts` are the passages' by number; `shown` names what of a passage they hold.
+
+        `hops` and `beam` are 1 or more.
+        """
         self.signature = f"multi-hop:hops={hops},beam={beam},passages={shown},[{base.signature}]"
         self._base, self._texts = base, texts
         self._hops, self._beam = hops, beam

@@ -14,7 +14,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
@@ -414,13 +414,19 @@ class _Structure:
     def search(self, asked: Floats, top: int) -> Iterator[Numbers]:
         """For each query the numbers that were found, ascending; at most `top`."""
         asked = np.ascontiguousarray(asked, np.float32)
-        with _one_by_one(self._faiss):
+        # Each query by itself: products of many at once differ in their last bits.
+        settings = self._faiss.cvar
+        before = settings.distance_compute_blas_threshold
+        settings.distance_compute_blas_threshold = _NEVER
+        try:
             if self._options.kind == "hnsw":
                 ef = max(self._options.ef_search, top)
                 how = self._faiss.SearchParametersHNSW(efSearch=ef)
                 found = self._index.search(asked, top, params=how)[1]
             else:
                 found = self._search_lists(asked, top)
+        finally:
+            settings.distance_compute_blas_threshold = before
         for row in found:
             yield np.sort(row[row >= 0]).astype(np.intp)
 
@@ -438,14 +444,3 @@ class _Structure:
             short = short[(found[short] < 0).any(axis=1)]
             nprobe = min(nlist, 2 * nprobe)
         return found
-
-
-@contextmanager
-def _one_by_one(faiss: Any) -> Iterator[None]:
-    """Each query by itself: products of many at once differ in their last bits."""
-    before = faiss.cvar.distance_compute_blas_threshold
-    faiss.cvar.distance_compute_blas_threshold = _NEVER
-    try:
-        yield
-    finally:
-        faiss.cvar.distance_compute_blas_threshold = before

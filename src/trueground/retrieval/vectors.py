@@ -13,6 +13,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -104,12 +105,11 @@ def write_vectors(
     )
     file = folder / STORES[store][1]
     header = _resume(folder, wanted)
-    try:
-        make_folder(folder)
-        out = open_no_follow(file, "r+b") if header.done else create_new(file)
-    except OSError as error:
-        raise _failed(folder, error) from error
-    with out:
+    with ExitStack() as stack:
+        with _writing(folder):
+            make_folder(folder)
+            opened = open_no_follow(file, "r+b") if header.done else create_new(file)
+            out = stack.enter_context(opened)
         for start in range(header.done, count, BLOCK):
             progress("encode passages", start, count)
             part = [passages[number] for number in range(start, min(start + BLOCK, count))]
@@ -120,16 +120,12 @@ def write_vectors(
                     f"{len(part)} passages; expected {(len(part), width)}"
                 )
             # Reading passages and encoding them may fail too, but not for want of room here.
-            try:
+            with _writing(folder):
                 _append(out, found, header)
                 write_state(folder / HEADER, header)
-            except OSError as error:
-                raise _failed(folder, error) from error
         progress("encode passages", count, count)
-        try:
+        with _writing(folder):
             write_state(folder / HEADER, header)
-        except OSError as error:
-            raise _failed(folder, error) from error
 
 
 def _resume(folder: Path, wanted: VectorsHeader) -> VectorsHeader:
@@ -218,11 +214,15 @@ def _size(file: Path) -> int:
     return file.stat().st_size if file.exists() else 0
 
 
-def _failed(folder: Path, error: OSError) -> WriteError:
-    return WriteError(
-        f"{folder}: writing the vectors failed: {error.strerror or error}. What was finished "
-        f"is kept; {next_step(error)}, and build again"
-    )
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(
+            f"{folder}: writing the vectors failed: {error.strerror or error}. What was finished "
+            f"is kept; {next_step(error)}, and build again"
+        ) from error
 
 
 def rounding_margin(asked: Floats, longest: float) -> Floats:
