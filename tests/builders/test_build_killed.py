@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,10 @@ from tests.builders.little import answering
 from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 from tests.builders.test_build import done, start
 
+from trueground.builders.build import BuildSettings, build
 from trueground.builders.store import BuildStore
+from trueground.models.base import ChatRequest, Reply
+from trueground.testing import FakeModel
 
 __all__ = ["home"]
 N, CONNECTIONS = 40, 4
@@ -86,3 +91,37 @@ def test_killed_at_the_end(home: Path) -> None:
         assert len(server.calls) == 2 * 4 * N
     assert contents(home / "killed") == contents(home / "whole")
     assert not list((home / "killed").rglob(".*"))
+
+
+class Death(BaseException):
+    """What no code of the package catches."""
+
+
+def test_ended_at_any_call_nothing_is_paid_for_twice(home: Path) -> None:
+    """As killed in process: at every call in turn, without the response cache."""
+    answer, paid = answering(), Counter[str]()
+    left = 0
+
+    class Dying(FakeModel):
+        async def generate(self, request: ChatRequest) -> Reply:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Death
+            paid[f"{self.name}: {request.messages}"] += 1
+            return await super().generate(request)
+
+    def reply(request: ChatRequest) -> str:
+        return json.dumps(answer({"messages": [{"content": request.messages[0].content}]}))
+
+    file, settings = source(home, 3), BuildSettings(cache=False)
+    for step in (1, 2, 3, 50):
+        models = {
+            role: Dying(reply, name=role, concurrency=1, cacheable=True)
+            for role in ("writer", "judge")
+        }
+        left = step
+        with nullcontext() if step == 50 else pytest.raises(Death):
+            build("little", file, home / "out", models=models, settings=settings)
+    assert set(paid.values()) == {1}
+    assert paid.total() == 12

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -29,15 +29,6 @@ if TYPE_CHECKING:  # a declaration must be quick to load
 
 I_contra = TypeVar("I_contra", contravariant=True)
 O_co = TypeVar("O_co", covariant=True)
-
-
-class BuildItem(Protocol):
-    """What flows: a msgspec Struct with an id that is unique within its stage."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-        ...
 
 
 Size = float | Callable[[float], float]
@@ -84,18 +75,6 @@ class Stage(Generic[I_contra, O_co]):
     fan_out: float = 1.0
 
 
-def _ask_always(_item: Any) -> None:
-    return None
-
-
-def _accept(_item: Any, _reply: Any) -> str | None:
-    return None
-
-
-def _source_size(tokens: float) -> float:
-    return tokens
-
-
 @dataclass(frozen=True, kw_only=True)
 class LLMStage(Generic[I_contra, O_co]):
     """One step that asks one model one question about each item, declared.
@@ -121,14 +100,14 @@ class LLMStage(Generic[I_contra, O_co]):
     reply: type[Struct] | Mapping[str, type[Struct]]
     fields: Callable[[Any], Mapping[str, str]]
     make: Callable[[Any, Any], Sequence[O_co | Rejected]]
-    check: Callable[[Any, Any], str | None] = _accept
+    check: Callable[[Any, Any], str | None] | None = None
     show: Callable[[Any, Any], Any] | None = None
     variant: Callable[[Any], str] | None = None
-    skip: Callable[[Any], Sequence[O_co] | None] = _ask_always
+    skip: Callable[[Any], Sequence[O_co] | None] | None = None
     unusable: Callable[[Any], Sequence[O_co]] | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     identity: Mapping[str, Any] = field(default_factory=dict)
-    tokens_in: Size = _source_size
+    tokens_in: Size = lambda source: source
     tokens_out: Size = 150.0
     most: float | None = None
     fan_out: float = 1.0
@@ -152,7 +131,7 @@ class LLMStage(Generic[I_contra, O_co]):
 
     async def work(self, item: Any, ask: Ask) -> Sequence[O_co | Rejected]:
         """Ask, check and make. Raises Rejected."""
-        skipped = self.skip(item)
+        skipped = None if self.skip is None else self.skip(item)
         if skipped is not None:
             return skipped
         which = "" if self.variant is None else self.variant(item)
@@ -162,7 +141,7 @@ class LLMStage(Generic[I_contra, O_co]):
 
         def check(reply: Any) -> str | None:
             with self._shown(item, reply):
-                return self.check(item, reply)
+                return None if self.check is None else self.check(item, reply)
 
         try:
             reply = await ask.object(self.role, messages, kind, check=check)
@@ -179,7 +158,7 @@ class LLMStage(Generic[I_contra, O_co]):
 
     def _is_asked(self, item: Any) -> bool:
         try:
-            return self.skip(item) is None
+            return self.skip is None or self.skip(item) is None
         except Rejected:
             return False
 
