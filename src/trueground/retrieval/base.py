@@ -86,9 +86,13 @@ class RetrieverKind:
     it, opening is the check of what is written without a model, and of others it is only seen that
     the folder is there. Damaged files that need no model are removed before `build` is called; what
     a model made may be hours of work, and is left to `build`, which fixes it.
+
+    `over` searches passages in memory, without files; indexes and vectors are made with the first
+    search. Without it the kind is for indexes alone.
     """
 
     folder: Callable[[PartSpec], str]
     build: Callable[[Path, PassageStore, PartSpec, Progress], None]
     open: Callable[[Path, PassageStore, PartSpec], OpenedRetriever]
     check: Callable[[Path, PassageStore, PartSpec], None] | None = None
+    over: Callable[[PartSpec, PassageStore], OpenedRetriever] | None = None

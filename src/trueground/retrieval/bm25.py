@@ -379,4 +379,11 @@ def _open(folder: Path, passages: PassageStore, given: PartSpec) -> OpenedRetrie
     return OpenedRetriever(retriever, retriever.close)
 
 
-BM25_KIND = RetrieverKind(_folder, _build, _open)
+def _over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
+    options = Bm25Options.parse(given)
+    return OpenedRetriever(
+        BM25(passages.searched, stem=options.stem, k1=options.k1, b=options.b, titled=True)
+    )
+
+
+BM25_KIND = RetrieverKind(_folder, _build, _open, over=_over)

@@ -23,7 +23,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.encoders import EncoderOptions, PassageEncoder, passage_encoder
+from trueground.encoders import (
+    EncoderOptions,
+    PassageEncoder,
+    passage_encoder,
+    text_encoder,
+)
 from trueground.encoders.base import POOLINGS, Floats, encoder_options
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
@@ -41,6 +46,7 @@ from trueground.retrieval.store import PassageStore
 from trueground.retrieval.vectors import (
     FORMAT,
     STORES,
+    Dense,
     Numbers,
     OpenedVectors,
     Vectors,
@@ -52,7 +58,7 @@ from trueground.retrieval.vectors import (
 )
 
 _QUERIES = 1_024  # searched for at once
-ENCODER_OPTIONS = ("dtype", "device", "backend", "file", "revision", "batch_rows", "window")
+_ENCODER = ("dtype", "device", "backend", "file", "revision", "batch_rows", "window")
 _OF_KIND = {
     "flat": (),
     "hnsw": ("m", "ef_construction", "ef_search"),
@@ -60,7 +66,7 @@ _OF_KIND = {
 }
 _KNOWN = (
     *("passages", "index", "store", "trust_remote_code", "pooling", "similarity"),
-    *(*ENCODER_OPTIONS, *_OF_KIND["hnsw"], *_OF_KIND["ivf"]),
+    *(*_ENCODER, *_OF_KIND["hnsw"], *_OF_KIND["ivf"]),
 )
 # What makes other vectors of the same passages, beside the model.
 _KEY = ("store", "pooling", "similarity", "dtype", "backend", "file", "revision", "window")
@@ -257,7 +263,17 @@ def _check(folder: Path, passages: PassageStore, given: PartSpec) -> None:
         _check_structure(folder, vectors, options)
 
 
-DENSE_KIND = RetrieverKind(lambda given: _parse(given).folder, _build, _open, _check)
+def _over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
+    given.check(_ENCODER)
+    if given.model is None:
+        raise UsageError(
+            "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
+        )
+    encoder = text_encoder(given.model, encoder_options(given))
+    return OpenedRetriever(Dense(passages.searched, encoder, titled=True), encoder.close)
+
+
+DENSE_KIND = RetrieverKind(lambda given: _parse(given).folder, _build, _open, _check, _over)
 
 
 def _encoder(options: _DenseOptions, model: str, similarity: str) -> PassageEncoder:

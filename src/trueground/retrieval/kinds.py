@@ -59,39 +59,11 @@ def _multi_hop(given: PartSpec, parts: Sequence[Retriever], passages: PassageSto
     return MultiHop(parts[0], texts, shown=shown, hops=hops, beam=beam)
 
 
-def _bm25_over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
-    from trueground.retrieval.bm25 import BM25, Bm25Options
-
-    options = Bm25Options.parse(given)
-    return OpenedRetriever(
-        BM25(passages.searched, stem=options.stem, k1=options.k1, b=options.b, titled=True)
-    )
-
-
-def _dense_over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
-    from trueground.encoders import text_encoder
-    from trueground.encoders.base import encoder_options
-    from trueground.retrieval.dense import ENCODER_OPTIONS
-    from trueground.retrieval.vectors import Dense
-
-    given.check(ENCODER_OPTIONS)
-    if given.model is None:
-        raise UsageError(
-            "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
-        )
-    encoder = text_encoder(given.model, encoder_options(given))
-    return OpenedRetriever(Dense(passages.searched, encoder, titled=True), encoder.close)
-
-
-# What keeps files, what is put together from such, and what searches passages in memory.
+# What keeps files, and what is put together from such.
 retrievers: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
 _COMPOUNDS: dict[str, Callable[[PartSpec, Sequence[Retriever], PassageStore], Retriever]] = {
     "hybrid": _hybrid,
     "multi-hop": _multi_hop,
-}
-_IN_MEMORY: dict[str, Callable[[PartSpec, PassageStore], OpenedRetriever]] = {
-    "bm25": _bm25_over,
-    "dense": _dense_over,
 }
 _EXAMPLES = {"hybrid": "bm25 + dense:MODEL", "multi-hop": "dense:MODEL"}
 _SHOWN: dict[str, dict[str, Any]] = {
@@ -197,13 +169,14 @@ def open_over(written: str, passages: PassageStore) -> OpenedRetriever:
     """
 
     def open_base(given: PartSpec) -> OpenedRetriever:
-        if given.name in _IN_MEMORY:
-            return _IN_MEMORY[given.name](given, passages)
-        kind_of(given)
-        raise UsageError(
-            f"the retriever {given.name} keeps files, and here passages are searched in memory; "
-            f"expected one of {', '.join((*_IN_MEMORY, *_COMPOUNDS))}"
-        )
+        kind = kind_of(given)
+        if kind.over is None:
+            others = (name for name, factory in retrievers.items() if factory().over is not None)
+            raise UsageError(
+                f"the retriever {given.name} keeps files, and here passages are searched in "
+                f"memory; expected one of {', '.join((*others, *_COMPOUNDS))}"
+            )
+        return kind.over(given, passages)
 
     return compose(written, open_base, passages)
 
