@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 
 import trueground as tg
+from trueground import benchmarks
+from trueground.benchmarks.registry import BENCHMARKS
 from trueground.builders import base, registry
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch
@@ -106,3 +109,29 @@ def test_the_builder_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     reasons = [reason["reason"] for stage in built.summary["stages"] for reason in stage["reasons"]]
     assert reasons == ["blank", "gives_away"]
     assert len(models["writer"].calls) == 4
+
+
+def test_the_benchmark_asks_and_is_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files in a folder of their own, as it would lie among the benchmarks."""
+    folder = tmp_path / "varn"
+    (folder / "prompts").mkdir(parents=True)
+    for file, word in (
+        ("__init__", "class VarnOptions"),
+        ("task", "class VarnRow"),
+        ("studies", "Varn's tables"),
+    ):
+        (block,) = (block for block in BLOCKS if word in block)
+        (folder / f"{file}.py").write_text(block, encoding="utf-8")
+    for name in ("short", "full"):
+        (folder / "prompts" / f"{name}-1.txt").write_text("{context} {question}")
+    monkeypatch.setattr(benchmarks, "__path__", [*benchmarks.__path__, str(tmp_path)])
+    declared = import_module("trueground.benchmarks.varn").BENCHMARK
+    monkeypatch.setitem(BENCHMARKS, "varn", declared)
+    tests = run("def test_wrong_rows_are_named")
+    tests["test_the_questions"](tmp_path)
+    tests["test_wrong_rows_are_named"](tmp_path)
+    studies = import_module("trueground.benchmarks.varn.studies").STUDIES
+    assert studies.comparable("open", {"style": "short"}, {})
+    data = tests["write"](tmp_path / "data.jsonl")
+    done = tg.run("varn/open", "fake:Ann", data=data, out=tmp_path / "run")
+    assert done.summary["recall"].mean == 1.0
