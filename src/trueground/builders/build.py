@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ from trueground.errors import RunInterrupted, UsageError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
 from trueground.models.asker import Spent
 from trueground.models.base import ChatModel, Params
-from trueground.models.options import OPTIONS, check_variable
+from trueground.models.options import OPTIONS, check_variable, endpoint_options
 from trueground.models.pricing import price_of
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, default_path
@@ -208,19 +208,10 @@ def _make_model(
         params = msgspec.structs.replace(params, temperature=cold)
     if "max_tokens" in own:
         params = msgspec.structs.replace(params, max_tokens=part.whole("max_tokens", 1))
-    for variable in (own.get("api_key_env"), endpoint.api_key_env):
-        if variable is not None:
-            check_variable(f"the model of the role {role}: api_key_env", variable)
-    options = replace(
-        endpoint.options(),
-        base_url=own.get("base_url", endpoint.base_url),
-        api_key_env=own.get("api_key_env", endpoint.api_key_env),
-        max_connections=part.whole("max_connections", endpoint.max_connections),
-        rpm=part.number("rpm", endpoint.rpm, 0.1),
-        tpm=part.number("tpm", endpoint.tpm, 1),
-        timeout=part.number("timeout", endpoint.timeout, 0.01) or endpoint.timeout,
-        max_attempts=part.whole("max_attempts", endpoint.max_attempts),
-    )
+    who = f"the model of the role {role}"
+    if endpoint.api_key_env is not None:
+        check_variable(f"{who}: api_key_env", endpoint.api_key_env)
+    options = endpoint_options(part, who, endpoint.options())
     return AskedModel(make_model(name, options), params)
 
 

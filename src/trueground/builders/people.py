@@ -135,34 +135,40 @@ def count_labels(
     for kind, mine in ids.items():
         found = {id_: labels[kind][id_] for id_ in mine if id_ in labels.get(kind, {})}
         if found:
-            kinds.append(_kind(kind, len(mine), found, judged))
+            kinds.append(_count_kind(kind, len(mine), found, judged))
     return kinds
 
 
-def _kind(kind: str, tasks: int, labels: Mapping[str, Label], judged: Judged) -> dict[str, Any]:
-    fields = sorted({name for one in labels.values() for name in (*one.values, *one.how)})
+def _count_kind(
+    kind: str, tasks: int, labels: Mapping[str, Label], judged: Judged
+) -> dict[str, Any]:
     people = Counter(str(one.annotators) for one in labels.values() if one.annotators)
+    fields = []
+    for name in sorted({name for one in labels.values() for name in (*one.values, *one.how)}):
+        values = Counter(
+            _text_of(one.values[name]) for one in labels.values() if name in one.values
+        )
+        few = len(values) <= _MOST_VALUES
+        shown = dict(sorted(values.items())) if few else {"different answers": len(values)}
+        how = Counter(one.how[name] for one in labels.values() if name in one.how)
+        fields.append(
+            {
+                "field": name,
+                "decided": values.total(),
+                "values": shown
+                if len(shown) <= _MOST_VALUES
+                else {"different answers": len(shown)},
+                "how": dict(sorted(how.items())),
+                "confirmed": values["yes"] if name in KINDS[kind].keeps else None,
+                "judge": _against_judge(name, labels, judged),
+            }
+        )
     return {
         "kind": kind,
         "tasks": tasks,
         "labelled": len(labels),
         "annotators": dict(sorted(people.items())),
-        "fields": [_field(kind, name, labels, judged) for name in fields],
-    }
-
-
-def _field(kind: str, name: str, labels: Mapping[str, Label], judged: Judged) -> dict[str, Any]:
-    values = Counter(_text_of(one.values[name]) for one in labels.values() if name in one.values)
-    few = len(values) <= _MOST_VALUES
-    how = Counter(one.how[name] for one in labels.values() if name in one.how)
-    needed = kind in KINDS and name in KINDS[kind].keeps
-    return {
-        "field": name,
-        "decided": values.total(),
-        "values": dict(sorted(values.items())) if few else {"different answers": len(values)},
-        "how": dict(sorted(how.items())),
-        "confirmed": values["yes"] if needed else None,
-        "judge": _against_judge(name, labels, judged),
+        "fields": fields,
     }
 
 

@@ -120,7 +120,7 @@ def _read_shown(path: Path) -> Shown:
         raise InputError(f"{path} cannot be read: {error}; run the build again") from None
 
 
-class RepeatSample(NamedTuple):
+class DrawnReport(NamedTuple):
     """The files that were written, and what people said, where labels were given."""
 
     page: Path
@@ -128,7 +128,7 @@ class RepeatSample(NamedTuple):
     people: dict[str, Any] | None
 
 
-def draw_again(folder: str | Path, labels: str | Path | None = None) -> RepeatSample:
+def draw_again(folder: str | Path, labels: str | Path | None = None) -> DrawnReport:
     """Draw report.html and card.md of a finished build again, with `labels` beside its numbers.
 
     `labels` is a file of merged labels, as `annotate import` writes them; nothing but page and card
@@ -151,7 +151,7 @@ def draw_again(folder: str | Path, labels: str | Path | None = None) -> RepeatSa
                 f"{path / SUMMARY} lacks what the page shows ({error}); it was changed, or another "
                 "version wrote it: run the build again"
             ) from None
-    return RepeatSample(path / REPORT, path / CARD, said)
+    return DrawnReport(path / REPORT, path / CARD, said)
 
 
 def _summary(path: Path) -> dict[str, Any]:

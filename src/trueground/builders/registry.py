@@ -16,6 +16,7 @@ from trueground.errors import OutputError, unknown_name
 from trueground.runs.directory import write_error
 
 README = "README.txt"
+_EXAMPLES = files("trueground.builders") / "examples"
 _MODULES: tuple[str, ...] = ("contexts", "grounding", "kalma")
 
 BUILDERS: dict[str, Builder] = {
@@ -52,7 +53,7 @@ def catalogue() -> list[dict[str, Any]]:
 
 def examples() -> list[str]:
     """The names of the builders that have an example."""
-    return sorted(one.name for one in _home().iterdir() if one.is_dir() and _is_example(one))
+    return sorted(one.name for one in _EXAMPLES.iterdir() if (one / README).is_file())
 
 
 def copy_example(name: str, out: Path) -> str:
@@ -64,23 +65,15 @@ def copy_example(name: str, out: Path) -> str:
         raise unknown_name("example of a build", name, examples())
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OutputError(f"{out} exists and is not empty; choose another --out")
-    example = _home() / name
     try:
-        _copy(example, out)
+        _copy(_EXAMPLES / name, out)
     except OSError as error:
         raise write_error(out, error) from error
-    return (example / README).read_text(encoding="utf-8")
-
-
-def _home() -> Traversable:
-    return files("trueground.builders") / "examples"
-
-
-def _is_example(folder: Traversable) -> bool:
-    return (folder / README).is_file()
+    return (_EXAMPLES / name / README).read_text(encoding="utf-8")
 
 
 def _copy(folder: Traversable, out: Path) -> None:
+    """Contents alone: what a package manager made read-only is the user's to change."""
     out.mkdir(parents=True, exist_ok=True)
     for one in folder.iterdir():
         if one.is_dir():
