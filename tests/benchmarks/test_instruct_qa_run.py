@@ -335,8 +335,8 @@ def test_statistics_of_any_data(tmp_path: Path) -> None:
     assert (found.answer_words, found.references) == (None, 0.0)
     with pytest.raises(UsageError, match=r"unknown dataset 'nothing'.*; or name a file of quest"):
         count_data("nothing")
-    with pytest.raises(UsageError, match="faitheval is no dataset of questions with references"):
-        count_data("faitheval")
+    with pytest.raises(UsageError, match="mrqa is no dataset of questions with references"):
+        count_data("mrqa")
     with pytest.raises(InputError, match="nq-open is not fetched yet: trueground data fetch"):
         count_data("nq-open")
 

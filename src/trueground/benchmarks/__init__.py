@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from trueground.benchmarks.datasets import FileCheck
     from trueground.benchmarks.fetching import Fetched
     from trueground.benchmarks.instruct_qa.statistics import Statistics
+    from trueground.benchmarks.statistics import TaskStatistics
 
 
 def fetch_data(
@@ -48,14 +49,29 @@ def verify_data(name: str = "") -> "list[tuple[str, FileCheck]]":
 def count_data(
     name: str,
     *,
+    data: Annotated[
+        Path | None, Option("A benchmark's data: a file or folder of your own.")
+    ] = None,
     corpus: Annotated[
         Path | None, Option("Count the passages of a corpus or of an index too.")
     ] = None,
-) -> "list[Statistics]":
-    """The numbers of a dataset's questions, one entry for each file; or of a file of questions.
+) -> "list[Statistics | TaskStatistics]":
+    """The numbers of a benchmark's questions, one entry for each task (NAME or NAME/TASK).
 
-    UsageError: neither a dataset nor a path. InputError: not fetched, a broken row.
+    Or of a dataset of questions, or a file of them, one entry for each file. UsageError: neither a
+    benchmark nor a dataset nor a path. InputError: not fetched, a broken row.
     """
+    from trueground.benchmarks.instruct_qa.source import DATASETS
     from trueground.benchmarks.instruct_qa.statistics import statistics
+    from trueground.benchmarks.registry import all_benchmarks
 
-    return statistics(name, corpus)
+    bare, _, task = name.partition("/")
+    if Path(name).exists() or bare not in all_benchmarks():
+        return [*statistics(name, corpus)]
+    if bare != "instruct-qa":
+        from trueground.benchmarks.statistics import benchmark_statistics
+
+        return [*benchmark_statistics(name, data)]
+    # Its questions are what they are without any retrieval.
+    found = [DATASETS[task]] if task in DATASETS else list(DATASETS.values())
+    return [one for dataset in found for one in statistics(str(data or dataset), corpus)]

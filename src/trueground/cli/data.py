@@ -83,7 +83,11 @@ def verify(
 @takes(count_data)
 def stats(
     name: Annotated[
-        str, typer.Argument(help="nq-open, hotpotqa, topiocqa, or a file of questions.")
+        str,
+        typer.Argument(
+            help="A benchmark, as in kalma or truly-ground/conflict-dist; nq-open, hotpotqa, "
+            "topiocqa, or a file of questions."
+        ),
     ],
     *,
     format_: FormatOption = Format.TEXT,
@@ -96,9 +100,14 @@ def stats(
     if format_ is Format.JSON:
         echo_json([asdict(one) for one in counts])
     else:
-        from trueground.reports.listings import render_statistics
+        from trueground.benchmarks.statistics import TaskStatistics
+        from trueground.reports.listings import render_statistics, render_task_statistics
 
-        typer.echo("\n".join(map(render_statistics, counts)))
+        for one in counts:
+            if isinstance(one, TaskStatistics):
+                typer.echo(render_task_statistics(one))
+            else:
+                typer.echo(render_statistics(one))
 
 
 def _as_json(fetched: Fetched) -> dict[str, object]:

@@ -11,6 +11,7 @@ from trueground.records.problems import shorten
 
 if TYPE_CHECKING:
     from trueground.benchmarks.instruct_qa.statistics import Statistics
+    from trueground.benchmarks.statistics import TaskStatistics
     from trueground.graph.base import Entity, NamedEntity, Row
     from trueground.graph.embedded.folder import GraphFile
     from trueground.graph.linking import LinkedQuestion, LinkedQuestions, Retrieval
@@ -63,8 +64,40 @@ def render_cache(result: CacheStats, noun: str) -> str:
     return "\n".join(lines)
 
 
-def render_statistics(counts: Statistics) -> str:
+# What a mean over questions is called.
+_MEANS = {
+    "question_words": "words of a question",
+    "turns": "earlier turns of a question",
+    "references": "references of a question",
+    "reference_words": "words of a reference",
+    "contexts": "contexts of a question",
+    "context_words": "words of its contexts",
+    "gold_facts": "gold facts of a question",
+    "choices": "choices of a question",
+    "graphs": "graphs of a question",
+    "minimum_set_size": "pieces of its minimum set",
+}
+
+
+def render_task_statistics(counts: TaskStatistics) -> str:
     """One number a line, with the published one behind where there is one."""
+    rows = [("questions", f"{counts.questions:,}", "questions")]
+    rows += [("groups", f"{counts.groups:,}", "groups")] if counts.groups else []
+    rows += [(_MEANS[name], f"{value:,.2f}", name) for name, value in counts.means.items()]
+    rows += [(name, f"{share:.1%}", name) for name, share in counts.shares.items()]
+    lines = [f"  {label:<38}{shown:>10}{_in_paper(counts, name)}" for label, shown, name in rows]
+    return "\n".join([counts.name, *lines])
+
+
+def _in_paper(counts: TaskStatistics, name: str) -> str:
+    value = counts.published.get(name)
+    if value is None:
+        return ""
+    return f"   paper: {f'{value:.1%}' if name in counts.shares else f'{value:,g}'}"
+
+
+def render_statistics(counts: Statistics) -> str:
+    """The same of one set of questions."""
     published = counts.published
     lines = [counts.name]
     millions = f"{published['passages_in_millions']} million" if published else ""
