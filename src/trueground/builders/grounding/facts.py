@@ -196,7 +196,7 @@ class _Needed(msgspec.Struct):
     fact: str
 
 
-class _GoldProposal(msgspec.Struct):
+class _Proposal(msgspec.Struct):
     needed: list[_Needed]
 
 
@@ -274,7 +274,7 @@ async def _propose(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple[
     texts = {"contexts": titled(pair.contexts), "facts": numbered(fact.text for fact in facts)}
     own = {"question": pair.question, "answer": format_answer(pair.answer, pair.answers)}
 
-    def check(reply: _GoldProposal) -> str | None:
+    def check(reply: _Proposal) -> str | None:
         """Of the numbers; words that are none of the facts are another matter."""
         for one in reply.needed:
             if not 1 <= one.number <= len(facts):
@@ -287,7 +287,7 @@ async def _propose(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple[
         return None
 
     fields = mark_fields(texts, own, titles={"contexts": "CONTEXT"})
-    reply = await ask.object(role, prompt.fill(fields), _GoldProposal, check=check)
+    reply = await ask.object(role, prompt.fill(fields), _Proposal, check=check)
     for one in reply.needed:
         if not same_text(one.fact, facts[one.number - 1].text):
             shown = {"question": pair.question, "gold_facts": [one.fact for one in reply.needed]}

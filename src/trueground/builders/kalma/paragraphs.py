@@ -48,10 +48,25 @@ _SMALL = 3  # words of fewer letters say little, unless a value has no others
 _SPACE = re.compile(r"\s+")
 
 
-class CitedParagraph(msgspec.Struct, frozen=True):
-    """A paragraph with its citations; one that was extended has one sentence more at its end."""
+# What writer and judge reply. Names and docstrings of these classes stand in the JSON schema that
+# is sent, and so in the keys of replies that were paid for.
+class Annotated(msgspec.Struct, frozen=True):
+    """The paragraph with its citations."""
 
     paragraph: str
+
+
+class Extended(msgspec.Struct, frozen=True):
+    """The old paragraph, and one sentence behind it."""
+
+    paragraph: str
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """What the judge replies: `said` are the numbers of the sentences that say their triple."""
+
+    reason: str
+    said: list[int]
 
 
 # --- round 1
@@ -67,11 +82,11 @@ def annotating_stage(prompt: Prompt, skipped: Collection[str]) -> LLMStage[Count
         knowledge = format_knowledge(facts, item)
         return mark_fields({"paragraph": item.paragraph, "knowledge": knowledge})
 
-    def cited(item: CountedPair, reply: CitedParagraph) -> list[Fact]:
+    def cited(item: CountedPair, reply: Annotated) -> list[Fact]:
         read = read_triples(reply.paragraph, item.graphs)
         return find_facts(read, pool(item, skipped), item.graphs)
 
-    def check(item: CountedPair, reply: CitedParagraph) -> None:
+    def check(item: CountedPair, reply: Annotated) -> None:
         facts = pool(item, skipped)
         check_form(reply.paragraph, item.paragraph + format_knowledge(facts, item))
         new = bare(reply.paragraph, item.graphs)
@@ -83,7 +98,7 @@ def annotating_stage(prompt: Prompt, skipped: Collection[str]) -> LLMStage[Count
             detail = "no citation of the knowledge stands in the paragraph"
             raise Rejected("nothing_cited", detail)
 
-    def make(item: CountedPair, reply: CitedParagraph) -> list[Draft]:
+    def make(item: CountedPair, reply: Annotated) -> list[Draft]:
         knowledge = (tuple(cited(item, reply)),)
         return [grown(item, Draft, text=plain(reply.paragraph), knowledge=knowledge)]
 
@@ -94,7 +109,7 @@ def annotating_stage(prompt: Prompt, skipped: Collection[str]) -> LLMStage[Count
         gives=Draft,
         role="writer",
         prompt=prompt,
-        reply=CitedParagraph,
+        reply=Annotated,
         fields=fields,
         check=check,
         make=make,
@@ -133,7 +148,7 @@ def extending_stage(
         citation = format_citation(fact[0], [fact[1:]])
         fields = {"paragraph": draft.text, "knowledge": knowledge, "citation": citation}
 
-        def check(reply: CitedParagraph) -> None:
+        def check(reply: Extended) -> None:
             try:
                 check_form(reply.paragraph, draft.text + knowledge)
                 sentences = read_triples(_added(reply.paragraph, draft), draft.graphs)
@@ -152,7 +167,7 @@ def extending_stage(
                 raise
 
         messages = prompt.fill(mark_fields(fields))
-        reply = await ask.object("writer", messages, CitedParagraph, check=check)
+        reply = await ask.object("writer", messages, Extended, check=check)
         knowledge_of = (*draft.knowledge, (fact,))
         return [grown(draft, Draft, text=plain(reply.paragraph), knowledge=knowledge_of)]
 
@@ -213,13 +228,6 @@ def _added(changed: str, draft: Draft) -> str:
 # --- do the new sentences say what they cite?
 
 
-class SaidSentences(msgspec.Struct, frozen=True):
-    """What the judge replies: `said` are the numbers of the sentences that say their triple."""
-
-    reason: str
-    said: list[int]
-
-
 def saying_stage(prompt: Prompt, rounds: int) -> LLMStage[Draft, Draft]:
     """One call an item: rejected where one of its new sentences does not say its triple."""
 
@@ -231,10 +239,10 @@ def saying_stage(prompt: Prompt, rounds: int) -> LLMStage[Draft, Draft]:
         paragraph = bare(draft.text, draft.graphs)
         return mark_fields({"paragraph": paragraph, "sentences": sentences})
 
-    def check(draft: Draft, reply: SaidSentences) -> str | None:
+    def check(draft: Draft, reply: Heard) -> str | None:
         return check_numbers("said", reply.said, len(list(_new_sentences(draft))))
 
-    def make(draft: Draft, reply: SaidSentences) -> list[Draft]:
+    def make(draft: Draft, reply: Heard) -> list[Draft]:
         for number, (sentence, fact) in enumerate(_new_sentences(draft), 1):
             if number not in reply.said:
                 why = shorten(reply.reason, 300)
@@ -249,7 +257,7 @@ def saying_stage(prompt: Prompt, rounds: int) -> LLMStage[Draft, Draft]:
         gives=Draft,
         role="judge",
         prompt=prompt,
-        reply=SaidSentences,
+        reply=Heard,
         fields=fields,
         check=check,
         make=make,
