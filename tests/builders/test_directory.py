@@ -15,12 +15,11 @@ from trueground.builders.build import build
 from trueground.builders.directory import (
     build_directory,
     check_usable,
-    read_stage,
     write_dataset,
     write_stage,
     write_tasks,
 )
-from trueground.errors import InputError, OutputError, WriteError
+from trueground.errors import OutputError, WriteError
 from trueground.testing import FakeModel
 
 __all__ = ["home"]
@@ -109,16 +108,6 @@ def test_what_people_put_there_stays(home: Path) -> None:
             (made.path / name).write_text("precious")
         built(home, server, n=4)
     assert all((made.path / name).read_text() == "precious" for name in own)
-
-
-def test_stages_can_be_read(tmp_path: Path) -> None:
-    write_stage(tmp_path, 3, "some-stage", [Line("a", "b"), Line("c", "\u2028é")])
-    assert read_stage(tmp_path, "some-stage", Line) == [Line("a", "b"), Line("c", "\u2028é")]
-    with pytest.raises(InputError, match="no stage 'stage'"):
-        read_stage(tmp_path, "stage", Line)
-    (tmp_path / "stages/03-some-stage.jsonl").write_bytes(b'{"id": 1}\n')
-    with pytest.raises(InputError, match="run the build again"):
-        read_stage(tmp_path, "some-stage", Line)
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

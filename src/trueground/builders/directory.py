@@ -23,7 +23,7 @@ import orjson
 
 from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS
-from trueground.errors import InputError, OutputError
+from trueground.errors import OutputError
 from trueground.net.files import locked, make_folder, part_of
 from trueground.runs.directory import replacing, write_error
 
@@ -75,17 +75,6 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
         return None
     ours = isinstance(found, dict) and "trueground" in found and "builder" in found
     return found if ours else None
-
-
-def read_stage(path: Path, name: str, kind: type[Any]) -> list[Any]:
-    """The items that a stage of a finished build gave. InputError: no such stage, or damaged."""
-    files = sorted((path / STAGES).glob(f"[0-9][0-9]-{name}.jsonl"))
-    if not files:
-        raise InputError(f"{path} has no stage {name!r}; build it first, or name another folder")
-    try:
-        return msgspec.json.Decoder(kind).decode_lines(files[0].read_bytes())
-    except (OSError, msgspec.MsgspecError) as error:
-        raise InputError(f"{files[0]} cannot be read: {error}; run the build again") from None
 
 
 def write_stage(path: Path, number: int, name: str, items: Sequence[Any]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.builders.grounding import towns
 from tests.builders.scripted_server import scripted
@@ -16,7 +17,7 @@ from tests.builders.scripted_server import scripted
 import trueground as tg
 from trueground.benchmarks.truly_ground.source import VersionQuestion, read_items
 from trueground.builders.build import BuildSettings, Built, build, dry_run
-from trueground.builders.directory import DROPPED, read_stage
+from trueground.builders.directory import DROPPED
 from trueground.builders.grounding.items import Instance
 from trueground.errors import UsageError
 from trueground.models.base import ChatRequest
@@ -73,7 +74,8 @@ def test_old_knowledge_is_in_no_conflicting_version(done: Built) -> None:
 
 
 def test_distractors_are_of_other_documents(done: Built) -> None:
-    for item in read_stage(done.path, "distractors", Instance):
+    (file,) = done.path.glob("stages/*-distractors.jsonl")
+    for item in msgspec.json.Decoder(Instance).decode_lines(file.read_bytes()):
         assert len(item.distractors) == 20 - len(item.original.pair.contexts)
     found = json.loads((done.path / "dataset" / "qId2distractor.json").read_text())
     for item in items(done.path / "dataset"):
