@@ -43,7 +43,7 @@ from trueground.runs.directory import (
 )
 from trueground.shards import work
 from trueground.shards.plan import ShardPlan, read_plan
-from trueground.shards.store import Store, open_store
+from trueground.shards.store import RunStore, open_store
 from trueground.shards.work import Marker, make_scoring_plan, read_marker, read_numbers, shard_name
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _without_shard(command: Sequence[str]) -> list[str]:
     return found
 
 
-def missing_shards(store: Store, plan: ShardPlan) -> list[int]:
+def missing_shards(store: RunStore, plan: ShardPlan) -> list[int]:
     """The numbers, from 0, of the shards that are not done."""
     there = store.names(SHARDS)
     return [
@@ -136,7 +136,7 @@ def missing_shards(store: Store, plan: ShardPlan) -> list[int]:
     ]
 
 
-def require_markers(store: Store, plan: ShardPlan) -> list[Marker]:
+def require_markers(store: RunStore, plan: ShardPlan) -> list[Marker]:
     """The markers of all shards. Raises WorkerError, which names those that are not done."""
     if missing := missing_shards(store, plan):
         of = len(plan.shards)
@@ -156,7 +156,7 @@ class _Merging:
 
     def __init__(
         self,
-        store: Store,
+        store: RunStore,
         plan: ShardPlan,
         markers: Sequence[Marker],
         scoring: Plan,

@@ -36,7 +36,7 @@ from trueground.records.parts import (
 from trueground.records.problems import PlacedRow
 from trueground.records.reading import conclude
 from trueground.shards.engines import Engine
-from trueground.shards.store import Store
+from trueground.shards.store import RunStore
 
 PLAN = "shards/plan.json"
 _VERSION = 1
@@ -166,7 +166,7 @@ def check_unchanged(plan: ShardPlan, number: int, names: Sequence[str]) -> None:
         )
 
 
-def read_plan(store: Store) -> ShardPlan | None:
+def read_plan(store: RunStore) -> ShardPlan | None:
     """The plan; None where there is none yet. OutputError: it cannot be read."""
     data = store.read(PLAN)
     if data is None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from trueground.evaluate.result import Result
     from trueground.shards.engines import Engine
     from trueground.shards.plan import ShardPlan, ShardSettings
-    from trueground.shards.store import Store
+    from trueground.shards.store import RunStore
 
 
 def score_shards(
@@ -194,7 +194,7 @@ def _settings(
 
 
 def _plan(
-    store: "Store",
+    store: "RunStore",
     settings: "ShardSettings",
     names: Sequence[str],
     shards: int | None,
@@ -275,7 +275,7 @@ def _has_weights(settings: "ShardSettings") -> bool:
     return any(judge.startswith(weights) for judge in settings.judges)
 
 
-def _check_place(store: "Store", *, overwrite: bool) -> None:
+def _check_place(store: "RunStore", *, overwrite: bool) -> None:
     """OutputError where a run, or something else, is in the way."""
     from trueground.errors import OutputError
     from trueground.runs.directory import MANIFEST, RunDirectory
@@ -291,7 +291,7 @@ def _check_place(store: "Store", *, overwrite: bool) -> None:
         raise OutputError(f"{store.name} holds a run; choose another --out, or pass --overwrite")
 
 
-def _failure(failed: dict[int, Any], plan: "ShardPlan", store: "Store") -> Exception:
+def _failure(failed: dict[int, Any], plan: "ShardPlan", store: "RunStore") -> Exception:
     from trueground.errors import WorkerError
 
     of = len(plan.shards)

@@ -26,7 +26,7 @@ _ATTEMPTS, _LONGEST_WAIT_S = 6, 20.0
 _BLOCK = 64 << 20  # of an upload that goes on while a file grows
 
 
-def open_store(place: str | Path) -> Store:
+def open_store(place: str | Path) -> RunStore:
     """The store of a path or URL. Nothing is made yet. OutputError: a kind that is not known."""
     text = str(place)
     if text.startswith("file://"):
@@ -34,7 +34,7 @@ def open_store(place: str | Path) -> Store:
     return RemoteStore(text.rstrip("/")) if is_remote(text) else LocalStore(Path(text))
 
 
-class Store:
+class RunStore:
     """Files by their names below one place, such as `shards/plan.json`."""
 
     name: str  # for messages, without credentials
@@ -76,7 +76,7 @@ class Store:
         raise NotImplementedError
 
 
-class LocalStore(Store):
+class LocalStore(RunStore):
     """A folder that all processes see."""
 
     def __init__(self, folder: Path) -> None:
@@ -122,7 +122,7 @@ class LocalStore(Store):
         shutil.rmtree(self._folder / prefix, ignore_errors=True)
 
 
-class RemoteStore(Store):
+class RemoteStore(RunStore):
     """A place in an object store, by fsspec."""
 
     def __init__(self, url: str) -> None:

@@ -27,7 +27,7 @@ from trueground.evaluate.table import Scored
 from trueground.models.asker import Spent
 from trueground.net.limits import share_limits
 from trueground.shards.plan import ShardPlan, ShardSettings, check_unchanged, read_plan
-from trueground.shards.store import Store, open_store
+from trueground.shards.store import RunStore, open_store
 
 ITEMS, RECORDS, NUMBERS = "items.jsonl", "records.jsonl.zst", "numbers"
 _LENGTH = struct.Struct("<Q")
@@ -53,7 +53,7 @@ class Marker(msgspec.Struct, frozen=True):
     peak_bytes: int = 0
 
 
-class _Numbers(msgspec.Struct, array_like=True):
+class _NumbersFrame(msgspec.Struct, array_like=True):
     """A batch of `Scored` without texts, as bytes."""
 
     n: int
@@ -81,7 +81,7 @@ def marker_name(number: int) -> str:
     return shard_name(number, "done.json")
 
 
-def read_marker(store: Store, number: int, plan: str) -> Marker | None:
+def read_marker(store: RunStore, number: int, plan: str) -> Marker | None:
     """The marker of a shard of this plan; None where it is not done."""
     data = store.read(marker_name(number))
     if data is None:
@@ -209,7 +209,7 @@ class _Marked:
 
 def _encode_numbers(scored: Scored) -> bytes:
     data = msgspec.msgpack.encode(
-        _Numbers(
+        _NumbersFrame(
             scored.n,
             scored.values.shape[1],
             scored.values.astype("<f8").tobytes(),
@@ -230,7 +230,7 @@ def _encode_numbers(scored: Scored) -> bytes:
 
 def read_numbers(path: Path) -> Iterator[Scored]:
     """The batches of a shard without their lines and records."""
-    decode = msgspec.msgpack.Decoder(_Numbers).decode
+    decode = msgspec.msgpack.Decoder(_NumbersFrame).decode
     with path.open("rb") as file:
         while head := file.read(_LENGTH.size):
             one = decode(file.read(_LENGTH.unpack(head)[0]))
