@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import orjson
 
+from trueground._version import __version__
 from trueground.benchmarks.options import Value, settle_options
 from trueground.builders.ask import Ask, AskedModel
 from trueground.builders.base import Builder, BuildPlan, BuiltDataset, Material
 from trueground.builders.directory import (
     DROPPED,
     ITEMS,
+    MANIFEST,
     SUMMARY,
     WORK,
     build_directory,
@@ -27,14 +31,14 @@ from trueground.builders.directory import (
     write_tasks,
 )
 from trueground.builders.estimate import BuildEstimate, estimate
-from trueground.builders.flow import FailureLimit, StageAccount, read_source, run_plan
+from trueground.builders.flow import FailureLimit, StageAccount, read_source, run_plan, run_shard
 from trueground.builders.manifest import BuildManifest, model_names
 from trueground.builders.quality import compute_quality, write_report
 from trueground.builders.registry import get_builder
 from trueground.builders.rejected import REASONS
 from trueground.builders.settings import BuildSettings, EndpointDefaults
-from trueground.builders.store import BuildStore
-from trueground.errors import RunInterrupted, UsageError, unknown_name
+from trueground.builders.store import STORE, BuildStore
+from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
 from trueground.models.asker import Spent
 from trueground.models.base import ChatModel, Params
@@ -45,11 +49,12 @@ from trueground.net.cache import ResponseCache, default_path
 from trueground.plugins import parse_model_part
 from trueground.records.problems import shorten
 from trueground.reports.build_page import shown_model
-from trueground.runs.directory import write_json
+from trueground.runs.directory import SHARDS, write_json
 
 __all__ = ["BuildSettings", "Built", "build", "dry_run"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
 OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
+END = "done.json"  # of a shard that went as far as it can
 _SHOWN = 160  # characters of a detail
 
 
@@ -91,6 +96,64 @@ def build(
         items, read, left_out = read_source(prepared.plan.source, settings.limit)
         with build_directory(folder, name):
             return _build(folder, prepared, settings, items, read, left_out)
+
+
+def ask_shard(
+    builder: str,
+    sources: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    models: Mapping[str, str | ChatModel],
+    options: Mapping[str, Value] | None = None,
+    settings: BuildSettings,
+) -> bool:
+    """Ask for `settings.shard` of a build below `out`; nothing is finished or drawn.
+
+    It goes as far as the next stage that must see the items of all shards. When all have come there
+    `join_shards` brings them together, and the next round, or the build itself, goes on. Whether
+    it came to the last stage. Raises as `build` does.
+    """
+    number, of = settings.shard or (0, 1)
+    folder = Path(out) / SHARDS / f"{number + 1:05}-of-{of:05}"
+    with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
+        name = prepared.builder.name
+        check_usable(Path(out), name)
+        items, _, _ = read_source(prepared.plan.source, settings.limit)
+        with build_directory(folder, name):
+            (folder / END).unlink(missing_ok=True)
+            whole = {"trueground": __version__, "builder": name}
+            write_json(folder / MANIFEST, whole)
+            with BuildStore(make_part(folder, WORK)) as store:
+                if (Path(out) / WORK / STORE).exists():
+                    store.add(Path(out) / WORK)
+            work = _run_shard(prepared, folder, items, settings, (number, of))
+            complete = run_in_own_loop(work)
+            write_json(folder / END, whole | {"complete": complete})
+    return complete
+
+
+def join_shards(out: Path) -> bool:
+    """Bring together what the shards of a build below `out` have done, and remove them.
+
+    Whether all came to the last stage. OutputError, WorkerError: there are none, or some are not
+    done.
+    """
+    folders = sorted((out / SHARDS).glob("*-of-*"))
+    ends = {int(f.name[:5]): f / END for f in folders}
+    of = int(folders[0].name.rpartition("-")[2]) if folders else 0
+    missing = [n for n in range(1, of + 1) if n not in ends or not ends[n].exists()]
+    if missing or not folders:
+        raise WorkerError(
+            f"{out}: of {of} shards {', '.join(map(str, missing))} are not asked to the end; run "
+            f"the same command with --shard {missing[0] if missing else 1}/{of or 'N'}"
+        )
+    found = [orjson.loads(end.read_bytes()) for end in ends.values()]
+    with build_directory(out, found[0]["builder"]):
+        with BuildStore(make_part(out, WORK)) as store:
+            for folder in folders:
+                store.add(folder / WORK)
+        shutil.rmtree(out / SHARDS)
+    return all(end["complete"] for end in found)
 
 
 def dry_run(
@@ -255,6 +318,28 @@ async def _run(
     settings: BuildSettings,
     done: Callable[[], None],
 ) -> tuple[list[Any], list[StageAccount]]:
+    async with _asking(prepared, folder, items, scored, settings) as (ask, store, limit):
+        plan, progress = prepared.plan, settings.progress
+        return await run_plan(plan, folder, items, ask, store, progress, limit, done)
+
+
+async def _run_shard(
+    prepared: _Prepared,
+    folder: Path,
+    items: list[Any],
+    settings: BuildSettings,
+    shard: tuple[int, int],
+) -> bool:
+    async with _asking(prepared, folder, items, Spent(), settings) as (ask, store, limit):
+        progress = settings.progress
+        return await run_shard(prepared.plan, items, ask, store, progress, limit, shard)
+
+
+@asynccontextmanager
+async def _asking(
+    prepared: _Prepared, folder: Path, items: list[Any], scored: Spent, settings: BuildSettings
+) -> AsyncIterator[tuple[Ask, BuildStore, FailureLimit]]:
+    """What stages ask with, open for one session."""
     plan, models = prepared.plan, prepared.models
     cacheable = any(one.model.cacheable for one in models.values()) or plan.scorer is not None
     async with AsyncExitStack() as stack:
@@ -267,8 +352,7 @@ async def _run(
             stack.callback(_close_cache, cache, settings.note)
         store = stack.enter_context(BuildStore(make_part(folder, WORK)))
         ask = Ask(models, cache, plan.scorer, store, scored, reuse_bad=settings.reuse_bad)
-        limit = FailureLimit(settings.max_failed, len(items))
-        return await run_plan(plan, folder, items, ask, store, settings.progress, limit, done)
+        yield ask, store, FailureLimit(settings.max_failed, len(items))
 
 
 def _close_cache(cache: ResponseCache, note: Callable[[str], None]) -> None:

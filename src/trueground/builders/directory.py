@@ -25,7 +25,7 @@ from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS
 from trueground.errors import OutputError
 from trueground.net.files import locked, make_folder, part_of
-from trueground.runs.directory import replacing, write_error
+from trueground.runs.directory import SHARDS, replacing, write_error
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"
 DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"
@@ -54,7 +54,8 @@ def check_usable(path: Path, builder: str) -> None:
     """See that a build may begin, or go on, in this folder. Makes nothing. OutputError."""
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file; --out must name a folder")
-    begun = {part_of(path / MANIFEST).name}  # a build that died at once left no more
+    # A build that died at once left no more; nor have shards that are not joined, or just were.
+    begun = {part_of(path / MANIFEST).name, SHARDS, WORK}
     if not path.exists() or not {entry.name for entry in path.iterdir()} - begun:
         return
     found = read_manifest(path)

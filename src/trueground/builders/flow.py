@@ -35,7 +35,8 @@ _canonical = msgspec.json.Encoder(order="sorted").encode
 class StageAccount:
     """How many items came into a stage and went out, what was rejected and why.
 
-    `again` is what of it the next session tries once more; `failed` counts the items of that.
+    `again` is what of it the next session tries once more; `failed` counts the items of that, and
+    `left` those that other shards do.
     """
 
     name: str
@@ -46,6 +47,7 @@ class StageAccount:
     rejected: Sequence[Rejected] = ()
     again: Sequence[Rejected] = ()
     failed: int = 0
+    left: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """For summary.json; reasons by number, the most frequent first."""
@@ -176,6 +178,32 @@ async def run_plan(
     return items, accounts
 
 
+async def run_shard(
+    plan: BuildPlan,
+    items: list[Any],
+    ask: Ask,
+    store: BuildStore,
+    progress: Progress,
+    limit: FailureLimit,
+    shard: tuple[int, int],
+) -> bool:
+    """Ask for one shard of the items, as far as the next stage that must see those of all.
+
+    What is known of all items is taken; of the first stage with more to do this shard has its part,
+    and then all that comes of it. Whether it came to the last stage. Raises as `run_plan` does.
+    """
+    only: tuple[int, int] | None = shard
+    for stage in plan.stages:
+        if isinstance(stage, BatchStage):
+            if only is None:
+                return False
+            items, _ = await in_daemon(partial(run_batch, stage, items))
+            continue
+        items, account = await run_stage(stage, items, ask, store, progress, limit, only)
+        only = None if account.left else only
+    return True
+
+
 async def run_stage(
     stage: ItemStage,
     items: Sequence[Any],
@@ -183,11 +211,18 @@ async def run_stage(
     store: BuildStore,
     progress: Progress,
     limit: FailureLimit,
+    shard: tuple[int, int] | None = None,
 ) -> tuple[list[Any], StageAccount]:
-    """A stage that works item by item; each outcome is in the store before the next begins."""
+    """A stage that works item by item; each outcome is in the store before the next begins.
+
+    With `shard` items of other shards are left out, unless they are done.
+    """
     keys = [stage_key(stage, ask, item) for item in items]
     outcomes = known_outcomes(stage, store, keys)
     waiting = [(key, item) for key, item in zip(keys, items, strict=True) if key not in outcomes]
+    if shard is not None:
+        number, of = shard
+        waiting = [pair for pair in waiting if int(pair[0][:12], 16) % of == number]
     progress(stage.name, len(outcomes), len(items))
     todo = iter(waiting)
     again: dict[str, list[Rejected]] = {}
@@ -211,13 +246,15 @@ async def run_stage(
                 group.create_task(work())
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None  # what ended the others
-    gave = [one for key in keys for one in outcomes[key].items]
+    done = [outcomes[key] for key in keys if key in outcomes]
+    gave = [one for outcome in done for one in outcome.items]
     _check_ids(stage.name, gave)
-    rejected = [one for key in keys for one in outcomes[key].rejected]
+    rejected = [one for outcome in done for one in outcome.rejected]
     reasons = {**REASONS, **stage.reasons}
     account = StageAccount(stage.name, stage.doc, len(items), len(gave), reasons, rejected)
     account.again = [one for key in keys for one in again.get(key, ())]
     account.failed = len(again)
+    account.left = len(keys) - len(done)
     return gave, account
 
 

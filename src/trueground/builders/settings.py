@@ -74,7 +74,8 @@ def _parse_prompts(texts: Sequence[str]) -> dict[str, Path]:
 class BuildSettings:
     """What holds for every builder. `labels` is a file that `annotate import` wrote.
 
-    Where more than `max_failed` of all items fall because calls failed, the build stops.
+    Where more than `max_failed` of all items fall because calls failed, the build stops. With
+    `shard`, (number from 0, how many), only that part of the items is asked for.
     """
 
     seed: Seed = 0
@@ -102,6 +103,7 @@ class BuildSettings:
     ] = 0.1
     endpoint: EndpointDefaults = field(default_factory=EndpointDefaults)
     prices: PriceTable = None
+    shard: tuple[int, int] | None = None
     note: Note = no_note
     progress: Progress = no_progress
     command: Sequence[str] = ()

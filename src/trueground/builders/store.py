@@ -89,6 +89,26 @@ class BuildStore:
         """Keep the log-probabilities of a text. Raises WriteError."""
         self._put_value(key, role, model, logprobs)
 
+    def add(self, other: Path) -> None:
+        """Take over what the store in another build's `work` folder has. InputError, WriteError."""
+        with BuildStore(other, read_only=True):
+            pass  # it is one of ours
+        assert self._connection is not None
+        try:
+            execute = self._connection.execute
+            execute("ATTACH ? AS other", (f"{other / STORE}",))
+            execute(
+                "INSERT INTO outcome SELECT NULL, stage, key, value FROM other.outcome "
+                "WHERE key NOT IN (SELECT key FROM outcome) ORDER BY id"
+            )
+            execute(
+                "INSERT INTO reply SELECT NULL, key, role, model, value FROM other.reply "
+                "WHERE key NOT IN (SELECT key FROM reply) ORDER BY id"
+            )
+            execute("DETACH other")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
     def close(self) -> None:
         """Let go of the file."""
         if self._connection is not None:

@@ -28,6 +28,7 @@ from trueground.cli._options import (
     pop_fields,
 )
 from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
+from trueground.evaluate.options import OneShard
 
 if TYPE_CHECKING:
     from trueground.builders.base import Builder
@@ -38,8 +39,8 @@ _NOTHING_LEFT = 3  # as where too few items could be scored
 # The options in the order of the help; those of the builder follow.
 _ORDER = """
     sources model out base_url api_key_env prompts labels limit seed temperature max_tokens extra
-    max_connections rpm tpm timeout deadline max_attempts max_failed dry_run prices cache reuse_bad
-    format_ quiet no_progress
+    max_connections rpm tpm timeout deadline max_attempts max_failed dry_run shard prices cache
+    reuse_bad format_ quiet no_progress
 """
 
 
@@ -127,6 +128,7 @@ def _own_options(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
     ] = False,
+    shard: OneShard = None,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     no_progress: NoProgress = False,
@@ -142,27 +144,37 @@ def _start(
     sources: list[Path],
     out: Path,
     dry_run: bool,
+    shard: str | None,
     format_: Format,
     quiet: bool,
     no_progress: bool,
     **values: Any,
 ) -> None:
     """Build, or say what it would cost, and print what came of it. Exit 3: no item is left."""
-    from trueground.builders.build import BuildSettings, Built, build
+    from trueground.builders.build import BuildSettings, Built, ask_shard, build
     from trueground.builders.build import dry_run as estimate
     from trueground.builders.settings import EndpointDefaults
+    from trueground.net.limits import share_limits
+    from trueground.options import parse_shard
     from trueground.reports.building import render_built, render_estimated
 
+    part = None if shard is None else parse_shard(shard)
+    share_limits(1 if part is None else part[1])
     check_numbers(values)
     endpoint = EndpointDefaults(**pop_fields(values, EndpointDefaults))
     with progress_bar(quiet or no_progress) as progress:
         settings = BuildSettings(
             **values,
             endpoint=endpoint,
+            shard=part,
             note=echo_note,
             progress=progress,
             command=command_line(),
         )
+        if part is not None and not dry_run:
+            ask_shard(builder.name, sources, out, models=models, options=options, settings=settings)
+            echo_note(f"when all shards are asked: trueground merge {out}")
+            return
         do = estimate if dry_run else build
         result = do(builder.name, sources, out, models=models, options=options, settings=settings)
     if format_ is Format.JSON:

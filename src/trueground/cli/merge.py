@@ -20,15 +20,14 @@ def merge(
     quiet: Quiet = False,
     no_progress: NoProgress = False,
 ) -> None:
-    """Make one run of all shards of `score --shard`, or one log of those of `run --shard`."""
+    """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
     from trueground.reports.overview import render_overview
-    from trueground.shards.merge import join_logs
     from trueground.shards.merge import merge as merge_shards
 
-    if next((Path(out) / "shards").glob("*-of-*"), None) is not None:
-        replies, command = join_logs(Path(out))
+    if (part := next((Path(out) / "shards").glob("*-of-*"), None)) is not None:
+        told = _join(Path(out), part)
         if not quiet:
-            typer.echo(f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}")
+            typer.echo(told)
         return
     with progress_bar(quiet or no_progress) as progress:
         result = merge_shards(out, command=command_line(), progress=progress)
@@ -37,3 +36,22 @@ def merge(
         echo_json({**result.summary.raw, "out": out})
     elif not quiet:
         typer.echo(render_overview(result.summary.raw, result.path, result.worst_items(5)))
+
+
+def _join(out: Path, part: Path) -> str:
+    """Bring together what shards of a build or a run were paid for; what to do next."""
+    from trueground.runs.directory import read_manifest
+
+    if "builder" in (read_manifest(part) or {}):
+        from trueground.builders.build import join_shards
+
+        rest = (
+            " without --shard"
+            if join_shards(out)
+            else (": with --shard for another round, or without, which does the rest")
+        )
+        return f"all is in {out}. Go on with the same command{rest}"
+    from trueground.shards.merge import join_logs
+
+    replies, command = join_logs(out)
+    return f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}"
