@@ -11,8 +11,8 @@ import pytest
 from msgspec import Meta
 
 from trueground.benchmarks.rows import (
+    DataRow,
     Label,
-    Row,
     RowFiles,
     Text,
     Texts,
@@ -29,7 +29,7 @@ class Inner(msgspec.Struct):
     name: Text
 
 
-class Small(Row):
+class Small(DataRow):
     id: Annotated[Label, named("qid", "id")]
     question: Text
     answers: Annotated[Texts, named("answers", "answer")] = ()  # type: ignore[assignment]

@@ -1,6 +1,6 @@
 """Rows of a benchmark's files: a Struct says what a row is, one reader checks and converts.
 
-    class NqRow(Row):
+    class NqRow(DataRow):
         id: Annotated[Label, named("qid", "id")]
         question: Text
         answers: Annotated[Texts, named("answers", "answer")]
@@ -58,7 +58,7 @@ _WORDS = {"str": "a str", "int": "an int", "bool": "true or false", "array": "a 
 _OF_ANSWERS = ("response", "response_facts", "model", "human", "failure")
 
 
-class Row(msgspec.Struct, kw_only=True):
+class DataRow(msgspec.Struct, kw_only=True):
     """A row of a file; `place` is where it stands, such as `a.jsonl, line 3`."""
 
     place: str
@@ -72,7 +72,7 @@ class _Named(Protocol):
     def id(self) -> str: ...
 
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=DataRow)
 N = TypeVar("N", bound=_Named)
 
 
@@ -189,7 +189,7 @@ class _Field(NamedTuple):
 
 
 @cache
-def _fields(kind: type[Row]) -> dict[str, _Field]:
+def _fields(kind: type[DataRow]) -> dict[str, _Field]:
     hints = hints_of(kind, include_extras=True)
     found = {}
     for name in (name for name in kind.__struct_fields__ if name != "place"):

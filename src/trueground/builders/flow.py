@@ -65,7 +65,7 @@ class StageAccount:
         }
 
 
-class Outcome(NamedTuple):
+class StageOutcome(NamedTuple):
     """What became of one item."""
 
     items: list[Any]
@@ -142,8 +142,8 @@ def _split(
     return items, StageAccount(stage.name, stage.doc, came, len(items), stage.reasons, rejected)
 
 
-def _parted(found: Iterable[Any]) -> Outcome:
-    outcome = Outcome([], [])
+def _parted(found: Iterable[Any]) -> StageOutcome:
+    outcome = StageOutcome([], [])
     for one in found:
         (outcome.rejected if isinstance(one, Rejected) else outcome.items).append(one)
     return outcome
@@ -258,7 +258,9 @@ async def run_stage(
     return gave, account
 
 
-def known_outcomes(stage: ItemStage, store: BuildStore, keys: Iterable[str]) -> dict[str, Outcome]:
+def known_outcomes(
+    stage: ItemStage, store: BuildStore, keys: Iterable[str]
+) -> dict[str, StageOutcome]:
     """What is done already, by key; an outcome that this version cannot read is made again."""
     stored, outcomes = store.outcomes(stage.name), {}
     for key in keys:
@@ -299,7 +301,7 @@ async def _make(stage: ItemStage, item: Any, ask: Ask) -> tuple[bytes, bool]:
         found = _parted(await stage.work(item, ask))
     except Rejected as rejected:
         rejected.id = item.id
-        found = Outcome([], [rejected])
+        found = StageOutcome([], [rejected])
     stored = {
         "items": found.items,
         "rejected": [_StoredRejection(r.id, r.reason, r.detail, r.content) for r in found.rejected],
@@ -308,7 +310,7 @@ async def _make(stage: ItemStage, item: Any, ask: Ask) -> tuple[bytes, bool]:
     return msgspec.json.encode(stored), transient
 
 
-def _read_outcome(stage: ItemStage, stored: bytes) -> Outcome:
+def _read_outcome(stage: ItemStage, stored: bytes) -> StageOutcome:
     """The outcome as items. Raises ProtocolError for what the stage cannot have given."""
     try:
         outcome = _decode(stored)
@@ -317,7 +319,7 @@ def _read_outcome(stage: ItemStage, stored: bytes) -> Outcome:
         raise ProtocolError(f"the stage {stage.name} gave what cannot be read: {error}") from None
     rejected = [Rejected(o.reason, o.detail, o.content, id=o.id) for o in outcome.rejected]
     _check_reasons(stage.name, {**REASONS, **stage.reasons}, rejected)
-    return Outcome(items, rejected)
+    return StageOutcome(items, rejected)
 
 
 def _check_reasons(name: str, reasons: Mapping[str, str], rejected: Sequence[Rejected]) -> None:

@@ -16,7 +16,7 @@ _LONGEST = 2  # times the words of a passage: what one sentence may have before 
 _SHORTEST = 4  # a last passage of less than a fourth goes to the one before
 
 
-class _Sentence(NamedTuple):
+class _Span(NamedTuple):
     """A sentence with what stands before it in its paragraph, its words, and if it begins one."""
 
     text: str
@@ -41,7 +41,7 @@ def cut(document: Document, name: str, words: int, overlap: int) -> Iterator[tup
             yield " › ".join((title, *chain)), text.strip()
 
 
-def _groups(sentences: list[_Sentence], words: int) -> list[tuple[int, int]]:
+def _groups(sentences: list[_Span], words: int) -> list[tuple[int, int]]:
     """The passages as (first sentence, sentence after the last)."""
     groups: list[tuple[int, int]] = []
     start = size = 0
@@ -57,7 +57,7 @@ def _groups(sentences: list[_Sentence], words: int) -> list[tuple[int, int]]:
     return [*groups, (start, len(sentences))]
 
 
-def _sentences(section: Section, words: int) -> Iterator[_Sentence]:
+def _sentences(section: Section, words: int) -> Iterator[_Span]:
     """The section's sentences, those that are far too long in parts; nothing between is lost."""
     for paragraph in section.paragraphs:
         begins = True
@@ -69,5 +69,5 @@ def _sentences(section: Section, words: int) -> Iterator[_Sentence]:
             cuts = found[words::words] if len(found) > _LONGEST * words else []
             for low, high in pairwise([0, *cuts, len(text)]):
                 part = text[low:high]
-                yield _Sentence(part, len(_WORD.findall(part)), begins)
+                yield _Span(part, len(_WORD.findall(part)), begins)
                 begins = False

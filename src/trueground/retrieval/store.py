@@ -57,7 +57,7 @@ class PassageEntry(NamedTuple):
     page: str | None = None
 
 
-class _Line(msgspec.Struct, omit_defaults=True):
+class _PassageLine(msgspec.Struct, omit_defaults=True):
     """A passage as the SHA-256 of all passages is made of it: one JSON object a line."""
 
     id: str
@@ -328,7 +328,7 @@ def _fill(
                 "some characters, or no ids at all"
             )
         try:
-            digest.update(encode(_Line(id_, title, address, text)) + b"\n")
+            digest.update(encode(_PassageLine(id_, title, address, text)) + b"\n")
         except UnicodeEncodeError as error:
             raise InputError(
                 f"the passage with the id {id_!r} holds a lone surrogate "

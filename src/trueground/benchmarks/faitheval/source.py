@@ -13,8 +13,8 @@ import msgspec
 from trueground.benchmarks.datasets import all_local_files, is_fetched, local_files
 from trueground.benchmarks.faitheval import TASKS
 from trueground.benchmarks.rows import (
+    DataRow,
     Label,
-    Row,
     RowFiles,
     Text,
     Texts,
@@ -60,7 +60,7 @@ _CHOICES = msgspec.Meta(
 Choices = Annotated[list[Choice] | ChoiceLists, _CHOICES]
 
 
-class FaithEvalRow(Row):
+class FaithEvalRow(DataRow):
     """A question with its context."""
 
     id: Annotated[Label, named("qid", "id")]
@@ -95,13 +95,13 @@ class ChoiceRow(FaithEvalRow, kw_only=True):
         return self.choices
 
 
-class _OpenOriginal(Row):
+class _OpenOriginal(DataRow):
     question: Text
     context: Text
     answers: Annotated[Texts, named("answers", "answer")]
 
 
-class _ChoiceOriginal(Row):
+class _ChoiceOriginal(DataRow):
     question: Text
     choices: Choices
     key: Annotated[Text, named("answerKey")]

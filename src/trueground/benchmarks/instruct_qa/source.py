@@ -20,9 +20,9 @@ from msgspec import Meta
 from trueground.benchmarks.datasets import local_files
 from trueground.benchmarks.instruct_qa import QaOptions
 from trueground.benchmarks.rows import (
+    DataRow,
     Label,
     PlacedRows,
-    Row,
     Text,
     Texts,
     check_unique,
@@ -69,7 +69,7 @@ class QaQuestion:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
-class NqRow(Row):
+class NqRow(DataRow):
     """Natural Questions open: a question and a list of answers; the id is the row's number."""
 
     question: Text
@@ -105,7 +105,7 @@ _FACTS = Meta(
 _PARAGRAPHS = Meta(description='[["…", …]], or {"title": […], "sentences": […]}')
 
 
-class HotpotRow(Row):
+class HotpotRow(DataRow):
     """HotpotQA: the gold passages are the paragraphs that hold a supporting fact."""
 
     id: Annotated[Label, named("id", "_id")]
@@ -156,7 +156,7 @@ class _TopiocqaGold(msgspec.Struct):
     text: Annotated[str | None, Meta(description="a str")] = None
 
 
-class TopiocqaRow(Row):
+class TopiocqaRow(DataRow):
     """TopiOCQA: a turn of a conversation, with the utterances before it."""
 
     Conversation_no: Label
@@ -207,7 +207,7 @@ class TopiocqaRow(Row):
         return (GoldPassage(text, id=known, title=gold.title or None),)
 
 
-class _OwnRow(Row):
+class _OwnRow(DataRow):
     """A user's question: a record without a response, and gold passages by their names."""
 
     question: Text
@@ -240,7 +240,7 @@ _KINDS: dict[str, type[NqRow | HotpotRow | TopiocqaRow | _OwnRow]] = {
 }
 
 
-class _GoldRow(Row):
+class _GoldRow(DataRow):
     """A gold passage of Natural Questions, as DPR's `nq-test_gold_info.json` has it."""
 
     question: Text

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from msgspec import Meta
 
 from trueground.benchmarks.datasets import PublishedFiles
-from trueground.benchmarks.rows import Row, Text, named, read_entries, read_row
+from trueground.benchmarks.rows import DataRow, Text, named, read_entries, read_row
 from trueground.errors import InputError
 from trueground.records.problems import Problem, describe
 from trueground.types import Passage
@@ -39,10 +39,10 @@ _HEADED = re.compile(
 _LINES = re.compile(r"\s*(?:\n|\\n)\s*")
 _PARTS = re.compile(r"\s+&\s+")
 _ALTERNATIVES = re.compile(r"\s*\|\s*")
-E = TypeVar("E", bound=Row)
+E = TypeVar("E", bound=DataRow)
 
 
-class _Entry(Row):
+class _Instance(DataRow):
     key: Annotated[Text, named("qId")]
     question: Annotated[Text, named("qText")]
     answer: str
@@ -50,7 +50,7 @@ class _Entry(Row):
     contexts: Annotated[list[str], named("context_list")]
 
 
-class _Factors(Row):
+class _Factors(DataRow):
     has_answer: bool
     has_multi: bool
     popularity: Annotated[
@@ -79,7 +79,9 @@ def read_items(questions: Path, meta: Path) -> list[VersionQuestion]:
     """
     factors, entries = read_entries(meta), read_entries(questions)
     return [
-        _item(read_entry(_Entry, questions, entries, key), read_entry(_Factors, meta, factors, key))
+        _item(
+            read_entry(_Instance, questions, entries, key), read_entry(_Factors, meta, factors, key)
+        )
         for key in sorted(entries, key=_natural)
     ]
 
@@ -103,7 +105,7 @@ def _natural(key: str) -> tuple[list[str], list[int], str]:
     return _DIGITS.split(key), [int(number) for number in _DIGITS.findall(key)], key
 
 
-def _item(entry: _Entry, factors: _Factors) -> VersionQuestion:
+def _item(entry: _Instance, factors: _Factors) -> VersionQuestion:
     key = entry.place.rpartition("qId ")[2]
     try:
         if repr(_clean(entry.key)) != key:

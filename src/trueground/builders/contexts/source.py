@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from trueground.benchmarks.faitheval.source import Choices, dataset_name, read_choices
-from trueground.benchmarks.rows import Label, Row, Text, Texts, named, read_row, texts_of
+from trueground.benchmarks.rows import DataRow, Label, Text, Texts, named, read_row, texts_of
 from trueground.builders.base import SourceStep
 from trueground.builders.checks import words
 from trueground.builders.contexts import ContextsOptions
@@ -52,7 +52,7 @@ class ContextQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str = ""
 
 
-class _SourceQuestion(Row):
+class _SourceQuestion(DataRow):
     id: Annotated[Label, named("qid", "id")]
     question: Text
     context: Annotated[Any, named("context", "contexts")] = None
