@@ -144,7 +144,7 @@ def _start(
     sources: list[Path],
     out: Path,
     dry_run: bool,
-    shard: str | None,
+    shard: str | None = None,
     format_: Format,
     quiet: bool,
     no_progress: bool,
