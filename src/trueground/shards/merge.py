@@ -10,7 +10,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -49,7 +49,8 @@ from trueground.shards.work import Marker, make_scoring_plan, read_marker, read_
 if TYPE_CHECKING:
     from trueground.runs.worst import Texts
 
-_LISTED = 20_000  # items on the page of a run in an object store
+_LISTED = 20_000  # items on the page of a run in shards, and in a store
+_OF_EACH = 20  # of each status at least, where there are so many
 _CHUNK = 1 << 20
 
 
@@ -70,11 +71,12 @@ def merge(
     parts, scoring = make_scoring_plan(plan.settings, plan)
     with ExitStack() as stack:
         stack.enter_context(closing(parts))
-        folder = store.folder
-        if folder is None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trueground-")))
-        run = stack.enter_context(RunDirectory(folder, overwrite=True))
-        merging = _Merging(store, plan, markers, scoring, run.path, progress)
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trueground-")))
+        sampled = store.folder is None or plan.check.n > _LISTED
+        run = stack.enter_context(RunDirectory(store.folder or scratch / "run", overwrite=True))
+        page = scratch / "page" if sampled else run.path
+        page.mkdir(exist_ok=True)
+        merging = _Merging(store, plan, markers, scoring, run.path, page, progress)
         result = merging.merge(command)
     if store.folder is not None:
         store.delete(SHARDS)
@@ -161,13 +163,17 @@ class _Merging:
         markers: Sequence[Marker],
         scoring: Plan,
         folder: Path,
+        page: Path,
         progress: Progress,
     ) -> None:
+        """`page` is where a page of a sample is drawn, or the folder itself."""
         self._store = store
         self._plan = plan
         self._markers = markers
         self._scoring = scoring
         self._folder = folder
+        self._page = page
+        self._shown: NDArray[np.int64] | None = None
         self._progress = progress
 
     def merge(self, command: Sequence[str]) -> Result:
@@ -180,20 +186,17 @@ class _Merging:
             ) as table:
                 self._fill(table)
                 summary, repeats = summarise_table(self._scoring, table, check)
-                shown = None if self._store.folder else self._choose(table)
+                if self._page != folder:
+                    self._shown = self._choose(table)
             if repeats is not None:
                 with replacing(folder / REPEATS) as out:
                     out.writelines(repeats)
-            self._copy_items(shown)
+            self._copy_items()
             if self._plan.settings.keep_records:
-                self._copy_records(shown)
+                self._copy_records()
             write_json(folder / SUMMARY, summary)
-            if shown is not None and len(shown) < check.n:
-                sample = f"The list is a sample of {len(shown):,} of {check.n:,} answers."
-                manifest["benchmark"] = {"notices": [sample]}
-            write_json(folder / MANIFEST, manifest)
             self._progress("report", 0, None)
-            write_run_page(folder)
+            self._draw(summary, manifest)
         except BaseException as error:
             end_manifest(folder, manifest, error)
             raise
@@ -202,6 +205,25 @@ class _Merging:
         if self._store.folder is None:
             return self._publish(summary, note)
         return Result(Summary(summary), folder, folder / ITEMS, note)
+
+    def _draw(self, summary: dict[str, Any], manifest: dict[str, Any]) -> None:
+        """The page, of a sample where there are more items than it lists."""
+        shown, n = self._shown, self._plan.check.n
+        if shown is None:
+            write_run_page(self._folder)
+            return
+        told = dict(manifest)
+        if len(shown) < n:
+            sample = (
+                f"The list is a sample of {len(shown):,} of {n:,} answers: the worst, some of each "
+                "status, others by chance. All numbers are of all answers."
+            )
+            told["benchmark"] = {"notices": [sample]}
+        write_json(self._page / SUMMARY, summary)
+        write_json(self._page / MANIFEST, told)
+        page = write_run_page(self._page)
+        with replacing(self._folder / page.name) as out:
+            out.write(page.read_bytes())
 
     def _account(self) -> dict[str, Any]:
         """What the shards cost, and whom they asked."""
@@ -242,38 +264,47 @@ class _Merging:
             self._progress("merge", table.n, self._plan.check.n)
 
     def _choose(self, table: ItemTable) -> NDArray[np.int64]:
-        """The rows that the page lists: the worst, and some by chance."""
+        """The rows that the page lists: the worst, some of each status, and some by chance."""
         keys = self._scoring.keys
         metric = headline_metric(keys)
-        values = None
-        if metric is not None:
-            column = keys.index(metric)
-            blocks = range(0, table.n, 1 << 16)
-            scores = [table.scores[low : low + (1 << 16)][:, column] for low in blocks]
-            values = np.concatenate(scores).astype(np.float32)
-        return choose_items(values, table.n, metric=metric, limit=_LISTED, seed=0).rows
+        if metric is None:
+            return choose_items(None, table.n, metric=None, limit=_LISTED, seed=0).rows
+        column, block = keys.index(metric), 1 << 16
+        blocks = [slice(low, low + block) for low in range(0, table.n, block)]
+        scores = np.concatenate([table.scores[rows][:, column] for rows in blocks])
+        status = np.concatenate([table.status[rows][:, column] for rows in blocks])
+        rows = choose_items(
+            scores.astype(np.float32), table.n, metric=metric, limit=_LISTED, seed=0
+        ).rows
+        each = [np.flatnonzero(status == code)[:_OF_EACH] for code in np.unique(status)]
+        return np.unique(np.concatenate([rows, *each]))
 
-    def _copy_items(self, shown: NDArray[np.int64] | None) -> None:
-        if shown is None:
-            with replacing(self._folder / ITEMS) as out:
+    def _copy_items(self) -> None:
+        with ExitStack() as stack:
+            out = stack.enter_context(self._open(ITEMS))
+            if self._shown is None:
                 self._copy(work.ITEMS, out)
-            return
-        with (
-            self._store.streaming(ITEMS) as out,
-            replacing(self._folder / ITEMS) as sample,
-        ):
-            sample.writelines(_lines_of(self._lines(out, work.ITEMS), shown))
+                return
+            sample = stack.enter_context(replacing(self._page / ITEMS))
+            sample.writelines(_lines_of(self._lines(out, work.ITEMS), self._shown))
 
-    def _copy_records(self, shown: NDArray[np.int64] | None) -> None:
-        if shown is None:
-            with replacing(self._folder / RECORDS) as out:
+    def _copy_records(self) -> None:
+        with ExitStack() as stack:
+            out = stack.enter_context(self._open(RECORDS))
+            if self._shown is None:
                 self._copy(work.RECORDS, out)
-            return
-        with self._store.streaming(RECORDS) as out, replacing(self._folder / RECORDS) as sample:
-            lines = _lines_of(self._lines(out, work.RECORDS), shown)
-            with zstandard.ZstdCompressor(level=3).stream_writer(sample, closefd=False) as packed:
-                for line in lines:
-                    packed.write(line)
+                return
+            sample = stack.enter_context(replacing(self._page / RECORDS))
+            packing = zstandard.ZstdCompressor(level=3).stream_writer(sample, closefd=False)
+            packed = stack.enter_context(packing)
+            for line in _lines_of(self._lines(out, work.RECORDS), self._shown):
+                packed.write(line)
+
+    def _open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """A file of the run, where the run is to be."""
+        if self._store.folder is None:
+            return self._store.streaming(name)
+        return replacing(self._folder / name)
 
     def _copy(self, kind: str, out: BinaryIO) -> None:
         for path in self._files(kind):
@@ -294,20 +325,15 @@ class _Merging:
         """Put the rest of the run beside its items; the manifest last, then the shards go."""
         from trueground.runs.worst import read_texts
 
-        folder = self._folder
-        own = {ITEMS, RECORDS, MANIFEST}
-        for path in sorted(folder.rglob("*")):
-            name = str(path.relative_to(folder))
-            if path.is_file() and name not in own and not path.name.startswith("."):
-                with self._store.writing(name) as out:
+        for path in sorted(self._folder.iterdir()):
+            if path.name != MANIFEST and not path.name.startswith("."):
+                with self._store.writing(path.name) as out:
                     out.write(path.read_bytes())
-        texts: Iterator[Texts] = read_texts(folder)
-        lines = (folder / ITEMS).read_bytes()
-        kept = [
-            (text.question, text.response)
-            for _, text in zip(lines.splitlines(), texts, strict=False)
-        ]
-        self._store.write(MANIFEST, (folder / MANIFEST).read_bytes())
+        lines = (self._page / ITEMS).read_bytes()
+        texts: Iterator[Texts] = read_texts(self._page)
+        pairs = zip(lines.splitlines(), texts, strict=False)
+        kept = [(text.question, text.response) for _, text in pairs]
+        self._store.write(MANIFEST, (self._folder / MANIFEST).read_bytes())
         self._store.delete(SHARDS)
         return Result(Summary(summary), None, lines, note, kept)
 
