@@ -24,10 +24,11 @@ from trueground.evaluate.plan import Plan
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.scoring import summarise_table
 from trueground.evaluate.table import ItemTable
+from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress, no_progress
 from trueground.records.files import open_unpacked
 from trueground.reports.run_page import write_run_page
-from trueground.reports.selection import choose_items, headline_metric
+from trueground.reports.selection import headline_metric
 from trueground.runs.directory import (
     ITEMS,
     MANIFEST,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 _LISTED = 20_000  # items on the page of a run in shards, and in a store
 _OF_EACH = 20  # of each status at least, where there are so many
 _CHUNK = 1 << 20
+_ROWS = 1 << 16
 
 
 def merge(
@@ -267,17 +269,27 @@ class _Merging:
         """The rows that the page lists: the worst, some of each status, and some by chance."""
         keys = self._scoring.keys
         metric = headline_metric(keys)
+        random = np.random.default_rng(0)
+        chance = random.choice(table.n, min(table.n, _LISTED // 2), replace=False, shuffle=False)
         if metric is None:
-            return choose_items(None, table.n, metric=None, limit=_LISTED, seed=0).rows
-        column, block = keys.index(metric), 1 << 16
-        blocks = [slice(low, low + block) for low in range(0, table.n, block)]
-        scores = np.concatenate([table.scores[rows][:, column] for rows in blocks])
-        status = np.concatenate([table.status[rows][:, column] for rows in blocks])
-        rows = choose_items(
-            scores.astype(np.float32), table.n, metric=metric, limit=_LISTED, seed=0
-        ).rows
-        each = [np.flatnonzero(status == code)[:_OF_EACH] for code in np.unique(status)]
-        return np.unique(np.concatenate([rows, *each]))
+            return np.sort(chance)
+        # Block by block: a run may have more items than this process has room for.
+        column, sign = keys.index(metric), -1.0 if higher_is_better(metric) is False else 1.0
+        worst, scores = np.empty(0, np.int64), np.empty(0)
+        of_each: dict[int, list[int]] = {}
+        for low in range(0, table.n, _ROWS):
+            status = table.status[low : low + _ROWS][:, column]
+            for code in np.unique(status).tolist():
+                rows = of_each.setdefault(code, [])
+                rows += (low + np.flatnonzero(status == code)[: _OF_EACH - len(rows)]).tolist()
+            values = sign * table.scores[low : low + _ROWS][:, column]
+            known = np.flatnonzero(~np.isnan(values))
+            scores = np.concatenate([scores, values[known]])
+            worst = np.concatenate([worst, low + known])
+            lowest = np.argsort(scores, kind="stable")[: _LISTED // 2]
+            worst, scores = worst[lowest], scores[lowest]
+        found = [chance, worst, *(np.array(rows, np.int64) for rows in of_each.values())]
+        return np.unique(np.concatenate(found))
 
     def _copy_items(self) -> None:
         with ExitStack() as stack:
