@@ -65,7 +65,7 @@ $(VENV)/base.done: pyproject.toml requirements/constraints.txt | $(VENV)/bin/pyt
 	touch $@
 
 $(VENV)/test.done: $(VENV)/base.done requirements/test.txt
-	$(PIP) $(PINS) --editable ".[pandas,meteor,retrieval,documents,graph,ner,build]" --requirement requirements/test.txt
+	$(PIP) $(PINS) --editable ".[pandas,meteor,retrieval,documents,graph,ner,build,web]" --requirement requirements/test.txt
 	touch $@
 
 $(VENV)/long.done: $(VENV)/test.done requirements/long.txt

@@ -24,6 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("reports",),
     ("evaluate",),
     ("studies", "builders", "shards"),
+    ("web",),
     ("testing",),
     ("cli",),
 )

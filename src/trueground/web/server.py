@@ -1,0 +1,210 @@
+"""The server under both applications: who may ask it, what leaves it, and how it starts and ends.
+
+A page in another tab, or a name that was pointed at this machine, must not be able to use it: the
+Host of every request must be ours, and a change must come from a page of ours (Origin). What leaves
+may run no script but our files and ask nothing of other machines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import signal
+import socket
+import sys
+import webbrowser
+from collections.abc import Awaitable, Callable
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from aiohttp import web
+
+from trueground.errors import TruegroundError, UsageError
+
+LOOPBACK = "127.0.0.1"
+MOST_BYTES = 1 << 20  # of a request; a label is a few hundred
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_STATUS = {"UsageError": 400, "InputError": 422}
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where a server is bound, and `url`, by which browsers reach it (of a proxy, say)."""
+
+    host: str
+    port: int
+    url: str
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return is_loopback(self.host)
+
+    @property
+    def is_https(self) -> bool:
+        """Whether browsers reach it encrypted."""
+        return self.url.startswith("https:")
+
+    def allows(self, host: str) -> bool:
+        """Whether a request may name this Host."""
+        name = urlsplit(f"//{host}").hostname or ""
+        wanted = urlsplit(self.url)
+        if host.lower() == wanted.netloc.lower():
+            return True
+        own = {"localhost", *own_names()} if not self.is_loopback else {"localhost"}
+        return (is_loopback(name) or name in own) and _port(host) in (self.port, None)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name is this machine's own, which no other reaches."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@cache
+def own_names() -> frozenset[str]:
+    """The names and addresses by which other machines may know this one."""
+    name = socket.gethostname().lower()
+    found = {name, socket.getfqdn().lower()}
+    with contextlib.suppress(OSError):
+        found |= {str(one[4][0]) for one in socket.getaddrinfo(name, None)}
+    return frozenset(found)
+
+
+def _port(host: str) -> int | None:
+    try:
+        return urlsplit(f"//{host}").port
+    except ValueError:
+        return -1
+
+
+def bind(host: str, port: int, url: str | None = None) -> tuple[socket.socket, Address]:
+    """A listening socket and its address; port 0 takes a free one. Raises UsageError."""
+    if url is not None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+            raise UsageError(f"url {url!r}; expected one such as https://labels.example.org")
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(place)
+        except OSError:
+            listening.close()
+            raise
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"cannot listen on {host}:{port} ({reason}); choose another port, or leave it out"
+        ) from None
+    taken = int(listening.getsockname()[1])
+    named = host
+    if host in ("0.0.0.0", "::"):
+        named = socket.gethostname()
+    shown = f"[{named}]" if ":" in named else named
+    return listening, Address(host, taken, (url or f"http://{shown}:{taken}").rstrip("/"))
+
+
+def new_app(address: Address, *middlewares: Any) -> web.Application:
+    """An application behind the guard; `middlewares` stand within it."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not address.allows(request.headers.get("Host", "")):
+            response: web.StreamResponse = refuse(421, "this server does not go by that name")
+        elif request.method not in ("GET", "HEAD") and not _is_own(request, address):
+            response = refuse(403, "the request comes from another site")
+        else:
+            response = await _answer(request, handler)
+        if not response.prepared:
+            for name, value in _HEADERS.items():
+                response.headers.setdefault(name, value)
+            response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    return web.Application(middlewares=[guard, *middlewares], client_max_size=MOST_BYTES)
+
+
+def _is_own(request: web.Request, address: Address) -> bool:
+    """Whether a change comes from a page of ours: browsers name the Origin with every one."""
+    origin = request.headers.get("Origin")
+    if origin is None:
+        return request.headers.get("Sec-Fetch-Site", "same-origin") in ("same-origin", "none")
+    parts = urlsplit(origin)
+    return parts.netloc == request.headers.get("Host") or origin.rstrip("/") == address.url
+
+
+async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        return refuse(error.status, (error.reason or "").lower()) if error.status >= 400 else error
+    except TruegroundError as error:
+        return refuse(_STATUS.get(type(error).__name__, 500), str(error))
+
+
+def refuse(status: int, reason: str, **more: Any) -> web.Response:
+    """A refusal in words."""
+    return send_json({"error": reason, **more}, status)
+
+
+def send_json(value: Any, status: int = 200) -> web.Response:
+    """A value as JSON."""
+    return web.Response(
+        body=msgspec.json.encode(value), status=status, content_type="application/json"
+    )
+
+
+def asset(package: str, name: str) -> web.Response:
+    """A script or style of ours; they may be kept for as long as the server is the same."""
+    body = (resources.files(package) / "assets" / name).read_bytes()
+    kind = _KINDS[name[name.rindex(".") :]]
+    return web.Response(body=body, content_type=kind, charset="utf-8")
+
+
+def run(
+    listening: socket.socket,
+    app: web.Application,
+    address: Address,
+    *,
+    open_url: str | None = None,
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; requests that have begun are answered before it ends."""
+    asyncio.run(_serve(listening, app, open_url))
+
+
+async def _serve(listening: socket.socket, app: web.Application, open_url: str | None) -> None:
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=5)
+    await runner.setup()
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    try:
+        await web.SockSite(runner, listening).start()
+        if open_url is not None and not await asyncio.to_thread(webbrowser.open, open_url):
+            print(f"no browser was found; open {open_url}", file=sys.stderr)
+        await stopped.wait()
+    finally:
+        await runner.cleanup()
