@@ -119,10 +119,11 @@ class BuildStore:
     def _open(self, read_only: bool) -> None:
         assert self._connection is not None
         execute = self._connection.execute
+        # In this order: another process that makes the file commits its tables with the version.
+        begun = execute("SELECT 1 FROM sqlite_master").fetchone() is not None
         ours, version = (
             execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
-        begun = execute("SELECT 1 FROM sqlite_master").fetchone() is not None
         if begun and (ours, version) != (_APPLICATION, _VERSION):
             raise InputError(
                 f"{self.path} is of another version or another program; remove it and run the same "
