@@ -206,9 +206,7 @@ def open_cache(path: Path) -> sqlite3.Connection:
             path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
         )
         try:
-            with connection:  # one view of the file, which another process may be creating
-                connection.execute("BEGIN")
-                _check_ours(path, connection)
+            _check_ours(path, connection)
             connection.execute("PRAGMA journal_mode = WAL")
             # The log is synced when it is folded in; a crash of the machine costs the last
             # replies, never the file.
@@ -216,7 +214,7 @@ def open_cache(path: Path) -> sqlite3.Connection:
             # Taken for writing also when all is there: an unwritable file shows here, not midway.
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                _check_ours(path, connection)
+                _check_identity(path, connection)
                 connection.execute(_TABLE)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -297,6 +295,13 @@ def _unusable(path: Path, error: Exception) -> UsageError:
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> bool:
+    """The same in one view of the file, which another process may be creating."""
+    with connection:
+        connection.execute("BEGIN")
+        return _check_identity(path, connection)
+
+
+def _check_identity(path: Path, connection: sqlite3.Connection) -> bool:
     """Whether our table is there already. UsageError: another program's, or another version's."""
     application, version, tables = (
         connection.execute(question).fetchone()[0]
