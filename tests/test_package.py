@@ -30,8 +30,9 @@ def test_lower_bounds_are_the_versions_tested_as_oldest() -> None:
         *extras["documents"],
         *extras["graph"],
         *extras["build"],
+        *extras["web"],
     ]
-    bounds = dict(re.findall(r"^([\w-]+)>=([\d.]+)", d)[0] for d in bounded)
+    bounds = dict(re.findall(r"^([\w\[\]-]+)>=([\d.]+)", d)[0] for d in bounded)
     lines = (ROOT / "requirements" / "oldest.txt").read_text().splitlines()
     oldest = dict(line.split("==") for line in lines if "==" in line)
     assert bounds == oldest
