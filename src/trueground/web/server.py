@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import logging
+import re
 import signal
 import socket
 import sys
@@ -63,12 +65,15 @@ class Address(msgspec.Struct, frozen=True):
 
     def allows(self, host: str) -> bool:
         """Whether a request may name this Host."""
-        name = urlsplit(f"//{host}").hostname or ""
-        wanted = urlsplit(self.url)
-        if host.lower() == wanted.netloc.lower():
+        if host.lower() == urlsplit(self.url).netloc.lower():
             return True
-        own = {"localhost", *own_names()} if not self.is_loopback else {"localhost"}
-        return (is_loopback(name) or name in own) and _port(host) in (self.port, None)
+        try:
+            parts = urlsplit(f"//{host}")
+            name, port = parts.hostname or "", parts.port
+        except ValueError:
+            return False
+        own = {"localhost"} if self.is_loopback else {"localhost", *own_names()}
+        return (is_loopback(name) or name in own) and port in (self.port, None)
 
 
 def is_loopback(host: str) -> bool:
@@ -89,19 +94,12 @@ def own_names() -> frozenset[str]:
     return frozenset(found)
 
 
-def _port(host: str) -> int | None:
-    try:
-        return urlsplit(f"//{host}").port
-    except ValueError:
-        return -1
-
-
 def bind(host: str, port: int, url: str | None = None) -> tuple[socket.socket, Address]:
     """A listening socket and its address; port 0 takes a free one. Raises UsageError."""
-    if url is not None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
-            raise UsageError(f"url {url!r}; expected one such as https://labels.example.org")
+    if url is not None and not re.fullmatch(r"https?://[\w.-]+(:\d{1,5})?/?", url):
+        raise UsageError(f"url {url!r}; expected one such as https://labels.example.org")
+    if not 0 <= port < 1 << 16:
+        raise UsageError(f"port {port}; expected 0 to {(1 << 16) - 1:,}, where 0 is any free one")
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -113,10 +111,10 @@ def bind(host: str, port: int, url: str | None = None) -> tuple[socket.socket, A
         except OSError:
             listening.close()
             raise
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
         raise UsageError(
-            f"cannot listen on {host}:{port} ({reason}); choose another port, or leave it out"
+            f"cannot listen on {host}:{port} ({error.strerror or error}); choose another port, or "
+            "leave it out"
         ) from None
     taken = int(listening.getsockname()[1])
     named = host
@@ -162,6 +160,9 @@ async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         return refuse(error.status, (error.reason or "").lower()) if error.status >= 400 else error
     except TruegroundError as error:
         return refuse(_STATUS.get(type(error).__name__, 500), str(error))
+    except Exception:  # a defect of ours: its trace goes to the terminal, never to the browser
+        logging.getLogger(__name__).exception("%s %s", request.method, request.path)
+        return refuse(500, "the server failed; what happened stands in its terminal")
 
 
 def refuse(status: int, reason: str, **more: Any) -> web.Response:
