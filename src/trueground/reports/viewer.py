@@ -29,6 +29,7 @@ _SCRIPTS = (
     "charts.js",
     "graph.js",
     "citations.js",
+    "source.js",
     "answers.js",
     "answer.js",
     "page.js",

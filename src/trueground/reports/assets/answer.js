@@ -66,7 +66,7 @@ TG.drawAnswer = (() => {
 
   /* An opened item as one judge saw it: its claims and facts, and each element that points at some
      of them. */
-  function makeBoard(i, detail, view) {
+  function makeBoard(detail, view) {
     const raw = detail.response ?? null;
     const told = detail.citations ? cited.prepare(detail.citations, view) : null;
     const board = {
@@ -150,7 +150,7 @@ TG.drawAnswer = (() => {
 
   function verdictRow(board, kind, owner) {
     const { name } = verdictOf(owner);
-    const failed = owner.status && owner.status !== "scored" ? statusWords.get(owner.status) : null;
+    const failed = owner.status && owner.status !== "scored" ? wordsOfStatus(owner.status) : null;
     const passage = Number.isInteger(owner.text_index)
       ? `${owner.supported ? "" : "closest: "}passage ${owner.text_index + 1}` : null;
     const numbers = [failed, decimals("", owner.probability), decimals("score ", owner.score), passage];
@@ -220,11 +220,11 @@ TG.drawAnswer = (() => {
       detail.phrase ? make("p", { class: "quiet" }, `Declines to answer: “${detail.phrase}”`) : null);
   }
 
-  function scoresSection(i) {
-    return section("Scores", make("table", { class: "scores" }, make("tbody", {}, ...index.metrics.map((metric) =>
+  function scoresSection(row) {
+    return section("Scores", make("table", { class: "scores" }, make("tbody", {}, ...about().metrics.map((metric) =>
       make("tr", {}, make("th", { scope: "row" }, make("code", {}, metric)),
-        make("td", { class: "num" }, scoreText(metric, i) ?? "–"),
-        make("td", { class: "quiet" }, reasonText(metric, i)))))));
+        make("td", { class: "num" }, scoreText(metric, row) ?? "–"),
+        make("td", { class: "quiet" }, reasonText(metric, row)))))));
   }
 
   function foldedSection(title, pairs) {
@@ -262,46 +262,44 @@ TG.drawAnswer = (() => {
       cited.missingSection(board.told),
       cited.graphsSection(board, board.told)] : [];
 
-  function itemNav(i) {
-    const listed = TG.listed();
-    const place = listed.indexOf(i);
-    const step = (k, words) => k >= 0 && k < listed.length && place >= 0
-      ? make("a", { href: linkTo(listed[k]) }, words) : make("span", { class: "quiet" }, words);
+  function itemNav({ before, after }) {
+    const step = (id, words) => id === null ? make("span", { class: "quiet" }, words) : make("a", { href: linkTo(id) }, words);
     return make("nav", { class: "itemnav noprint", "aria-label": "Item" },
       make("a", { href: listHash, class: "back" }, "All answers"), make("span", { class: "grow" }),
       make("span", { class: "quiet hint" }, "keys: ← → Esc"),
-      step(place - 1, "Previous"), step(place + 1, "Next"));
+      step(before, "Previous"), step(after, "Next"));
   }
 
   const NO_VIEW = { name: "", claims: [], facts: [], references: [], response: [], alignment: [], missing: [], passages: [] };
 
-  function drawColumns(i, detail) {
+  function drawColumns(row, detail) {
     const view = detail.views.find(({ name }) => name === chosenJudge) ?? detail.views[0] ?? NO_VIEW;
-    const board = makeBoard(i, detail, view);
+    const board = makeBoard(detail, view);
     const columns = make("div", { class: "columns" });
     const redraw = () => {
-      columns.replaceWith(drawColumns(i, detail));
+      columns.replaceWith(drawColumns(row, detail));
       document.querySelector(".judges [aria-pressed=true]")?.focus({ preventScroll: true });
     };
     columns.append(...[make("div", { class: "left" }, historySection(detail.history),
       judgeSwitch(detail, view, redraw), answerSection(board, detail),
       ...citationSections(board), ...claimsSection(board),
       factsSection(board, "facts", "Gold facts") ?? listSection("Gold facts", detail.gold_facts),
-      factsSection(board, "references", "Reference answers") ?? listSection("Reference answers", detail.references), scoresSection(i),
+      factsSection(board, "references", "Reference answers") ?? listSection("Reference answers", detail.references), scoresSection(row),
       foldedSection("Other evidence", detail.evidence), foldedSection("Other fields", detail.fields)),
     passagesColumn(board)].filter((part) => part !== null));
     return columns;
   }
 
-  function drawItem(i, detail) {
-    const verdict = index.verdictNames?.[index.verdicts[i]];
-    const line = make("p", { class: "quiet id" }, `${index.ids[i]} · line ${count(index.rows[i] + 1)} `,
-      verdict ? make("span", { class: `badge ${VERDICT_TONES[verdict]}` }, `${VERDICT_SIGNS[verdict]} ${VERDICT_WORDS[verdict]}`) : null);
-    return [itemNav(i), line, make("h1", { tabindex: "-1", dir: "auto" }, detail.question || detail.response || index.ids[i]), drawColumns(i, detail)];
+  function drawItem(found, detail) {
+    const { row } = found;
+    const line = make("p", { class: "quiet id" }, `${row.id} · line ${count(row.n + 1)} `,
+      row.verdict ? make("span", { class: `badge ${VERDICT_TONES[row.verdict]}` }, `${VERDICT_SIGNS[row.verdict]} ${VERDICT_WORDS[row.verdict]}`) : null);
+    return [itemNav(found), line, make("h1", { tabindex: "-1", dir: "auto" }, detail.question || detail.response || row.id), drawColumns(row, detail)];
   }
 
-  const missingItem = (id) => [itemNav(-1), make("h1", { tabindex: "-1" }, "Not on this page"),
+  const missingItem = (id, found) => [itemNav(found), make("h1", { tabindex: "-1" }, "Not on this page"),
     make("p", {}, `No answer with the id “${id}” is shown here.`)];
 
-  return (i, detail, id) => i === undefined ? missingItem(id) : drawItem(i, detail);
+  /* `found` is what a source's `open` gives. */
+  return (id, found, detail) => found.row === null ? missingItem(id, found) : drawItem(found, detail);
 })();

@@ -1,89 +1,39 @@
-/* The answers of a run: the worst of them, and the list that is searched, filtered, exported. */
-const read = (name) => {
-  const block = document.getElementById(name);
-  return block && JSON.parse(block.textContent);
-};
+/* The answers of a run: the worst of them, and the list that is searched, filtered, exported. They
+   come from `TG.source` (source.js). */
 const LIST = "#items";
 const VERDICT_WORDS = { grounded: "grounded", partly: "partly grounded", not: "not grounded", declined: "declined", unscored: "not judged" };
 const VERDICT_TONES = { grounded: "supported", partly: "partly", not: "unsupported", declined: "unknown", unscored: "unknown" };
 const VERDICT_SIGNS = { grounded: "✓", partly: "◐", not: "✗", declined: "–", unscored: "?" };
 
-/* All parts of the index as one. */
-function readIndex() {
-  const about = read("about");
-  if (!about) return null;
-  const joined = { rows: [], ids: [], questions: [], responses: [], verdicts: [], claims: [], kinds: [], scores: {}, status: {}, by: {} };
-  for (let part = 0; part < about.parts; part++) {
-    const found = read(`index-${part}`);
-    for (const name of ["rows", "ids", "questions", "responses", "verdicts", "claims", "kinds"]) joined[name].push(...found[name]);
-    for (const kind of ["scores", "status", "by"]) {
-      for (const [name, values] of Object.entries(found[kind])) (joined[kind][name] ??= []).push(...values);
-    }
-  }
-  return { ...about, ...joined };
-}
+/* What the list is drawn with; a server may tell more of it as a run goes on. */
+const about = () => TG.source.about;
 
-const index = readIndex();
-const total = index?.ids.length ?? 0;
-const rowOf = new Map(index?.ids.map((id, i) => [id, i]));
-const statusWords = new Map(index?.statuses);
-const collator = new Intl.Collator("en", { numeric: true });
-const inside = index?.inside ? new Map(index.inside.map((i, k) => [i, k])) : null;
-const wholeMetric = new Map(index?.metrics.map((metric) => [metric, index.scores[metric]?.every((value) => value === null || Number.isInteger(value))]));
-
-const scoreText = (metric, i) => {
-  const value = index.scores[metric]?.[i] ?? null;
-  return value === null ? null : value.toFixed(wholeMetric.get(metric) ? 0 : 4);
+const scoreText = (metric, row) => {
+  const value = row.scores[metric] ?? null;
+  return value === null ? null : value.toFixed(about().whole.includes(metric) ? 0 : 4);
 };
-const statusOf = (metric, i) => index.statuses[index.status[metric]?.[i]]?.[0] ?? null;
-const reasonText = (metric, i) => statusWords.get(statusOf(metric, i)) ?? "no score";
-const linkTo = (i) => "#item-" + encodeURIComponent(index.ids[i]);
-const titleOf = (i) => index.questions[i] || index.responses[i] || index.ids[i];
+const reasonText = (metric, row) => about().statuses[row.status[metric]]?.[1] ?? "no score";
+const wordsOfStatus = (status) => about().statuses.find(([name]) => name === status)?.[1];
+const linkTo = (id) => "#item-" + encodeURIComponent(id);
+const titleOf = (row) => row.question || row.response || row.id;
 const toneOf = (supported) => ({ 1: "supported", 0: "unsupported" }[supported] ?? "unknown");
 
-/* ---- details: in the page, or in a file beside it ---- */
-
-const files = new Map();
-const waiting = new Map();
-let folderThere = index?.file ? null : true;
-let lastBlock = { number: -1, items: [] };
-
-TG.here = () => { folderThere = true; };
-TG.loaded = (number, items) => {
-  files.set(number, items);
-  if (files.size > 8) files.delete(files.keys().next().value);
-};
-
-function loadScript(source) {
-  return new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = source;
-    script.addEventListener("load", () => { script.remove(); resolve(); });
-    script.addEventListener("error", () => { script.remove(); reject(new Error(source)); });
-    document.head.append(script);
-  });
+/* A value that a source gives, at once or later; until then the last one. */
+function useFound(ask, inputs) {
+  const [, again] = useState(0);
+  const last = useRef({});
+  last.current = useMemo(() => {
+    const asked = ask();
+    if (!(asked instanceof Promise)) return { value: asked };
+    const box = { value: last.current.value, waiting: true };
+    const come = (value) => { Object.assign(box, value, { waiting: false }); again((n) => n + 1); };
+    asked.then((value) => come({ value }), (error) => error.name !== "AbortError" && come({ error: error.message }));
+    return box;
+  }, inputs);
+  return last.current;
 }
-
-function insideBlock(k) {
-  const number = Math.floor(k / index.block);
-  if (lastBlock.number !== number) lastBlock = { number, items: read(`block-${number}`) };
-  return lastBlock.items[k % index.block];
-}
-
-/* The details of an answer, or a promise of them. */
-TG.detailOf = (i) => {
-  if (!inside) return insideBlock(i);
-  if (inside.has(i)) return insideBlock(inside.get(i));
-  const number = Math.floor(i / index.file);
-  const pick = () => files.get(number)[i % index.file];
-  if (files.has(number)) return pick();
-  if (!waiting.has(number)) waiting.set(number, loadScript(`report_items/${number}.js`).finally(() => waiting.delete(number)));
-  return waiting.get(number).then(pick);
-};
 
 /* ---- the state of the list stands in the address ---- */
-
-const NOTHING = { q: "", verdict: "", kind: "", status: "", metric: "", low: "", high: "", sort: "worst", page: 0, by: {} };
 
 function stateOf(hash) {
   const query = hash.startsWith(`${LIST}?`) ? new URLSearchParams(hash.slice(LIST.length + 1)) : new URLSearchParams();
@@ -119,56 +69,6 @@ TG.filter = (text) => {
   document.getElementById("items")?.scrollIntoView();
 };
 
-/* ---- which answers, in which order ---- */
-
-const haystacks = new Array(total);
-const haystack = (i) => haystacks[i] ??= [index.ids[i], index.questions[i], index.responses[i]].join("\n").toLowerCase();
-
-function matches(state) {
-  const words = state.q.toLowerCase().split(/\s+/u).filter((word) => word);
-  const metric = state.metric || index.headline;
-  const [low, high] = [state.low === "" ? NaN : Number(state.low), state.high === "" ? NaN : Number(state.high)];
-  const verdict = state.verdict ? index.verdictNames.indexOf(state.verdict) : null;
-  const kind = state.kind ? index.kindNames.indexOf(state.kind) : null;
-  const by = Object.entries(state.by).filter(([, value]) => value !== "");
-  return (i) => (folderThere !== false || !inside || inside.has(i))
-    && (verdict === null || index.verdicts[i] === verdict)
-    && (kind === null || index.kinds[i].includes(kind))
-    && (!state.status || statusOf(metric, i) === state.status)
-    && ((Number.isNaN(low) && Number.isNaN(high)) || (index.scores[metric][i] !== null && !(index.scores[metric][i] < low) && !(index.scores[metric][i] > high)))
-    && by.every(([field, value]) => (index.by[field]?.[i] ?? "(none)") === value)
-    && words.every((word) => haystack(i).includes(word));
-}
-
-const orders = new Map();
-/* Worst first: not grounded, partly, grounded; in each the headline's worst value; those without last. */
-const RANKS = { not: 0, partly: 1, grounded: 2 };
-function orderOf(sort) {
-  if (orders.has(sort)) return orders.get(sort);
-  const order = Array.from(index.ids.keys());
-  const down = sort.startsWith("-");
-  const name = sort === "worst" ? index.headline : sort.replace(/^[+-]/u, "");
-  if (name === "id") order.sort((a, b) => (down ? -1 : 1) * collator.compare(index.ids[a], index.ids[b]));
-  else if (name && index.scores[name]) {
-    const values = index.scores[name];
-    const sign = (sort === "worst" ? index.lower.includes(name) : down) ? -1 : 1;
-    const second = sort === "worst" ? index.scores.support_min : null;
-    const ranks = sort === "worst" ? index.verdicts.map((code) => RANKS[index.verdictNames[code]] ?? 3) : null;
-    order.sort((a, b) => {
-      if (values[a] === null || values[b] === null) return (values[a] === null) - (values[b] === null) || a - b;
-      return (ranks ? ranks[a] - ranks[b] : 0) || sign * (values[a] - values[b])
-        || (second ? (second[a] ?? 2) - (second[b] ?? 2) : 0) || a - b;
-    });
-  } else if (down) order.reverse();
-  orders.set(sort, order);
-  return order;
-}
-
-TG.listed = () => {
-  const state = stateOf(listHash);
-  return orderOf(state.sort).filter(matches(state));
-};
-
 /* ---- one answer in the list ---- */
 
 /* Spans [start, end, …] and, since a claim that is said twice counts once, the further places of their words. */
@@ -188,12 +88,12 @@ TG.everyPlace = (text, spans) => {
 };
 
 /* The answer with its claims marked, cut to about `most` characters around the first doubt. */
-function markedAnswer(i, most) {
-  const text = index.responses[i];
+function markedAnswer(row, most) {
+  const text = row.response;
   if (text === null || text === undefined) return null;
   if (!text) return html`<em class="quiet">(empty answer)</em>`;
   const points = Array.from(text);
-  const spans = TG.everyPlace(text, index.claims[i]).sort((a, b) => a[0] - b[0]);
+  const spans = TG.everyPlace(text, row.claims).sort((a, b) => a[0] - b[0]);
   const doubt = spans.find(([, , supported]) => supported === 0);
   const from = doubt && doubt[1] > most ? Math.max(0, doubt[0] - 40) : 0;
   const to = Math.min(points.length, from + most);
@@ -217,132 +117,112 @@ function Strip({ claims }) {
   return html`<span class="strip" role="img" aria-label=${`claims: ${words}`} title=${`claims: ${words}`}>${names.slice(0, 40).map((name, k) => html`<span key=${k} class=${name}></span>`)}</span>`;
 }
 
-function Verdict({ i }) {
-  const name = index.verdictNames?.[index.verdicts[i]];
+function Verdict({ name }) {
   return name ? html`<span class=${`badge ${VERDICT_TONES[name]}`}>${VERDICT_SIGNS[name]} ${VERDICT_WORDS[name]}</span>` : null;
 }
 
-function AnswerRow({ i, metrics }) {
-  return html`<li class="answer-row"><a dir="auto" href=${linkTo(i)}>${titleOf(i)}</a>
-    ${index.questions[i] ? html`<p class="answer" dir="auto">${markedAnswer(i, 240)}</p>` : null}
-    <p class="facts"><${Verdict} i=${i} /><${Strip} claims=${index.claims[i]} />
-    ${metrics.map((metric) => html`<span key=${metric} class="tag">${metric} ${scoreText(metric, i) ?? reasonText(metric, i)}</span>`)}
-    ${index.kinds[i].map((kind) => html`<span key=${kind} class="tag">${index.kindWords[kind]}</span>`)}
-    <span class="quiet id">${index.ids[i]}</span></p></li>`;
-}
-
-/* ---- export ---- */
-
-function exported(rows) {
-  const fields = Object.keys(index.by);
-  return rows.map((i) => ({ id: index.ids[i], question: index.questions[i], response: index.responses[i], verdict: index.verdictNames[index.verdicts[i]] ?? null,
-    reasons: index.kinds[i].map((kind) => index.kindWords[kind]),
-    ...Object.fromEntries(fields.map((field) => [field, index.by[field][i]])),
-    scores: Object.fromEntries(index.metrics.map((metric) => [metric, index.scores[metric][i]])) }));
-}
-
-function csv(rows) {
-  const cell = (value) => {
-    const text = value === null || value === undefined ? "" : Array.isArray(value) ? value.join("; ") : String(value);
-    return /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const flat = exported(rows).map(({ scores, ...rest }) => ({ ...rest, ...scores }));
-  const head = Object.keys(flat[0] ?? { id: "" });
-  return [head, ...flat.map((one) => head.map((name) => one[name]))].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
-}
-
-function save(name, type, text) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+function AnswerRow({ row, metrics }) {
+  return html`<li class="answer-row"><a dir="auto" href=${linkTo(row.id)}>${titleOf(row)}</a>
+    ${row.question ? html`<p class="answer" dir="auto">${markedAnswer(row, 240)}</p>` : null}
+    <p class="facts"><${Verdict} name=${row.verdict} /><${Strip} claims=${row.claims} />
+    ${metrics.map((metric) => html`<span key=${metric} class="tag">${metric} ${scoreText(metric, row) ?? reasonText(metric, row)}</span>`)}
+    ${row.kinds.map((kind) => html`<span key=${kind} class="tag">${about().kindWords[kind]}</span>`)}
+    <span class="quiet id">${row.id}</span></p></li>`;
 }
 
 /* ---- the list ---- */
 
 function shownMetrics(state) {
   const sorted = state.sort.replace(/^[+-]/u, "");
-  return [...new Set([index.headline, state.metric, index.metrics.includes(sorted) ? sorted : null].filter((one) => one))].slice(0, 3);
+  return [...new Set([about().headline, state.metric, about().metrics.includes(sorted) ? sorted : null].filter((one) => one))].slice(0, 3);
 }
 
 function AnswerList() {
-  const [, again] = useState(0);
+  const [told, again] = useState(0);
   useEffect(() => {
     const redraw = () => again((n) => n + 1);
     const follow = () => { if (location.hash.startsWith(LIST)) { listHash = location.hash; redraw(); } };
     addEventListener("tg-list", follow);
     addEventListener("hashchange", follow);
-    addEventListener("tg-folder", redraw);
+    addEventListener("tg-source", redraw);
     redraw();  // what was told before the list could hear of it
     follow();
-    return () => { removeEventListener("tg-list", follow); removeEventListener("hashchange", follow); removeEventListener("tg-folder", redraw); };
+    return () => { removeEventListener("tg-list", follow); removeEventListener("hashchange", follow); removeEventListener("tg-source", redraw); };
   }, []);
+  const { headline, metrics, statuses, verdictNames, kindNames, kindWords, judged, kindsThere } = about();
   const state = stateOf(listHash);
-  const listed = useMemo(() => TG.listed(), [listHash, folderThere]);
-  const pages = Math.max(1, Math.ceil(listed.length / PAGE_SIZE));
-  const page = Math.min(state.page, pages - 1);
+  const { value: listed, error } = useFound(() => TG.source.list(state, state.page), [listHash, told]);
   const set = (change) => setState({ ...state, page: 0, ...change });
   const turn = (to) => { setState({ ...state, page: to }); document.getElementById("items")?.scrollIntoView(); };
   const on = (name) => (event) => set({ [name]: event.target.value });
-  const shown = listed.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
-  const metrics = shownMetrics(state);
-  const fields = Object.keys(index.by).map((field) => [field, [...new Set(index.by[field].map((value) => value ?? "(none)"))].sort(collator.compare)]).filter(([, values]) => values.length > 1 && values.length <= 500);
-  const kinds = index.kindNames.filter((_, k) => index.kinds.some((own) => own.includes(k)));
+  const shown = shownMetrics(state);
+  const fields = about().fields.filter(([, values]) => values.length > 1 && values.length <= 500);
   return html`<div class="answers"><form id="filters" class="filters noprint" role="search" onSubmit=${(event) => event.preventDefault()}>
     <label class="grow">Search <input type="search" id="text" placeholder="id, question or answer" autocomplete="off" value=${state.q} onInput=${on("q")} /></label>
-    ${index.verdicts.some((one) => one !== null) ? html`<label>Verdict <select id="verdict" value=${state.verdict} onChange=${on("verdict")}><option value="">all</option>${index.verdictNames.map((name) => html`<option key=${name} value=${name}>${VERDICT_WORDS[name] ?? name}</option>`)}</select></label>` : null}
-    ${kinds.length ? html`<label>Reason <select id="kind" value=${state.kind} onChange=${on("kind")}><option value="">any</option>${kinds.map((kind) => html`<option key=${kind} value=${kind}>${index.kindWords[index.kindNames.indexOf(kind)]}</option>`)}</select></label>` : null}
+    ${judged ? html`<label>Verdict <select id="verdict" value=${state.verdict} onChange=${on("verdict")}><option value="">all</option>${verdictNames.map((name) => html`<option key=${name} value=${name}>${VERDICT_WORDS[name] ?? name}</option>`)}</select></label>` : null}
+    ${kindsThere.length ? html`<label>Reason <select id="kind" value=${state.kind} onChange=${on("kind")}><option value="">any</option>${kindsThere.map((kind) => html`<option key=${kind} value=${kind}>${kindWords[kindNames.indexOf(kind)]}</option>`)}</select></label>` : null}
     <label>Sort by <select id="sort" value=${state.sort} onChange=${on("sort")}><option value="worst">worst first</option><option value="+row">input order</option><option value="+id">id</option>
-      ${index.metrics.flatMap((metric) => [html`<option key=${`+${metric}`} value=${`+${metric}`}>${metric}, lowest first</option>`, html`<option key=${`-${metric}`} value=${`-${metric}`}>${metric}, highest first</option>`])}</select></label>
+      ${metrics.flatMap((metric) => [html`<option key=${`+${metric}`} value=${`+${metric}`}>${metric}, lowest first</option>`, html`<option key=${`-${metric}`} value=${`-${metric}`}>${metric}, highest first</option>`])}</select></label>
     ${fields.map(([field, values]) => html`<label key=${field}>${field} <select class="by" value=${state.by[field] ?? ""} onChange=${(event) => set({ by: { ...state.by, [field]: event.target.value } })}><option value="">all</option>${values.map((value) => html`<option key=${value} value=${value}>${value}</option>`)}</select></label>`)}
     <details class="more" open=${Boolean(state.metric || state.low || state.high || state.status)}><summary>Scores</summary><div class="filters">
-      <label>Metric <select id="metric" value=${state.metric || index.headline || ""} onChange=${on("metric")}>${index.metrics.map((metric) => html`<option key=${metric} value=${metric}>${metric}</option>`)}</select></label>
+      <label>Metric <select id="metric" value=${state.metric || headline || ""} onChange=${on("metric")}>${metrics.map((metric) => html`<option key=${metric} value=${metric}>${metric}</option>`)}</select></label>
       <label>from <input type="number" id="low" step="any" inputmode="decimal" value=${state.low} onInput=${on("low")} /></label>
       <label>to <input type="number" id="high" step="any" inputmode="decimal" value=${state.high} onInput=${on("high")} /></label>
-      <label>Status <select id="status" value=${state.status} onChange=${on("status")}><option value="">any</option>${index.statuses.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select></label></div></details>
+      <label>Status <select id="status" value=${state.status} onChange=${on("status")}><option value="">any</option>${statuses.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select></label></div></details>
     <button type="button" id="reset" onClick=${() => setState({ ...NOTHING, by: {} })}>Reset</button>
-    <button type="button" id="save-csv" onClick=${() => save("answers.csv", "text/csv", csv(listed))}>CSV</button>
-    <button type="button" id="save-jsonl" onClick=${() => save("answers.jsonl", "application/jsonl", exported(listed).map((one) => JSON.stringify(one)).join("\n") + "\n")}>JSONL</button></form>
-    ${index.statement && folderThere === false ? html`<p class="note" role="note">The folder report_items is not beside this page: ${index.statement}</p>` : null}
-    <p class="quiet" id="count" role="status">${listed.length === total ? `${count(total)} answers` : `${count(listed.length)} of ${count(total)} answers match`}</p>
-    <ol class="answer-list" id="list">${shown.map((i) => html`<${AnswerRow} key=${i} i=${i} metrics=${metrics} />`)}</ol>
-    <${Pager} page=${page} pages=${pages} turn=${turn} /></div>`;
+    <button type="button" id="save-csv" onClick=${() => TG.source.save(state, "csv")}>CSV</button>
+    <button type="button" id="save-jsonl" onClick=${() => TG.source.save(state, "jsonl")}>JSONL</button></form>
+    ${TG.source.note ? html`<p class="note" role="note">${TG.source.note}</p>` : null}
+    ${error ? html`<p class="warning" role="note">${error}</p>` : null}
+    ${listed ? html`<p class="quiet" id="count" role="status">${listed.count === listed.total ? `${count(listed.total)} answers` : `${count(listed.count)} of ${count(listed.total)} answers match`}</p>
+    <ol class="answer-list" id="list">${listed.rows.map((row) => html`<${AnswerRow} key=${row.n} row=${row} metrics=${shown} />`)}</ol>
+    <${Pager} page=${listed.page} pages=${listed.pages} turn=${turn} />` : null}</div>`;
 }
 
 /* The worst answers, with what is wrong in them. */
 function Worst({ most }) {
-  const name = index.headline;
-  const rows = name ? orderOf("worst").filter((i) => index.scores[name][i] !== null && index.verdictNames[index.verdicts[i]] !== "grounded").slice(0, most) : [];
-  if (!rows.length) return null;
+  const [told, again] = useState(0);
+  useEffect(() => {
+    const redraw = () => again((n) => n + 1);
+    addEventListener("tg-source", redraw);
+    return () => removeEventListener("tg-source", redraw);
+  }, []);
+  const { value: rows } = useFound(() => TG.source.worst(most), [told]);
+  const name = about().headline;
+  if (!rows?.length) return null;
   return html`<section aria-label="The worst answers" id="worst"><h2>The ${rows.length === 1 ? "" : `${rows.length} `}worst answers</h2>
-    <p class="quiet noprint">${index.verdicts.some((one) => one !== null) ? `Those called not grounded first, then partly; in each by ${name}.` : `By ${name}, ${index.lower.includes(name) ? "highest" : "lowest"} first.`} Open one to see each claim beside the passages: a click on a claim leads to its place.</p>
-    <ol class="answer-list">${rows.map((i) => html`<${AnswerRow} key=${i} i=${i} metrics=${[name]} />`)}</ol></section>`;
+    <p class="quiet noprint">${about().judged ? `Those called not grounded first, then partly; in each by ${name}.` : `By ${name}, ${about().lower.includes(name) ? "highest" : "lowest"} first.`} Open one to see each claim beside the passages: a click on a claim leads to its place.</p>
+    <ol class="answer-list">${rows.map((row) => html`<${AnswerRow} key=${row.n} row=${row} metrics=${[name]} />`)}</ol></section>`;
 }
 
-TG.blocks.answers = ({ worst }) => !index ? null : worst ? html`<${Worst} most=${worst} />` : html`<${AnswerList} />`;
+TG.blocks.answers = ({ worst }) => !TG.source ? null : worst ? html`<${Worst} most=${worst} />` : html`<${AnswerList} />`;
 
 /* ---- an opened answer ---- */
+
+/* The answers before and after the one that is open. */
+let around = { before: null, after: null };
+
+/* Calls `take` with a value that is there, or once it is; `refuse` with the error. */
+const once = (value, take, refuse) => value instanceof Promise ? void value.then(take).catch(refuse) : take(value);
 
 function Opened({ id }) {
   const place = useRef(null);
   const [error, setError] = useState(null);
-  const i = rowOf.get(id);
   useEffect(() => {
     let gone = false;
-    const show = (detail) => {
-      if (gone || !place.current) return;
-      place.current.replaceChildren(...TG.drawAnswer(i, detail, id));
-      place.current.querySelector("h1").focus({ preventScroll: true });
-      scrollTo(0, 0);
-    };
+    const fail = (reason) => { if (!gone) setError(reason.message); };
     setError(null);
-    if (i === undefined) show(null);
-    else {
-      const found = TG.detailOf(i);
-      if (found instanceof Promise) found.then(show, () => setError("The details of this answer lie in report_items beside this page, and that folder cannot be read here."));
-      else show(found);
-    }
+    around = { before: null, after: null };
+    once(TG.source.open(id, stateOf(listHash)), (found) => {
+      if (gone) return;
+      around = found;
+      once(found.detail, (detail) => {
+        if (gone || !place.current) return;
+        place.current.replaceChildren(...TG.drawAnswer(id, found, detail));
+        place.current.querySelector("h1").focus({ preventScroll: true });
+        scrollTo(0, 0);
+      }, fail);
+    }, fail);
     return () => { gone = true; };
   }, [id]);
   return html`<main id="item">${error ? html`<p><a href=${listHash}>All answers</a></p><p class="warning" role="note">${error}</p>` : null}<div ref=${place}></div></main>`;
@@ -352,7 +232,7 @@ let leftAt = 0;
 let leftId = null;
 TG.opened = (hash) => {
   const match = /^#item-(.*)$/su.exec(hash);
-  if (!index || !match) {
+  if (!TG.source || !match) {
     if (leftId !== null) requestAnimationFrame(returnToList);
     return null;
   }
@@ -364,7 +244,7 @@ TG.opened = (hash) => {
 };
 
 function returnToList() {
-  const link = [...document.querySelectorAll(".answer-row > a")].find((a) => rowOf.has(leftId) && a.hash === linkTo(rowOf.get(leftId)));
+  const link = [...document.querySelectorAll(".answer-row > a")].find((a) => a.hash === linkTo(leftId));
   leftId = null;
   scrollTo({ top: leftAt, behavior: "instant" });
   link?.focus({ preventScroll: true });
@@ -374,13 +254,6 @@ document.addEventListener("keydown", (event) => {
   if (document.getElementById("item") === null || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest?.("input, select, textarea")) return;
   if (event.key === "Escape") location.hash = listHash;
-  const step = { j: 1, ArrowRight: 1, k: -1, ArrowLeft: -1 }[event.key];
-  const listed = step ? TG.listed() : [];
-  const next = listed[listed.indexOf(rowOf.get(leftId)) + step];
-  if (step && next !== undefined) location.hash = linkTo(next);
+  const next = { j: around.after, ArrowRight: around.after, k: around.before, ArrowLeft: around.before }[event.key] ?? null;
+  if (next !== null) location.hash = linkTo(next);
 });
-
-TG.start = () => {
-  if (!index?.file) return;
-  loadScript("report_items/here.js").then(() => {}, () => { folderThere = false; dispatchEvent(new Event("tg-folder")); });
-};

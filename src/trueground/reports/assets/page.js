@@ -38,8 +38,11 @@ function Page({ page }) {
     </main>`;
 }
 
-TG.page = JSON.parse(document.getElementById("page").textContent);
-TG.start?.(TG.page);
-const root = document.getElementById("viewer");
-root.replaceChildren();
-render(html`<${Page} page=${TG.page} />`, root);
+/* Draw a page, or draw it anew. */
+TG.show = (page) => render(html`<${Page} page=${page} />`, document.getElementById("viewer"));
+
+if (document.getElementById("page")) {
+  TG.source = TG.pageSource();
+  document.getElementById("viewer").replaceChildren();
+  TG.show(read("page"));
+}

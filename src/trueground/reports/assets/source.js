@@ -1,0 +1,204 @@
+/* Where a page finds its answers: a source lists, finds and opens them. This one reads the page's own
+   blocks, and the files beside it; a server's is another, with the same functions (`TG.source`):
+
+     about   what the list is drawn with; total  how many answers there are
+     list(state, page)  {total, count, page, pages, rows}, or a promise of it
+     worst(most)        rows, or a promise of them
+     open(id, state)    {row, before, after, detail}, or a promise of it; `detail` may be a promise
+     save(state, kind)  hands all that is listed to the reader, as "csv" or "jsonl"
+
+   A row is {n, id, question, response, verdict, claims, kinds, scores, status, by}. */
+const read = (name) => {
+  const block = document.getElementById(name);
+  return block && JSON.parse(block.textContent);
+};
+const NOTHING = { q: "", verdict: "", kind: "", status: "", metric: "", low: "", high: "", sort: "worst", page: 0, by: {} };
+const collator = new Intl.Collator("en", { numeric: true });
+
+function loadScript(source) {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = source;
+    script.addEventListener("load", () => { script.remove(); resolve(); });
+    script.addEventListener("error", () => { script.remove(); reject(new Error(source)); });
+    document.head.append(script);
+  });
+}
+
+function saveText(name, type, text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/* All parts of the index as one. */
+function readIndex() {
+  const about = read("about");
+  if (!about) return null;
+  const joined = { rows: [], ids: [], questions: [], responses: [], verdicts: [], claims: [], kinds: [], scores: {}, status: {}, by: {} };
+  for (let part = 0; part < about.parts; part++) {
+    const found = read(`index-${part}`);
+    for (const name of ["rows", "ids", "questions", "responses", "verdicts", "claims", "kinds"]) joined[name].push(...found[name]);
+    for (const kind of ["scores", "status", "by"]) {
+      for (const [name, values] of Object.entries(found[kind])) (joined[kind][name] ??= []).push(...values);
+    }
+  }
+  return { ...about, ...joined };
+}
+
+/* The answers that stand in the page; null where it has none. */
+TG.pageSource = () => {
+  const index = readIndex();
+  if (!index) return null;
+  const total = index.ids.length;
+  const rowOf = new Map(index.ids.map((id, i) => [id, i]));
+  const inside = index.inside ? new Map(index.inside.map((i, k) => [i, k])) : null;
+  let folderThere = index.file ? null : true;
+
+  const pick = (columns, i) => Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[i]]));
+  const rowAt = (i) => ({
+    n: index.rows[i], id: index.ids[i], question: index.questions[i], response: index.responses[i],
+    verdict: index.verdictNames[index.verdicts[i]] ?? null, claims: index.claims[i], kinds: index.kinds[i],
+    scores: pick(index.scores, i), status: pick(index.status, i), by: pick(index.by, i),
+  });
+
+  /* ---- details: in the page, or in a file beside it ---- */
+
+  const files = new Map();
+  const waiting = new Map();
+  let lastBlock = { number: -1, items: [] };
+  TG.here = () => { folderThere = true; };
+  TG.loaded = (number, items) => {
+    files.set(number, items);
+    if (files.size > 8) files.delete(files.keys().next().value);
+  };
+
+  function insideBlock(k) {
+    const number = Math.floor(k / index.block);
+    if (lastBlock.number !== number) lastBlock = { number, items: read(`block-${number}`) };
+    return lastBlock.items[k % index.block];
+  }
+
+  /* The details of an answer, or a promise of them. */
+  function detailOf(i) {
+    if (!inside) return insideBlock(i);
+    if (inside.has(i)) return insideBlock(inside.get(i));
+    const number = Math.floor(i / index.file);
+    const found = () => files.get(number)[i % index.file];
+    if (files.has(number)) return found();
+    if (!waiting.has(number)) waiting.set(number, loadScript(`report_items/${number}.js`).finally(() => waiting.delete(number)));
+    return waiting.get(number).then(found, () => {
+      throw new Error("The details of this answer lie in report_items beside this page, and that folder cannot be read here.");
+    });
+  }
+
+  /* ---- which answers, in which order ---- */
+
+  const haystacks = new Array(total);
+  const haystack = (i) => haystacks[i] ??= [index.ids[i], index.questions[i], index.responses[i]].join("\n").toLowerCase();
+
+  function matches(state) {
+    const words = state.q.toLowerCase().split(/\s+/u).filter((word) => word);
+    const metric = state.metric || index.headline;
+    const [low, high] = [state.low === "" ? NaN : Number(state.low), state.high === "" ? NaN : Number(state.high)];
+    const verdict = state.verdict ? index.verdictNames.indexOf(state.verdict) : null;
+    const kind = state.kind ? index.kindNames.indexOf(state.kind) : null;
+    const by = Object.entries(state.by).filter(([, value]) => value !== "");
+    return (i) => (folderThere !== false || !inside || inside.has(i))
+      && (verdict === null || index.verdicts[i] === verdict)
+      && (kind === null || index.kinds[i].includes(kind))
+      && (!state.status || index.statuses[index.status[metric]?.[i]]?.[0] === state.status)
+      && ((Number.isNaN(low) && Number.isNaN(high)) || (index.scores[metric][i] !== null && !(index.scores[metric][i] < low) && !(index.scores[metric][i] > high)))
+      && by.every(([field, value]) => (index.by[field]?.[i] ?? "(none)") === value)
+      && words.every((word) => haystack(i).includes(word));
+  }
+
+  const orders = new Map();
+  /* Worst first: not grounded, partly, grounded; in each the headline's worst value; those without last. */
+  const RANKS = { not: 0, partly: 1, grounded: 2 };
+  function orderOf(sort) {
+    if (orders.has(sort)) return orders.get(sort);
+    const order = Array.from(index.ids.keys());
+    const down = sort.startsWith("-");
+    const name = sort === "worst" ? index.headline : sort.replace(/^[+-]/u, "");
+    if (name === "id") order.sort((a, b) => (down ? -1 : 1) * collator.compare(index.ids[a], index.ids[b]));
+    else if (name && index.scores[name]) {
+      const values = index.scores[name];
+      const sign = (sort === "worst" ? index.lower.includes(name) : down) ? -1 : 1;
+      const second = sort === "worst" ? index.scores.support_min : null;
+      const ranks = sort === "worst" ? index.verdicts.map((code) => RANKS[index.verdictNames[code]] ?? 3) : null;
+      order.sort((a, b) => {
+        if (values[a] === null || values[b] === null) return (values[a] === null) - (values[b] === null) || a - b;
+        return (ranks ? ranks[a] - ranks[b] : 0) || sign * (values[a] - values[b])
+          || (second ? (second[a] ?? 2) - (second[b] ?? 2) : 0) || a - b;
+      });
+    } else if (down) order.reverse();
+    orders.set(sort, order);
+    return order;
+  }
+
+  let last = { key: null, listed: [] };
+  function listed(state) {
+    const key = JSON.stringify([{ ...state, page: 0 }, folderThere]);
+    if (last.key !== key) last = { key, listed: orderOf(state.sort).filter(matches(state)) };
+    return last.listed;
+  }
+
+  /* ---- export ---- */
+
+  function exported(rows) {
+    const fields = Object.keys(index.by);
+    return rows.map((i) => ({ id: index.ids[i], question: index.questions[i], response: index.responses[i], verdict: index.verdictNames[index.verdicts[i]] ?? null,
+      reasons: index.kinds[i].map((kind) => index.kindWords[kind]),
+      ...Object.fromEntries(fields.map((field) => [field, index.by[field][i]])),
+      scores: Object.fromEntries(index.metrics.map((metric) => [metric, index.scores[metric][i]])) }));
+  }
+
+  function csv(rows) {
+    const cell = (value) => {
+      const text = value === null || value === undefined ? "" : Array.isArray(value) ? value.join("; ") : String(value);
+      return /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    const flat = exported(rows).map(({ scores, ...rest }) => ({ ...rest, ...scores }));
+    const head = Object.keys(flat[0] ?? { id: "" });
+    return [head, ...flat.map((one) => head.map((name) => one[name]))].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+  }
+
+  if (index.file) loadScript("report_items/here.js").then(() => {}, () => { folderThere = false; dispatchEvent(new Event("tg-source")); });
+  const valuesOf = (field) => [...new Set(index.by[field].map((value) => value ?? "(none)"))].sort(collator.compare);
+  const about = {
+    ...index, scores: undefined, judged: index.verdicts.some((one) => one !== null),
+    fields: Object.keys(index.by).map((field) => [field, valuesOf(field)]),
+    kindsThere: index.kindNames.filter((_, k) => index.kinds.some((own) => own.includes(k))),
+    whole: index.metrics.filter((metric) => index.scores[metric]?.every((value) => value === null || Number.isInteger(value))),
+  };
+  return {
+    about, total,
+    get note() { return index.statement && folderThere === false ? `The folder report_items is not beside this page: ${index.statement}` : null; },
+    list(state, page) {
+      const found = listed(state);
+      const pages = Math.max(1, Math.ceil(found.length / PAGE_SIZE));
+      const here = Math.min(page, pages - 1);
+      return { total, count: found.length, page: here, pages, rows: found.slice(here * PAGE_SIZE, (here + 1) * PAGE_SIZE).map(rowAt) };
+    },
+    worst(most) {
+      const name = index.headline;
+      return name ? orderOf("worst").filter((i) => index.scores[name][i] !== null && index.verdictNames[index.verdicts[i]] !== "grounded").slice(0, most).map(rowAt) : [];
+    },
+    open(id, state) {
+      const i = rowOf.get(id);
+      if (i === undefined) return { row: null, before: null, after: null, detail: null };
+      const among = listed(state);
+      const place = among.indexOf(i);
+      const near = (k) => place >= 0 && k in among ? index.ids[among[k]] : null;
+      return { row: rowAt(i), before: near(place - 1), after: near(place + 1), detail: detailOf(i) };
+    },
+    save(state, kind) {
+      const rows = listed(state);
+      if (kind === "csv") saveText("answers.csv", "text/csv", csv(rows));
+      else saveText("answers.jsonl", "application/jsonl", exported(rows).map((one) => JSON.stringify(one)).join("\n") + "\n");
+    },
+  };
+};
