@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from trueground.annotation.answers import parse_seconds
-from trueground.annotation.base import AnnotationTask
-from trueground.annotation.fields import BadAnswer
+from trueground.annotation.base import AnnotationTask, BadAnswer
 from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import KINDS, TaskKind, get_kind
 from trueground.cli.app import app
@@ -19,7 +18,7 @@ from trueground.errors import InputError, UsageError
 
 NAMES = [
     *("validity", "candidate", "gold-facts", "revision", "contains", "contains-list"),
-    *("relevance", "correctness", "support", "alignment", "quality"),
+    *("relevance", "correctness", "support", "span", "alignment", "quality"),
 ]
 LISTS = {"contexts", "facts", "knowledge", "gold_facts", "new_contexts", "new_gold_facts"}
 
@@ -58,7 +57,11 @@ def test_every_field_is_explained_and_can_be_answered(kind: TaskKind) -> None:
         if field.when is not None:
             assert field.when[0] in [each.name for each in kind.fields[:place]]
         for option in task.options(field):
-            assert field.parse(task.options(field), option) in (option, (option,))
+            if field.form == "spans":
+                (mark,) = field.parse(task.options(field), f"{option}: a", task.text(field))
+                assert (mark.type, mark.text) == (option, "a")
+            else:
+                assert field.parse(task.options(field), option) in (option, (option,))
 
 
 def test_numbers_of_a_list_are_options_of_the_task() -> None:

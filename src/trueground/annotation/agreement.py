@@ -38,10 +38,12 @@ class FieldAgreement(msgspec.Struct):
     """How well annotators agree in one field.
 
     `tasks` are those that two or more have answered. `unit` is "task", or "part" where each option
-    of a set (a fact, a context) counts as a yes-or-no label of its own: `same_set` is then the
-    share of pairs of annotators that name the very same parts. `within_one` is of scales: the share
-    of pairs whose labels differ by at most 1. `mean` is what all annotators say on average, over
-    all tasks: the share of yes, of parts chosen, or the grade (Li et al. 2024, table 2).
+    of a set (a fact, a context) counts as a yes-or-no label of its own, or "word" where each word
+    of a text is marked or not: `same_set` is then the share of pairs of annotators that name the
+    very same parts, or mark the very same words alike. `within_one` is of scales: the share of
+    pairs whose labels differ by at most 1. `mean` is what all annotators say on average, over all
+    tasks: the share of yes, of parts chosen, of words marked, or the grade (Li et al. 2024, table
+    2).
     """
 
     measure: str
@@ -94,7 +96,7 @@ class Ratings(NamedTuple):
 
     `tasks` (items,) is the task of each item, where a task has several items; those of one task are
     drawn together. `sets` are the same answers with a whole set as one label, where items are the
-    parts of sets.
+    parts of sets, or the words of a text.
     """
 
     labels: Floats
@@ -155,6 +157,8 @@ def _measure_field(
     if field.form != "choice" or field.options == YES_NO:  # other options are no numbers
         rated = ~np.isnan(labels).all(axis=1)
         numbers = 1.0 - labels[rated] if field.form == "choice" else labels[rated]
+        if field.unit == "word":  # marked, whatever the type
+            numbers = np.where(numbers > 0, 1.0, numbers)
         means = np.nanmean(numbers, axis=1)
         tasks = None if ratings.tasks is None else ratings.tasks[rated]
         # Twice: one answer is enough for a mean, and intervals pass over items with one label.
@@ -163,7 +167,7 @@ def _measure_field(
     measure = field.measure or "nominal"
     return FieldAgreement(
         measure=measure,
-        unit="task" if sets is None else "part",
+        unit=field.unit,
         tasks=int(np.count_nonzero((~np.isnan(by_task)).sum(axis=1) >= 2)),
         mean=mean,
         agreement=estimate(ratings, raw_agreement),
@@ -179,27 +183,32 @@ def _rate(field: Field, tasks: Sequence[Sequence[Answer]], annotators: Sequence[
     """The labels of a field; annotators that never filled it in have no column.
 
     A choice is the number of its option, a scale its value. Of `choices` every option of a task is
-    an item, chosen (1) or not (0).
+    an item, chosen (1) or not (0); of spans every word, with the number of its type.
     """
     filled = {a.annotator for each in tasks for a in each if field.name in a.values}
     column = {who: at for at, who in enumerate(who for who in annotators if who in filled)}
     rows, of = list[Floats](), list[int]()
-    numbers: dict[Any, int] = {}  # of whole sets
+    numbers: dict[Sequence[float], int] = {}  # of whole sets
     sets = np.full((len(tasks), len(column)), np.nan)
     for number, answers in enumerate(tasks):
-        options = answers[0].task.options(field)
-        block = np.full((len(options) if field.form == "choices" else 1, len(column)), np.nan)
-        for answer in answers:
-            if field.name in answer.values:
-                value, at = answer.values[field.name], column[answer.annotator]
-                block[:, at] = field.rate(options, value)
-                sets[number, at] = numbers.setdefault(value, len(numbers))
+        rated = {
+            a.annotator: tuple(_rate_answer(field, a)) for a in answers if field.name in a.values
+        }
+        block = np.full((max(map(len, rated.values()), default=0), len(column)), np.nan)
+        for who, labels in rated.items():
+            block[:, column[who]] = labels
+            sets[number, column[who]] = numbers.setdefault(labels, len(numbers))
         rows.append(block)
         of += [number] * len(block)
-    labels = np.concatenate(rows)
-    if field.form == "choices":
-        return Ratings(labels, np.array(of, np.int64), sets)
-    return Ratings(labels)
+    items = np.concatenate(rows)
+    if field.unit == "task":
+        return Ratings(items)
+    return Ratings(items, np.array(of, np.int64), sets)
+
+
+def _rate_answer(field: Field, answer: Answer) -> list[float]:
+    task = answer.task
+    return field.rate(task.options(field), answer.values[field.name], task.text(field))
 
 
 def _find_hardest(
@@ -208,16 +217,16 @@ def _find_hardest(
     """The `most` hardest tasks on which annotators do not agree: most disagreement, then longest.
 
     Disagreement is the mean over the fields that are counted of the share of pairs of annotators
-    who differ; of two sets, the share of their values that only one of them has.
+    who differ; of two sets, or of marked words, the share of their values that only one has.
     """
     found = []
     for id_, answers in tasks.items():
         shares = {}
-        for name in (field.name for field in kind.fields if field.measure):
-            values = [answer.values[name] for answer in answers if name in answer.values]
-            apart = [_distance(a, b) for a, b in combinations(values, 2)]
+        for field in (field for field in kind.fields if field.measure):
+            rated = [_rate_answer(field, a) for a in answers if field.name in a.values]
+            apart = [_distance(a, b, field) for a, b in combinations(rated, 2)]
             if apart:
-                shares[name] = sum(apart) / len(apart)
+                shares[field.name] = sum(apart) / len(apart)
         if not any(shares.values()):
             continue
         hard = HardTask(
@@ -235,8 +244,8 @@ def _find_hardest(
     return found[:most]
 
 
-def _distance(a: Any, b: Any) -> float:
-    if a == b or not isinstance(a, tuple):
+def _distance(a: Sequence[float], b: Sequence[float], field: Field) -> float:
+    if a == b or field.unit == "task":
         return float(a != b)
-    one, other = set(a), set(b)
+    one, other = ({place for place in enumerate(each) if place[1]} for each in (a, b))
     return len(one ^ other) / len(one | other)

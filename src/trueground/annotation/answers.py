@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.annotation.fields import BadAnswer
+from trueground.annotation.base import BadAnswer
 from trueground.annotation.files import FilledTask, ShownTask, read_filled
 from trueground.errors import InputError
 from trueground.records.problems import describe, shorten
@@ -79,6 +79,11 @@ class Answers:
         known = self.shown.setdefault(name, task)
         if known.check != task.check and not allow_edited:
             raise InputError(f"{place}: shows another text than another file does under this id")
+        if any(known.cells[text] != task.cells[text] for text in task.kind.marked_texts):
+            raise InputError(
+                f"{place}: {', '.join(task.kind.marked_texts)} is not to the letter that of "
+                "another file, and marks count its letters; take it from the exported file"
+            )
         if known.shown is None and task.shown is not None:
             self.shown[name] = task
         if who not in self.annotators:
@@ -144,6 +149,34 @@ def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answer
     return found
 
 
+def parse_values(
+    task: ShownTask, answer: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The fields that are filled in, and for each that is wrong what was found and expected.
+
+    Values are as `Field` has them. Where nothing is filled in, both are empty.
+    """
+    values, wrong = dict[str, Any](), dict[str, str]()
+    for each in task.kind.fields:
+        try:
+            value = each.parse(task.options(each), answer.get(each.name), task.text(each))
+        except BadAnswer as error:
+            wrong[each.name] = str(error)
+        else:
+            if value is not None:
+                values[each.name] = value
+    for each in task.kind.fields if values and not wrong else ():
+        if each.name in values and not each.is_asked(values):
+            other, value = each.when or ("", "")
+            wrong[each.name] = (
+                f"filled in, but it is asked only where {other} is {value}; leave it empty"
+            )
+        elif each.name not in values and each.needed and each.is_asked(values):
+            expected = each.describe_expected(task.options(each))
+            wrong[each.name] = f"not filled in; expected {expected}"
+    return values, wrong
+
+
 def parse_seconds(raw: Any) -> float | None:
     """The seconds that a task took; None where nobody counted them. BadAnswer."""
     if raw is None or (isinstance(raw, str) and not raw.strip()):
@@ -171,30 +204,13 @@ def _parse_answer(filled: FilledTask, place: str) -> Answer:
     name = str(who).strip() if isinstance(who, str | int) and not isinstance(who, bool) else ""
     if not name:
         raise InputError(f"{place}: annotator is {describe(who)}; expected a name or a number")
-    wrong, values, seconds = list[str](), dict[str, Any](), None
-    for each in task.kind.fields:
-        try:
-            value = each.parse(task.options(each), line.answer.get(each.name))
-        except BadAnswer as error:
-            wrong.append(f"{place}, {each.name}: {error}")
-        else:
-            if value is not None:
-                values[each.name] = value
+    values, unfit = parse_values(task, line.answer)
+    wrong, seconds = [f"{place}, {name}: {words}" for name, words in unfit.items()], None
     if values or wrong:
         try:
             seconds = parse_seconds(line.seconds)
         except BadAnswer as error:
             wrong.append(f"{place}, seconds: {error}")
-    for each in task.kind.fields if values and not wrong else ():
-        if each.name in values and not each.is_asked(values):
-            other, value = each.when or ("", "")
-            wrong.append(
-                f"{place}, {each.name}: filled in, but it is asked only where {other} is {value}; "
-                "leave it empty"
-            )
-        elif each.name not in values and each.needed and each.is_asked(values):
-            expected = each.describe_expected(task.options(each))
-            wrong.append(f"{place}, {each.name}: not filled in; expected {expected}")
     if wrong:
         raise InputError("\n".join(wrong))
     comment = line.comment.strip() if isinstance(line.comment, str) else ""

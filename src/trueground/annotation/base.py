@@ -7,8 +7,17 @@ from typing import Any
 
 import msgspec
 
+from trueground.records.problems import describe
+
 _MARK, _DIGEST = "~", 8
 _canonical = msgspec.json.Encoder(order="sorted").encode
+
+
+class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
+    """What was filled in cannot be meant: what was found, and what was expected."""
+
+    def __init__(self, found: Any, expected: str) -> None:
+        super().__init__(f"found {describe(found)}; expected {expected}")
 
 
 class LabelDraw(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""What is filled in: the fields of a task, each of one of five forms.
+"""What is filled in: the fields of a task, each of one of six forms.
 
 All that depends on a form stands here: what may stand in a cell, what is meant by what people
 typed, what several people's values make together, and over which numbers agreement is counted.
@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueground.records.problems import describe
+from trueground.annotation.base import BadAnswer
+from trueground.annotation.spans import label_words, merge_marks, read_marks
 
 NONE = "none"  # typed in a spreadsheet where none of several values apply
 YES_NO = ("yes", "no")
@@ -26,26 +27,21 @@ _YES_OR_NO = {
 }
 
 
-class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
-    """What was filled in cannot be meant: what was found, and what was expected."""
-
-    def __init__(self, found: Any, expected: str) -> None:
-        super().__init__(f"found {describe(found)}; expected {expected}")
-
-
 class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing to fill in, as declared in `kinds.toml`.
 
     In what follows `options` are the values that may be given for one task: the field's own, or the
-    numbers of the parts of a list that is shown. Values are a text for a choice, a tuple of texts
-    for choices and texts, a whole number for a scale.
+    numbers of the parts of a list that is shown; of spans the types of marks, and `text` is the
+    text that they are of. Values are a text for a choice, a tuple of texts for choices and texts, a
+    whole number for a scale, a tuple of SpanMark for spans.
     """
 
     name: str
     doc: str
-    form: Literal["choice", "choices", "scale", "text", "texts"] = "choice"
+    form: Literal["choice", "choices", "scale", "text", "texts", "spans"] = "choice"
     options: tuple[str, ...] = ()
     numbers_of: str = ""
+    text_of: str = ""
     ordered: bool = False
     needed: bool = True
     when: tuple[str, str] | None = None
@@ -63,6 +59,8 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return "|".join((*(self.options or (f"numbers of {self.numbers_of}",)), NONE))
             case "scale":
                 return f"{_LOW} to {_HIGH}"
+            case "spans":
+                return "|".join((*(f"{option}: the words" for option in self.options), NONE))
             case _:
                 return "text" if self.form == "text" else "texts, one a line"
 
@@ -80,10 +78,15 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return f"some of {', '.join(options)}, or {NONE}"
             case "scale":
                 return f"a whole number from {_LOW} to {_HIGH}"
+            case "spans":
+                return (
+                    f"one mark a line, such as `{options[0]}: the words`, or {NONE} (types: "
+                    f"{', '.join(options)}); in JSON a list of start, end and type"
+                )
             case _:
                 return "a text" if self.form == "text" else "texts, one a line"
 
-    def parse(self, options: Sequence[str], raw: Any) -> Any:
+    def parse(self, options: Sequence[str], raw: Any, text: str = "") -> Any:
         """The value, as JSON has it or as people type it; None: not filled in. BadAnswer."""
         if raw is None or (isinstance(raw, str) and not raw.strip()):
             return None
@@ -113,12 +116,22 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 texts = re.split(r"[\r\n;]+", raw) if isinstance(raw, str) else raw
                 if isinstance(texts, list | tuple) and all(isinstance(one, str) for one in texts):
                     return _unite(one.strip() for one in texts)
+            case "spans":
+                marks = re.split(r"[\r\n]+", raw.strip()) if isinstance(raw, str) else raw
+                if isinstance(marks, list | tuple):
+                    marks = [] if [_word(one) for one in marks] == [NONE] else marks
+                    return read_marks(marks, options, text, self.describe_expected(options))
         raise BadAnswer(raw, self.describe_expected(options))
 
-    def merge(self, options: Sequence[str], votes: Sequence[Any], tie: Tie) -> tuple[Any, str]:
+    def merge(
+        self, options: Sequence[str], votes: Sequence[Any], tie: Tie, text: str = ""
+    ) -> tuple[Any, str]:
         """What the values of several people (one or more) make; None where it is open; and how."""
         first, n = votes[0], len(votes)
-        if all(vote == first for vote in votes):
+        words = (
+            self.unit == "word"
+        )  # marks of the same words are alike, whatever signs they take in
+        if len({tuple(self.rate(options, vote, text)) if words else vote for vote in votes}) == 1:
             return first, "single" if n == 1 else "agreed"
         match self.form:
             case "choice":
@@ -142,6 +155,11 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     chosen.update(option for option in tied if option in first)
                 value = tuple(option for option in options if option in chosen)
                 return value, "tie" if tied else "majority"
+            case "spans":
+                marks, open_ = merge_marks(text, options, votes, first if tie == "first" else ())
+                if open_ and tie not in ("first", "lowest"):
+                    return None, "open"
+                return marks, "tie" if open_ else "majority"
             case "scale":
                 return fmean(votes), "mean"
             case "text":
@@ -156,10 +174,24 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return None
         return "interval" if self.form == "scale" else "ordinal" if self.ordered else "nominal"
 
-    def rate(self, options: Sequence[str], value: Any) -> list[float]:
-        """The numbers that agreement is counted over: of choices one for each option."""
+    @property
+    def unit(self) -> Literal["task", "part", "word"]:
+        """What agreement is counted over: tasks, options of tasks, or words of their text."""
+        match self.form:
+            case "choices":
+                return "part"
+            case "spans":
+                return "word"
+            case _:
+                return "task"
+
+    def rate(self, options: Sequence[str], value: Any, text: str = "") -> list[float]:
+        """The numbers that agreement is counted over: of choices one for each option, of spans one
+        for each word, 0 where it is not marked."""
         if self.form == "choices":
             return [option in value for option in options]
+        if self.form == "spans":
+            return [*label_words(text, options, value)]
         return [value if self.form == "scale" else options.index(value)]
 
 

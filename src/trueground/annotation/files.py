@@ -71,11 +71,14 @@ class ShownTask:
                     f"{place}: the task {task.id!r} of kind {kind.name} lacks shown.{name} "
                     f"({kind.shows[name]}); expected {', '.join(kind.shows)}"
                 )
-        for name in kind.numbered_lists:
-            if not isinstance(task.shown[name], list | tuple):
+        needed = dict.fromkeys(kind.numbered_lists, "a list") | dict.fromkeys(
+            kind.marked_texts, "a text"
+        )
+        for name, form in needed.items():
+            if not isinstance(task.shown[name], str if form == "a text" else list | tuple):
                 raise InputError(
                     f"{place}: the task {task.id!r} has {describe(task.shown[name])} as "
-                    f"shown.{name}; expected a list"
+                    f"shown.{name}; expected {form}"
                 )
         parts = {name: len(task.shown[name]) for name in kind.numbered_lists}
         try:
@@ -93,18 +96,24 @@ class ShownTask:
             return field.options
         return tuple(str(number) for number in range(1, self.parts[field.numbers_of] + 1))
 
+    def text(self, field: Field) -> str:
+        """The text whose words are marked in a field; empty where none are."""
+        return self.cells.get(field.text_of, "")
+
     @cached_property
     def check(self) -> str:
         """Which task it is, and what is shown, each as a few letters and digits.
 
         By it a line whose id or text was changed by hand, or by a spreadsheet, is found when the
-        answers come back. White space and apostrophes at a cell's beginning are no difference.
+        answers come back. White space and apostrophes at a cell's beginning are no difference, but
+        in a text whose words are marked the positions must stay.
         """
         shown = [
             f"{name}: {' '.join(text.lstrip(chr(39)).split())}"
             for name, text in sorted(self.cells.items())
         ]
         shown += [f"{name}: {count}" for name, count in sorted(self.parts.items())]
+        shown += [f"{name}: length {len(self.cells[name])}" for name in self.kind.marked_texts]
         return f"t{_digest([self.kind.name, self.id])}-{_digest(shown)}"
 
 

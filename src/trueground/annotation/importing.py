@@ -62,7 +62,9 @@ def merge(answers: Sequence[Answer], tie: Tie = "open") -> Label:
         votes = [a.values[field.name] for a in answers if field.name in a.values]
         if not votes or not field.is_asked(label.values):
             continue
-        value, label.how[field.name] = field.merge(task.options(field), votes, tie)
+        value, label.how[field.name] = field.merge(
+            task.options(field), votes, tie, task.text(field)
+        )
         if value is not None:
             label.values[field.name] = list(value) if isinstance(value, tuple) else value
     return label

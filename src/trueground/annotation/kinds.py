@@ -15,6 +15,15 @@ from trueground.annotation.parts import PARTS, Pairing, TaskPart
 from trueground.errors import unknown_name
 from trueground.types import Record
 
+# How marks are filled in, for the page of instructions.
+_MARKS = f"""
+
+A mark is its type and the words, copied as they stand: `other: the words`. In a spreadsheet write
+one a line, `{NONE}` if there is nothing to mark; in JSON lines a list of such texts, or of
+`{{"start": 17, "end": 26, "type": "other"}}`: code points of the text, the first is 0, the end not
+included. Where the words stand several times, write the place as well: `other @17-26`.
+""".rstrip()
+
 
 class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind of task, as in `kinds.toml`."""
@@ -40,6 +49,11 @@ class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The lists that are shown whose numbers are asked for."""
         return list(dict.fromkeys(f.numbers_of for f in self.fields if f.numbers_of))
 
+    @property
+    def marked_texts(self) -> list[str]:
+        """The texts that are shown in which words are marked."""
+        return list(dict.fromkeys(f.text_of for f in self.fields if f.text_of))
+
     def tasks_of(
         self, record: Record, pairing: Pairing
     ) -> Iterator[tuple[AnnotationTask, TaskPart]]:
@@ -55,10 +69,15 @@ class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def vote(self, values: Mapping[str, Any]) -> float | None:
         """What `label` becomes by these values; None where it is open. ValueError: no option."""
         field = self.fields[0]
-        if values.get(field.name) is None:
+        value = values.get(field.name)
+        if value is None:
             return None
+        if field.form == "spans":
+            if not isinstance(value, list | tuple):
+                raise ValueError
+            return float(not value)
         last = len(field.options) - 1
-        return (last - field.options.index(values[field.name])) / last
+        return (last - field.options.index(value)) / last
 
     def page(self) -> str:
         """The page of instructions, Markdown: what is shown, and what may be filled in."""
@@ -68,7 +87,9 @@ class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
         fields = "\n".join(f"- `{field.name}`: {field.doc}" for field in self.fields)
         several = f" Numbers or words go with spaces between them: `1 3`; `{NONE}` if none applies."
-        if all(field.form != "choices" for field in self.fields):
+        if self.marked_texts:
+            several = _MARKS
+        elif all(field.form != "choices" for field in self.fields):
             several = ""
         return f"""# {self.name}: {self.doc}
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from trueground.annotation.answers import read_answers
 from trueground.annotation.base import Label, LabelDraw, item_of
 from trueground.annotation.files import UNREADABLE, decode_lines
-from trueground.annotation.kinds import KINDS
+from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.annotation.parts import MissingPart
 from trueground.errors import InputError, UsageError
 from trueground.records.files import open_unpacked
@@ -27,11 +27,11 @@ TIED = "tied"
 BY = ":"  # between a label and who gave it
 Votes = Mapping[str, float]
 
-# By the label that they give. The first of which there are any is the one that is meant.
-_FIRST = ("support", "correctness", "contains", "contains-list", "alignment", "relevance")
-_KINDS = {
-    KINDS[name].label: KINDS[name] for name in dict.fromkeys((*_FIRST, *KINDS)) if KINDS[name].label
-}
+# The kinds that give labels. The first label of which there are any is the one that is meant; where
+# two kinds give a record the same label, the first does.
+_FIRST = ("support", "span", "correctness", "contains", "contains-list", "alignment", "relevance")
+_KINDS = [KINDS[name] for name in dict.fromkeys((*_FIRST, *KINDS)) if KINDS[name].label]
+_LABELS = {kind.label: kind.label_of for kind in _KINDS}
 _EXAMPLE = '{"id": "q1", "human": {"faithful": 1}}'
 
 
@@ -159,37 +159,37 @@ class LabelFiles:
         *,
         claims: bool = False,
     ) -> None:
-        """`wanted` is the label meant, such as "faithful" (kind support) or "aligned" (alignment).
+        """`wanted` is the label meant, such as "faithful" (of support and span) or "aligned".
 
         With `claims` parts of records are claims with their texts, as judges are asked.
 
         InputError: a file that cannot be read or has no such labels. UsageError.
         """
-        if wanted is not None and wanted not in _KINDS:
+        if wanted is not None and wanted not in _LABELS:
             raise UsageError(
-                f"--labels gives the labels {', '.join(_KINDS)}, not {wanted!r}; leave --label out"
+                f"--labels gives the labels {', '.join(_LABELS)}, not {wanted!r}; leave --label out"
             )
         self.draws: dict[str, Any] = {}
         self.found: set[str] = set()
         self._changed: dict[str, str] = {}
         self._claims = claims
         self._by_id: dict[tuple[str, str], Votes] = {}  # id and run, "" where none is named
-        self._by_task: dict[str, dict[str, Votes]] = {label: {} for label in _KINDS}
+        self._by_task: dict[str, dict[str, Votes]] = {kind.name: {} for kind in _KINDS}
         forms = {path: _find_form(path) for path in list_paths(paths)}
         lines, merged, filled = (
             [path for path, form in forms.items() if form == wanted_form]
             for wanted_form in ("lines", "labels", "filled")
         )
         self._read_lines(lines)
-        for label, task, votes, drawn in _read_votes(merged, filled):
-            self._by_task[label][task] = votes
+        for kind, task, votes, drawn in _read_votes(merged, filled):
+            self._by_task[kind][task] = votes
             if drawn is not None:
                 self.draws[item_of(task)] = drawn
         named = {name.partition(BY)[0] for human in self._by_id.values() for name in human}
-        there = [label for label in _KINDS if self._by_task[label]]
-        there += [label for label in _KINDS if label in named]
+        there = [kind.label for kind in _KINDS if self._by_task[kind.name]]
+        there += [label for label in _LABELS if label in named]
         if not there or wanted not in (None, *there):
-            kinds = [kind.name for label, kind in _KINDS.items() if wanted in (None, label)]
+            kinds = [kind.name for kind in _KINDS if wanted in (None, kind.label)]
             found = f"found the labels {', '.join(sorted(named))}; " if named else ""
             raise InputError(
                 f"{', '.join(map(str, forms))}: no labels of the kind {', '.join(kinds)}; {found}"
@@ -197,22 +197,21 @@ class LabelFiles:
                 f"filled in, or lines such as {_EXAMPLE}"
             )
         self.label = wanted or there[0]
-        self.of_parts = _KINDS[self.label].label_of == "part"
-        one_task = [label for label, kind in _KINDS.items() if kind.label_of == "record"]
+        self.of_parts = _LABELS[self.label] == "part"
         self._records = {
-            label: {
-                item_of(task) if label in one_task else item_of(task).rpartition("#")[0]
-                for task in by_task
+            kind.name: {
+                item_of(task) if kind.label_of == "record" else item_of(task).rpartition("#")[0]
+                for task in self._by_task[kind.name]
             }
-            for label, by_task in self._by_task.items()
+            for kind in _KINDS
         }
 
     @property
     def ids(self) -> set[str]:
         """The ids of all whole records that the files have labels of, as they stand there."""
         ids = {id_ for id_, _ in self._by_id}
-        for label, kind in _KINDS.items():
-            ids |= self._records[label] if kind.label_of == "record" else set()
+        for kind in _KINDS:
+            ids |= self._records[kind.name] if kind.label_of == "record" else set()
         return ids
 
     @property
@@ -233,9 +232,10 @@ class LabelFiles:
         with a task for each passage the highest label counts.
         """
         human: dict[str, float] = {}
-        for label in (label for label, kind in _KINDS.items() if kind.label_of != "part"):
-            for votes, _ in self._find_parts(label, record, source):
-                for name, value in votes.items():
+        for kind in (kind for kind in _KINDS if kind.label_of != "part"):
+            earlier = {name.partition(BY)[0] for name in human}
+            for votes, _ in self._find_parts(kind, record, source):
+                for name, value in votes.items() if kind.label not in earlier else ():
                     human[name] = max(value, human.get(name, value))
         for run in ("", *runs):
             human |= self._by_id.get((record.id, run), {})
@@ -248,19 +248,20 @@ class LabelFiles:
         if not self.of_parts:
             yield record
         else:
-            for votes, part in self._find_parts(self.label, record, source):
+            (kind,) = (kind for kind in _KINDS if kind.label == self.label)
+            for votes, part in self._find_parts(kind, record, source):
                 yield replace(part, human={**(record.human or {}), **votes})
 
     def _find_parts(
-        self, label: str, record: Record, source: int
+        self, kind: TaskKind, record: Record, source: int
     ) -> Iterator[tuple[Votes, Record]]:
         """What labelled tasks of a record ask about, as a record each, with the votes."""
-        by_task = self._by_task[label]
-        names = self._records[label] & {record.id, f"{source}:{record.id}"}
+        by_task = self._by_task[kind.name]
+        names = self._records[kind.name] & {record.id, f"{source}:{record.id}"}
         seen: set[str] = set()
         for pairing in ("gold", "response") if names else ():
             try:
-                for task, part in _KINDS[label].tasks_of(record, pairing):
+                for task, part in kind.tasks_of(record, pairing):
                     votes = by_task.get(task.id) or by_task.get(f"{source}:{task.id}")
                     if votes and task.id not in seen:
                         seen.add(task.id)
@@ -295,7 +296,7 @@ class LabelFiles:
 def _read_votes(
     labels: Sequence[Path], filled: Sequence[Path]
 ) -> Iterator[tuple[str, str, Votes, LabelDraw | None]]:
-    """Label, task, votes and draw: of all people together in `labels`, of each one in `filled`."""
+    """Kind, task, votes and draw: of all people together in `labels`, of each one in `filled`."""
     for path in labels:
         for (kind, task), merged in _read_merged(path).items():
             if kind in KINDS and (label := KINDS[kind].label):
@@ -306,16 +307,16 @@ def _read_votes(
                     raise InputError(
                         f"{path}: the label of {task!r} says {field.name}: "
                         f"{describe(merged.values[field.name])}; expected "
-                        f"{' or '.join(field.options)}"
+                        f"{field.describe_expected(field.options)}"
                     ) from None
                 if vote is not None:
-                    yield label, task, {label: vote}, merged.drawn
+                    yield kind, task, {label: vote}, merged.drawn
     for (kind, task), answers in (read_answers(filled).tasks if filled else {}).items():
         if label := KINDS[kind].label:
             votes = {f"{label}{BY}{one.annotator}": KINDS[kind].vote(one.values) for one in answers}
             known = {name: vote for name, vote in votes.items() if vote is not None}
             if known:
-                yield label, task, known, answers[0].task.drawn
+                yield kind, task, known, answers[0].task.drawn
 
 
 def _find_form(path: Path) -> str:

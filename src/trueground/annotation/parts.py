@@ -79,6 +79,14 @@ def _support(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     yield TaskPart("", {"question": question, "contexts": contexts, "response": response})
 
 
+def _span(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
+    """A summary has no question. The response is as it stands: positions are the record's own."""
+    contexts = [_titled(passage) for passage in _need("contexts", record.contexts)]
+    _need("response", record.response.strip())
+    question = {"question": _question(record)} if record.question else {}
+    yield TaskPart("", {**question, "contexts": contexts, "response": record.response})
+
+
 def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     """Each sentence with each piece of knowledge, or else each passage, that it cites."""
     from trueground.metrics.entailment import hypothesis
@@ -163,5 +171,6 @@ PARTS: dict[str, Callable[[Record, Pairing], Iterator[TaskPart]]] = {
     "relevance": _relevance,
     "correctness": _correctness,
     "support": _support,
+    "span": _span,
     "alignment": _alignment,
 }

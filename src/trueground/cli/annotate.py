@@ -32,7 +32,8 @@ def export(
         str,
         typer.Argument(
             help="validity, candidate, gold-facts, revision, quality (of a build); contains, "
-            "contains-list, relevance, correctness, support (of records); alignment (of both)."
+            "contains-list, relevance, correctness, support, span (of records); "
+            "alignment (of both)."
         ),
     ],
     sources: Annotated[

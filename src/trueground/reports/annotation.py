@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trueground.annotation.export import Exported
     from trueground.annotation.importing import Imported
 
+_UNITS = {"part": "each option", "word": "each word"}
 _TIES = {
     "open": "left open",
     "drop": "left out",
@@ -125,10 +126,13 @@ def _kind(name: str, kind: KindAgreement) -> Iterator[str]:
 
 def _field(name: str, field: FieldAgreement) -> Iterator[tuple[str, ...]]:
     average = "mean grade" if field.within_one is not None else "share of yes"
+    average, same = (
+        ("share of words marked", "same marks") if field.unit == "word" else (average, "same set")
+    )
     statistics: dict[str, AgreementEstimate | None] = {
         average: field.mean,
         "agreement": field.agreement,
-        "same set": field.same_set,
+        same: field.same_set,
         "within 1": field.within_one,
         "Cohen's kappa": field.cohen_kappa,
         "Fleiss' kappa": field.fleiss_kappa,
@@ -137,7 +141,7 @@ def _field(name: str, field: FieldAgreement) -> Iterator[tuple[str, ...]]:
     yield name, "", "", f"{field.tasks:,}", ""
     for title, estimate in statistics.items():
         if estimate is not None:
-            of = "each option" if field.unit == "part" and title != "same set" else ""
+            of = _UNITS.get(field.unit, "") if title != same else ""
             ends = "–" if estimate.ci is None else "{:.4f} to {:.4f}".format(*estimate.ci)
             yield f"  {title}", number(estimate.value), ends, "", of
 
@@ -160,7 +164,11 @@ def _hard(hard: HardTask) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    return (" ".join(map(str, value)) or "none") if isinstance(value, tuple) else str(value)
+    if not isinstance(value, tuple):
+        return str(value)
+    # Of a mark its words; of another value itself.
+    parts = [f'{one.type} "{shorten(one.text)}"' if hasattr(one, "text") else one for one in value]
+    return " ".join(map(str, parts)) or "none"
 
 
 def _edited(ids: list[str]) -> list[str]:

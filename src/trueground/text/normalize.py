@@ -77,8 +77,9 @@ _MARKS = regex.compile(r"[\u0610-\u061a\u064b-\u065f\u0670\u0640\u0591-\u05bd\u0
 _THOUSANDS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Punctuation stays inside a number; a minus and a decimal point stay at its beginning.
 _LOOSE = regex.compile(r"(?!(?<=\d)\p{P}(?=\d))(?!(?<!\w)(?:-(?=\.?\d)|\.(?=\d)))\p{P}")
-_NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
-_GRAPHEME = regex.compile(rf"(?=[{_NO_SPACES}])\X")
+# Scripts that do not set spaces between words, as a set of characters of `regex`.
+NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
+_GRAPHEME = regex.compile(rf"(?=[{NO_SPACES}])\X")
 
 
 def _unicode_1(text: str, lang: str) -> str:
