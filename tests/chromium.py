@@ -9,6 +9,7 @@ Needs nothing but the browser. The protocol: https://chromedevtools.github.io/de
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import json
 import os
@@ -64,8 +65,15 @@ _PLACE = """function () {
 _KEYS = {
     "Enter": ("Enter", 13, "\r"),
     " ": ("Space", 32, " "),
+    "Escape": ("Escape", 27, ""),
+    "Backspace": ("Backspace", 8, ""),
+    "Tab": ("Tab", 9, ""),
+    "ArrowLeft": ("ArrowLeft", 37, ""),
+    "ArrowUp": ("ArrowUp", 38, ""),
     "ArrowRight": ("ArrowRight", 39, ""),
+    "ArrowDown": ("ArrowDown", 40, ""),
 }
+_SHIFT = 8
 
 
 class ChromiumError(Exception):
@@ -214,6 +222,27 @@ class Chromium:
         except ChromiumError:  # the page has gone; whoever wants the next one waits for it
             return
 
+    def press(self, *keys: str, shift: bool = False) -> None:
+        """Press keys, one after another, wherever the focus is: letters, digits, "Escape" …"""
+        for key in keys:
+            code, number, text = _KEYS.get(key, (key, ord(key[0].upper()), key))
+            shared: dict[str, Any] = {"key": key, "code": code, "windowsVirtualKeyCode": number}
+            shared["modifiers"] = _SHIFT if shift else 0
+            typed = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
+            self.send("Input.dispatchKeyEvent", **typed, **shared)
+            self.send("Input.dispatchKeyEvent", type="keyUp", **shared)
+            self.settle()
+
+    def resize(self, width: int, height: int, *, phone: bool = False) -> None:
+        """The window's size; that of a `phone` is touched, too."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
+        self.send("Emulation.setTouchEmulationEnabled", enabled=phone)
+
+    def screenshot(self) -> bytes:
+        """The window as a PNG."""
+        return base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"])
+
     def mouse(self, kind: str, place: list[float], clicks: int = 0) -> None:
         """One event of the mouse at a place of the window."""
         x, y = place
@@ -352,12 +381,7 @@ class Element:
     def press(self, key: str) -> None:
         """Press a key while it has the focus: "Enter", "ArrowRight" or " "."""
         self._browser.call(self.id, "function () { this.focus(); }")
-        code, number, text = _KEYS[key]
-        shared = {"key": key, "code": code, "windowsVirtualKeyCode": number}
-        typed = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
-        self._browser.send("Input.dispatchKeyEvent", **typed, **shared)
-        self._browser.send("Input.dispatchKeyEvent", type="keyUp", **shared)
-        self._browser.settle()
+        self._browser.press(key)
 
     def _place(self) -> list[float]:
         place = self._browser.call(self.id, _PLACE)

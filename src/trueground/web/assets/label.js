@@ -1,0 +1,271 @@
+/* One task on the screen: what is read, what is filled in, and the keys for all of it. */
+import { keep, read } from "./api.js";
+import { Field, answered, asked, chosen, missing, optionsOf, placeOf, wantedOf } from "./fields.js";
+import { MarkList, Marking, erase, mark, overlap, rangeOf, useSegments, walk, wordsOf } from "./spans.js";
+import { Dialog, Markdown, Marked, inTime } from "./texts.js";
+
+const { html, useEffect, useMemo, useRef, useState } = htmPreact;
+
+const KEYS = [
+  ["1 … 9", "choose an option of the current field; the next field becomes the current one"],
+  ["0", "none of several options; nothing to mark"],
+  ["↑ ↓", "the field before, the next field"],
+  ["Enter", "save and go on"],
+  ["f F", "the likeliest sentence of the passages; the one before"],
+  ["u", "undo the last choice; where there is none, open the task saved before"],
+  ["s", "skip the task"],
+  ["x", "unclear: say why in a comment, Enter saves"],
+  ["c", "comment; Escape leaves it"],
+  ["i", "instructions"],
+  ["?", "these keys"],
+];
+const SPAN_KEYS = [
+  ["← → ↑ ↓", "walk over the words of the answer; with Shift more words are taken"],
+  ["1 … 9", "mark the words taken, as that type"],
+  ["Backspace", "take a mark away"],
+];
+const IDLE_MS = 60000;  // who does nothing for so long is not at work
+const SECOND_DIGIT_MS = 900;
+const SOURCES = new Set(["context", "contexts", "passage", "passages", "text", "references", "citation", "paragraph", "knowledge"]);
+
+/* Texts to judge by stand on the left, what is judged on the right; of two versions the old one on the left. */
+function isSource(kind, shown, name) {
+  if (Object.keys(shown).some((one) => one.startsWith("new_"))) return !name.startsWith("new_");
+  return SOURCES.has(name) || (Array.isArray(shown[name]) && kind.fields.every((field) => field.numbers_of !== name));
+}
+
+/* Seconds that the page was seen and used. */
+function useClock(task, before) {
+  const seconds = useRef(before);
+  const [shown, setShown] = useState(before);
+  useEffect(() => {
+    seconds.current = before;
+    setShown(before);
+    let used = Date.now(), last = Date.now();
+    const use = () => { used = Date.now(); };
+    const tick = () => {
+      const now = Date.now();
+      if (document.visibilityState === "visible" && now - used < IDLE_MS && !document.querySelector("dialog[open]")) seconds.current += Math.min(now - last, 2000) / 1000;
+      last = now;
+      setShown(Math.floor(seconds.current));
+    };
+    const events = ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "touchmove"];
+    for (const name of events) addEventListener(name, use, { passive: true, capture: true });
+    const timer = setInterval(tick, 500);
+    return () => { clearInterval(timer); for (const name of events) removeEventListener(name, use, { capture: true }); };
+  }, [task]);
+  return [seconds, shown];
+}
+
+/* What was typed and not saved yet, or else the label as it was saved, or else nothing. */
+function begin(place, task, label) {
+  const kept = read(place);
+  if (kept && kept.id === task.id) return kept;
+  return { id: task.id, values: label?.values ?? {}, comment: label?.comment ?? "", unclear: label?.state === "unclear", seconds: label?.seconds ?? 0, log: [] };
+}
+
+/* `save` gets {state, values, comment, seconds} and returns a promise; Refusals stand at the fields.
+   `back` opens the task saved before. `aside` is shown above the fields; with `final` there is no skipping. */
+export function Labeller({ task, kind, label, save, back, aside, final }) {
+  const place = `${final ? "decision" : "draft"}:${task.task}`;  // as in api.js
+  const [draft, setDraft] = useState(() => begin(place, task, label));
+  const [current, setCurrent] = useState(kind.fields[0].name);
+  const [errors, setErrors] = useState({});
+  const [said, setSaid] = useState("");
+  const [hint, setHint] = useState(-1);
+  const [selection, setSelection] = useState(null);
+  const [dialog, setDialog] = useState(null);
+  const [commenting, setCommenting] = useState(Boolean(draft.comment) || draft.unclear);
+  const [busy, setBusy] = useState(false);
+  const [seconds, shownSeconds] = useClock(task.task, draft.seconds);
+  const head = useRef(null), box = useRef(null), comment = useRef(null), digits = useRef({ typed: "", timer: 0 });
+  const spansField = kind.fields.find((field) => field.form === "spans");
+  const marked = spansField?.text_of ?? null;
+  const segments = useSegments(marked ? task.shown[marked] : "");
+  const fields = asked(kind, draft.values);
+  const field = fields.find((one) => one.name === current) ?? fields[0];
+  const options = optionsOf(task, field);
+
+  useEffect(() => { scrollTo(0, 0); head.current.focus({ preventScroll: true }); }, []);
+
+  const put = (change, log = [...draft.log, { values: draft.values, unclear: draft.unclear }]) => {
+    const next = { ...draft, ...change, log, seconds: seconds.current };
+    setDraft(next);
+    keep(place, next);
+    setErrors({});
+    setSaid("");
+    return next;
+  };
+  const set = (name, value, log) => put({ values: { ...draft.values, [name]: value }, unclear: false }, log);
+  const turn = (name) => {
+    setCurrent(name);
+    digits.current.typed = "";
+    if (!kind.fields.find((one) => one.name === name).form.startsWith("text")) head.current.focus({ preventScroll: true });
+  };
+  const step = (by, of = fields) => { const at = of.findIndex((one) => one.name === field.name) + by; if (of[at]) turn(of[at].name); };
+
+  const pick = (one, at) => {
+    const names = optionsOf(task, one);
+    if (one.form === "spans") {
+      if (!selection) { setSaid("First choose words of the answer: by dragging, or with the arrow keys."); return; }
+      set(one.name, mark(draft.values[one.name], rangeOf(segments, selection), names[at]));
+      setSelection({ anchor: selection.head, head: selection.head });
+      return;
+    }
+    const next = set(one.name, chosen(one, names, draft.values[one.name], at));
+    if (one.form !== "choices") step(1, asked(kind, next.values));
+  };
+  const none = (one) => { const next = set(one.name, []); setSelection(null); if (one.form === "choices") step(1, asked(kind, next.values)); };
+  const digit = (key) => {
+    if (key === "0" && !digits.current.typed) { if (field.form === "choices" || field.form === "spans") none(field); return; }
+    digits.current.typed += key;
+    const { place: at, wait } = placeOf(digits.current.typed, options.length);
+    clearTimeout(digits.current.timer);
+    if (at === null) { setSaid(`There is no option ${digits.current.typed} here.`); digits.current.typed = ""; return; }
+    if (!wait) { takeDigits.current(); return; }
+    setSaid(`${digits.current.typed} …`);
+    digits.current.timer = setTimeout(() => takeDigits.current(), SECOND_DIGIT_MS);
+  };
+  const takeDigits = useRef(null);
+  takeDigits.current = () => {
+    const { typed } = digits.current;
+    digits.current.typed = "";
+    if (typed) pick(field, Number(typed) - 1);
+  };
+  useEffect(() => () => clearTimeout(digits.current.timer), []);
+
+  const undo = () => {
+    if (!draft.log.length) { back?.(); return; }
+    put(draft.log.at(-1), draft.log.slice(0, -1));
+    setSaid("Undone.");
+  };
+  const openComment = () => { setCommenting(true); requestAnimationFrame(() => comment.current?.focus()); };
+  const unclear = () => { put({ unclear: !draft.unclear }); if (!draft.unclear) openComment(); };
+  const point = (by) => {
+    const many = task.hints?.length ?? 0;
+    if (!many) { setSaid("No sentence of the passages stands out."); return; }
+    const at = hint < 0 && by < 0 ? many - 1 : (hint + by + many) % many;
+    setHint(at);
+    setSaid(`Likely sentence ${at + 1} of ${many}.`);
+  };
+  const submit = async (state) => {
+    if (busy) return;
+    const words = draft.comment.trim();
+    if (state === "done") {
+      const lacking = missing(kind, draft.values);
+      if (lacking.length) {
+        turn(lacking[0].name);
+        setErrors(Object.fromEntries(lacking.map((one) => [one.name, `Not filled in: ${wantedOf(one, optionsOf(task, one))}.`])));
+        return;
+      }
+    } else if (state === "unclear" && !words) {
+      openComment();
+      setSaid("Say in a word or two what is unclear; Enter then saves.");
+      return;
+    }
+    setBusy(true);
+    try {
+      await save({ state, values: state === "done" ? answered(kind, draft.values) : {}, comment: words, seconds: Math.round(10 * seconds.current) / 10 });
+    } catch (error) {
+      setBusy(false);
+      setErrors(error.fields ?? {});
+      setSaid(error.message);
+    }
+  };
+  const finish = () => submit(draft.unclear ? "unclear" : "done");
+
+  const onKey = (event) => {
+    const { key, target } = event;
+    let walked = null;
+    if (event.defaultPrevented || event.isComposing || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    if (target.closest?.("textarea, input, select")) {
+      const lines = target.tagName === "TEXTAREA" && target !== comment.current;
+      if (key === "Enter" && !event.shiftKey && (event.ctrlKey || !lines)) finish();
+      else if (key === "Escape") { if (target === comment.current && !draft.comment && !draft.unclear) setCommenting(false); head.current.focus({ preventScroll: true }); }
+      else return;
+      event.preventDefault();
+      return;
+    }
+    if (event.ctrlKey) return;
+    const plain = { f: () => point(1), F: () => point(-1), u: undo, c: openComment, i: () => setDialog("instructions"), "?": () => setDialog("keys") };
+    if (!final) Object.assign(plain, { s: () => submit("skipped"), x: unclear });
+    if (key === "Enter") {
+      if (target.closest?.("a, summary, button:not(.option)")) return;
+      if (event.repeat) return;
+      if (digits.current.typed) takeDigits.current();
+      else finish();
+    } else if (busy) return;
+    else if (/^[0-9]$/u.test(key)) { if (!event.repeat) digit(key); }
+    else if (box.current && field.form === "spans" && (walked = walk(event, segments, selection, box.current))) {
+      setSelection(walked);
+      const range = rangeOf(segments, walked), under = draft.values[field.name]?.find((span) => overlap(span, range));
+      setSaid(`“${wordsOf(task.shown[marked], range)}”${under ? `, marked as ${under.type}` : ""}`);
+    }
+    else if (field.form === "spans" && selection && (key === "Backspace" || key === "Delete")) set(field.name, erase(draft.values[field.name], rangeOf(segments, selection)));
+    else if (field.form === "spans" && key === "Escape") setSelection(null);
+    else if (key === "ArrowDown" && fields.length > 1) step(1);
+    else if (key === "ArrowUp" && fields.length > 1) step(-1);
+    else if (plain[key]) { if (!event.repeat || key === "f" || key === "F") plain[key](); }
+    else return;
+    event.preventDefault();
+  };
+  const latest = useRef(onKey);
+  latest.current = onKey;
+  useEffect(() => {
+    const follow = (event) => latest.current(event);
+    addEventListener("keydown", follow);
+    return () => removeEventListener("keydown", follow);
+  }, []);
+
+  const pointed = task.hints?.[hint];
+  const hints = useMemo(() => pointed ? [{ start: pointed.start, end: pointed.end, name: "hint" }] : [], [pointed]);
+  const inAnswer = Object.keys(task.shown).find((name) => task.part && task.shown[name] === task.part.text);
+  const marksOf = (name, part) => [
+    ...(pointed?.show === name && (pointed.part ?? null) === part ? hints : []),
+    ...(inAnswer === name && Number.isInteger(task.part.start) ? [{ ...task.part, name: "part" }] : []),
+  ];
+  const tool = (name, key, click, on) => html`<button type="button" disabled=${busy} aria-pressed=${on} onClick=${() => { click(); if (name !== "Comment" && name !== "Unclear") head.current.focus({ preventScroll: true }); }}>${name} <kbd aria-hidden="true">${key}</kbd></button>`;
+  const numbered = fields.filter((one) => one.numbers_of);
+  const showOf = (name) => html`<section key=${name} class="shown" aria-label=${kind.shows[name] ?? name}>
+    <h3>${kind.shows[name] ?? name}</h3>${name === marked
+      ? html`<${Marking} ...${{ segments, selection, box, busy }} spans=${draft.values[spansField.name]} types=${optionsOf(task, spansField)} select=${(one) => { setSelection(one); setCurrent(spansField.name); }} />`
+      : Array.isArray(task.shown[name])
+        ? html`<ol>${task.shown[name].map((text, k) => html`<li key=${k} class=${numbered.some((one) => one.numbers_of === name && draft.values[one.name]?.includes(String(k + 1))) ? "taken" : null}><${Shown} value=${text} marks=${marksOf(name, k)} /></li>`)}</ol>`
+        : html`<${Shown} value=${task.shown[name]} marks=${marksOf(name, null)} />`}</section>`;
+  const names = Object.keys(kind.shows).filter((name) => !isNothing(task.shown[name]));
+  return html`<div class="bench" aria-busy=${busy}>
+    <h1 class="hidden" tabindex="-1" ref=${head}>${kind.name}: ${kind.doc}</h1>
+    <div class="judged-texts">${names.filter((name) => !isSource(kind, task.shown, name)).map(showOf)}
+      ${task.part && !inAnswer ? html`<section class="shown" aria-label="the whole answer"><h3>the whole answer, with what is asked about marked</h3>
+        <${Marked} text=${task.part.text} marks=${[{ ...task.part, name: "part" }]} /></section>` : null}</div>
+    <div class="sources">${names.filter((name) => isSource(kind, task.shown, name)).map(showOf)}</div>
+    <form class="answers-form" onSubmit=${(event) => event.preventDefault()}>
+      ${aside}
+      ${fields.map((one) => html`<${Field} key=${one.name} field=${one} options=${optionsOf(task, one)} value=${draft.values[one.name]} current=${one === field && !draft.unclear} error=${errors[one.name]} busy=${busy}
+        pick=${(at) => pick(one, at)} none=${() => none(one)} write=${(value) => set(one.name, value, draft.log)} focus=${() => setCurrent(one.name)} />`)}
+      ${spansField ? html`<${MarkList} text=${task.shown[marked]} spans=${draft.values[spansField.name]} types=${optionsOf(task, spansField)} busy=${busy} remove=${(span) => set(spansField.name, erase(draft.values[spansField.name], span))} />` : null}
+      ${commenting ? html`<label class="comment">${draft.unclear ? "What is unclear?" : "Comment"} <textarea rows="2" dir="auto" ref=${comment} disabled=${busy} value=${draft.comment} onInput=${(event) => put({ comment: event.target.value }, draft.log)}></textarea></label>` : null}
+      <p class="said-now quiet" role="status">${busy ? "Saving …" : said}</p>
+      <div class="tools">
+        <button type="button" class="primary" disabled=${busy} onClick=${() => { finish(); }}>${draft.unclear ? "Save as unclear" : "Save"} <kbd aria-hidden="true">⏎</kbd></button>
+        ${final ? null : [tool("Skip", "s", () => submit("skipped")), tool("Unclear", "x", unclear, draft.unclear)]}
+        ${tool("Undo", "u", undo)}
+        ${task.hints?.length ? tool("Likely sentence", "f", () => point(1)) : null}
+        ${tool("Comment", "c", openComment)}${tool("Instructions", "i", () => setDialog("instructions"))}${tool("Keys", "?", () => setDialog("keys"))}
+        <span class="clock quiet" aria-hidden="true">${inTime(shownSeconds)}</span>
+      </div>
+    </form>
+    ${dialog === "keys" ? html`<${Dialog} title="Keys" close=${() => setDialog(null)}><table class="keys"><tbody>${[...KEYS, ...(spansField ? SPAN_KEYS : [])].map(([name, words]) => html`<tr key=${words}><th scope="row"><kbd>${name}</kbd></th><td>${words}</td></tr>`)}</tbody></table><//>` : null}
+    ${dialog === "instructions" ? html`<${Dialog} title=${`${kind.name}: ${kind.doc}`} close=${() => setDialog(null)}><${Markdown} text=${kind.instructions} /><//>` : null}
+  </div>`;
+}
+
+const isNothing = (value) => value === null || value === undefined || value === "" || (Array.isArray(value) && !value.length);
+
+/* A text, or a passage with its title; marks count in the text. */
+function Shown({ value, marks }) {
+  if (typeof value === "string") return html`<${Marked} text=${value} marks=${marks} />`;
+  if (typeof value?.text === "string") return html`${value.title ? html`<p class="text"><b dir="auto">${value.title}</b></p>` : null}<${Marked} text=${value.text} marks=${marks} />`;
+  const lines = value && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name}: ${one}`) : [String(value)];
+  return html`<${Marked} text=${lines.join("\n")} />`;
+}
