@@ -12,6 +12,7 @@ from trueground.annotation import export_tasks, import_answers, measure_agreemen
 from trueground.cli._options import Format, FormatOption, Quiet, takes
 from trueground.cli._output import echo_result
 from trueground.studies.label_plan import plan_labels
+from trueground.web.labels import serve_project
 
 annotate = typer.Typer(name="annotate", help="Tasks for annotators, and labels of their answers.")
 
@@ -79,6 +80,22 @@ def import_(
     from trueground.reports.annotation import render_import
 
     echo_result(import_answers(answers, **options), render_import, format_, quiet)
+
+
+@annotate.command("serve")
+@takes(serve_project)
+def serve(
+    project: Annotated[
+        str,
+        typer.Argument(help="The labels: FILE (made if new), or postgresql://USER@HOST/NAME."),
+    ],
+    tasks: Annotated[
+        list[Path] | None, typer.Argument(help="Files of `annotate export`: JSONL.")
+    ] = None,
+    **options: Any,
+) -> None:
+    """Label tasks in a browser, with several people: links, a queue, agreement, export."""
+    serve_project(project, tasks or (), **options)
 
 
 @takes(measure_agreement)

@@ -1,0 +1,353 @@
+"""The server of a labelling project: which request is answered by what, and who may make it.
+
+Every request but the page itself and `enter` needs a session; every change also the session's
+CSRF token; whatever tells of others is for leads. Work on the database is done in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from aiohttp import web
+from sqlalchemy.exc import SQLAlchemyError
+
+from trueground.annotation.answers import parse_seconds
+from trueground.annotation.fields import BadAnswer
+from trueground.errors import InputError, TruegroundError, tell
+from trueground.web.labels.database import Database, tell_reason
+from trueground.web.labels.entering import Doorkeeper, TooManyError
+from trueground.web.labels.people import LONGEST, People, Person, UnknownPersonError, csrf_of
+from trueground.web.labels.project import Project, describe_kinds
+from trueground.web.labels.queue import (
+    NotYoursError,
+    Queue,
+    Save,
+    State,
+    TaskTakenError,
+    WrongValuesError,
+)
+from trueground.web.server import Address, asset, new_app, refuse, send_json
+
+_THREADS = 8
+_LONGEST_COMMENT = 10_000  # characters
+_MOST = 2**31 - 1
+Number = int
+
+
+class Ask(NamedTuple):
+    """A request of somebody who is let in: what they sent, and the parts of its path and query."""
+
+    person: Person
+    body: bytes
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+
+    @property
+    def number(self) -> int:
+        """The number in the path. NotYoursError: none that anything has."""
+        text = self.path["number"]
+        if len(text) > 9:
+            raise NotYoursError(f"there is no {text[:20]} for you")
+        return int(text)
+
+    @property
+    def page(self) -> int:
+        """The wanted page, from 1. BadRequestError."""
+        text = self.query.get("page", "1")
+        if not text.isdecimal() or not 1 <= len(text) <= 9 or int(text) < 1:
+            raise BadRequestError("page is none; expected a number from 1")
+        return int(text)
+
+
+class Download(NamedTuple):
+    """A file to be kept, not a page."""
+
+    name: str
+    content: bytes
+    kind: str
+
+
+Answer = Callable[[Ask], Any]
+
+
+class Route(NamedTuple):
+    """`answer` is called in a thread; `slow` ones one after another, beside the others."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    answer: Answer
+    lead: bool = False
+    slow: bool = False
+
+
+class BadRequestError(InputError):
+    """A request that no page of ours makes."""
+
+
+class TokenBody(msgspec.Struct):
+    """A link's token."""
+
+    token: str
+
+
+class TaskBody(msgspec.Struct):
+    """A task's number."""
+
+    task: int
+
+
+class SaveBody(msgspec.Struct):
+    """A label as a page sends it."""
+
+    task: int
+    key: str
+    state: State
+    values: dict[str, Any]
+    comment: str = ""
+    seconds: float | int | None = None
+
+
+_STATUS: Mapping[type[TruegroundError], int] = {
+    BadRequestError: 400,
+    NotYoursError: 404,
+    UnknownPersonError: 404,
+    TaskTakenError: 409,
+}
+
+
+class LabelServer:
+    """The application over one project."""
+
+    def __init__(self, database: Database, project: Project, address: Address) -> None:
+        self._database, self._project, self._address = database, project, address
+        self._people, self._queue = People(database), Queue(database, project)
+        self._doorkeeper = Doorkeeper()
+        self._threads = ThreadPoolExecutor(_THREADS, "labels")
+        self._slow = ThreadPoolExecutor(1, "labels-slow")
+        # Cookies of one host are shared by its ports: each server has a name of its own.
+        self._cookie = f"trueground_{address.port}"
+        if address.is_https:
+            self._cookie = "__Host-trueground_labels"
+        with database.read() as connection:
+            self._kinds = describe_kinds(connection)
+            self._tasks = Queue.count_tasks(connection)
+
+    def make_app(self) -> web.Application:
+        """The application, behind the guard."""
+        app = new_app(self._address)
+        app.router.add_get("/", self._shell)
+        app.router.add_get(r"/assets/{name:[a-z0-9_-]+(?:/[a-z0-9_-]+)?\.(?:js|css)}", self._asset)
+        app.router.add_post("/api/enter", self._enter)
+        app.router.add_post("/api/leave", self._leave)
+        for route in self._routes():
+            app.router.add_route(route.method, route.path, self._handler(route))
+        app.on_cleanup.append(self._close)
+        return app
+
+    def _routes(self) -> list[Route]:
+        return [
+            Route("GET", "/api/me", lambda ask: None),
+            Route("POST", "/api/next", self._next),
+            Route("POST", "/api/renew", self._renew),
+            Route("POST", "/api/label", self._label),
+            Route("GET", r"/api/task/{number:\d+}", self._task),
+            Route("GET", r"/api/history/{number:\d+}", self._history),
+            Route("GET", "/api/mine", self._mine),
+        ]
+
+    # Who is let in
+
+    def _handler(self, route: Route) -> Callable[[web.Request], Any]:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            body = await request.read()
+            secret = request.cookies.get(self._cookie, "")
+            try:
+                person = await self._call(self._people.find, secret)
+                if person is None:
+                    return refuse(401, "you are not in, or your session has ended; use your link")
+                if route.method != "GET" and not _same(request, csrf_of(secret)):
+                    return refuse(403, "the page's token is missing or another; load it again")
+                if route.lead and not person.is_lead:
+                    return refuse(403, "this is for leads")
+                if route.path == "/api/me":
+                    return send_json(await self._call(self._describe, person, secret))
+                ask = Ask(person, body, request.match_info, request.query)
+                found = await self._call(route.answer, ask, slow=route.slow)
+            except WrongValuesError as error:
+                return refuse(422, str(error), fields=error.fields)
+            except TruegroundError as error:
+                return refuse(_STATUS.get(type(error), 422), str(error))
+            except SQLAlchemyError as error:
+                return self._unsaved(error)
+            return _send(found)
+
+        return handle
+
+    async def _enter(self, request: web.Request) -> web.StreamResponse:
+        from_ = self._peer(request)
+        try:
+            token = read_body(await request.read(), TokenBody).token
+        except BadRequestError as error:
+            return refuse(400, str(error))
+        try:
+            async with self._doorkeeper.turn(from_):
+                secret = await self._call(self._people.enter, token)
+        except TooManyError as error:
+            wait = f"{error.seconds:.0f}"
+            refused = refuse(429, f"too many wrong links from there; try again in {wait} s")
+            refused.headers["Retry-After"] = wait
+            return refused
+        except SQLAlchemyError as error:
+            return self._unsaved(error)
+        if secret is None:
+            self._doorkeeper.note_wrong(from_)
+            return refuse(401, "this link opens nothing: it may have been withdrawn or renewed")
+        self._doorkeeper.note_right(from_)
+        person = await self._call(self._people.find, secret)
+        if person is None:
+            return refuse(401, "this link was withdrawn")
+        response = send_json(await self._call(self._describe, person, secret))
+        response.set_cookie(
+            self._cookie,
+            secret,
+            path="/",
+            max_age=int(LONGEST),
+            httponly=True,
+            samesite="Strict",
+            secure=self._address.is_https,
+        )
+        return response
+
+    async def _leave(self, request: web.Request) -> web.StreamResponse:
+        secret = request.cookies.get(self._cookie, "")
+        if not _same(request, csrf_of(secret)):
+            return refuse(403, "the page's token is missing or another; load it again")
+        try:
+            await self._call(self._people.leave, secret)
+        except SQLAlchemyError as error:
+            return self._unsaved(error)
+        response = send_json({})
+        response.del_cookie(self._cookie, path="/")
+        return response
+
+    def _peer(self, request: web.Request) -> str:
+        """The address that a request comes from; behind a proxy of ours as that one tells it."""
+        peer = request.remote or ""
+        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+        behind = peer in ("127.0.0.1", "::1") and self._address.url.startswith("https:")
+        return told[:60] if behind and told else peer
+
+    async def _call(self, function: Callable[..., Any], *values: Any, slow: bool = False) -> Any:
+        threads = self._slow if slow else self._threads
+        return await asyncio.get_running_loop().run_in_executor(threads, function, *values)
+
+    def _unsaved(self, error: SQLAlchemyError) -> web.Response:
+        tell(f"WARNING: {self._database.place}: {tell_reason(error)}")
+        return refuse(503, "the database does not answer; nothing was saved, try again")
+
+    async def _close(self, _app: web.Application) -> None:
+        for threads in (self._threads, self._slow):
+            await asyncio.to_thread(threads.shutdown, cancel_futures=True)
+
+    # What a page gets
+
+    async def _shell(self, _request: web.Request) -> web.StreamResponse:
+        return _find_asset("label.html")
+
+    async def _asset(self, request: web.Request) -> web.StreamResponse:
+        return _find_asset(request.match_info["name"])
+
+    def _describe(self, person: Person, secret: str) -> dict[str, Any]:
+        project = self._project
+        return {
+            "id": person.number,
+            "name": person.name,
+            "role": person.role,
+            "csrf": csrf_of(secret),
+            "project": {
+                "id": project.id,
+                "title": project.title,
+                "kinds": self._kinds,
+                "overlap": project.overlap,
+                "order": project.order,
+                "tasks": self._tasks,
+            },
+            "progress": self._queue.progress(person),
+        }
+
+    def _next(self, ask: Ask) -> dict[str, Any]:
+        task, why = self._queue.next(ask.person)
+        return {"task": task, "why": why, "progress": self._queue.progress(ask.person)}
+
+    def _renew(self, ask: Ask) -> dict[str, Any]:
+        number = check_task(read_body(ask.body, TaskBody).task)
+        return {"until": self._queue.renew(number, ask.person)}
+
+    def _label(self, ask: Ask) -> dict[str, Any]:
+        label = self._queue.save(ask.person, read_save(ask.body))
+        return {"label": label, "progress": self._queue.progress(ask.person)}
+
+    def _task(self, ask: Ask) -> dict[str, Any]:
+        return self._queue.show(ask.number, ask.person)
+
+    def _history(self, ask: Ask) -> dict[str, Any]:
+        return {"labels": self._queue.history(ask.number, ask.person)}
+
+    def _mine(self, ask: Ask) -> dict[str, Any]:
+        return self._queue.own_labels(ask.person, ask.page)
+
+
+def read_body(body: bytes, kind: Any) -> Any:
+    """The JSON that was sent. BadRequestError: it is none, or not what a page of ours sends."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequestError(f"what was sent cannot be read: {error}") from None
+
+
+def check_task(number: int) -> int:
+    """A number that a task may have. NotYoursError."""
+    if not 1 <= number <= _MOST:
+        raise NotYoursError("there is no such task for you")
+    return number
+
+
+def read_save(body: bytes) -> Save:
+    """A label as a page sends it. BadRequestError, WrongValuesError."""
+    sent = read_body(body, SaveBody)
+    if not 8 <= len(sent.key) <= 80 or not sent.key.isascii() or not sent.key.isprintable():
+        raise BadRequestError("key is none; expected 8 to 80 signs, new for every save")
+    if len(sent.comment) > _LONGEST_COMMENT:
+        words = f"{len(sent.comment):,} characters; expected {_LONGEST_COMMENT:,} at most"
+        raise WrongValuesError({"comment": words})
+    try:
+        seconds = parse_seconds(sent.seconds)
+    except BadAnswer as error:
+        raise WrongValuesError({"seconds": str(error)}) from None
+    comment = sent.comment.replace("\0", "").strip()  # PostgreSQL's texts have no zeros
+    return Save(check_task(sent.task), sent.key, sent.state, sent.values, comment, seconds)
+
+
+def _find_asset(name: str) -> web.Response:
+    for package in ("trueground.web", "trueground.reports"):
+        with suppress(FileNotFoundError):
+            return asset(package, name)
+    return refuse(404, "not found")
+
+
+def _same(request: web.Request, csrf: str) -> bool:
+    told = request.headers.get("X-CSRF-Token", "")
+    return hmac.compare_digest(told.encode("utf-8", "replace"), csrf.encode())
+
+
+def _send(found: Any) -> web.Response:
+    if not isinstance(found, Download):
+        return send_json(found)
+    headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
+    return web.Response(body=found.content, content_type=found.kind, headers=headers)

@@ -1,0 +1,97 @@
+"""A project is opened, with the tasks that are new to it, and served."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from trueground.errors import InputError, UsageError, tell
+from trueground.web.labels.app import LabelServer
+from trueground.web.labels.database import Database
+from trueground.web.labels.people import People
+from trueground.web.labels.project import Project, settle_project
+from trueground.web.labels.queue import Queue
+from trueground.web.labels.tasks import find_in_runs, find_parts, read_files, take_in
+from trueground.web.server import bind, run
+
+
+@dataclass(frozen=True)
+class OpenProject:
+    """An open database and what holds for it; `added` of its `tasks` are new."""
+
+    database: Database
+    project: Project
+    added: int
+    tasks: int
+
+
+def open_project(
+    place: str,
+    files: Sequence[Path] = (),
+    *,
+    from_run: Sequence[str] = (),
+    kind: str = "support",
+    sample: int | None = None,
+    worst: str | None = None,
+    seed: int = 0,
+    overlap: int | None = None,
+    order: str | None = None,
+    title: str | None = None,
+) -> OpenProject:
+    """Open or make a project, and take in the tasks that it does not have.
+
+    All of them are taken in, or none. UsageError, InputError.
+    """
+    if not from_run and (sample is not None or worst is not None):
+        given = "--sample" if worst is None else "--worst"
+        raise UsageError(f"{given} chooses among the answers of a run; name it with --from-run")
+    found = [read_files(files)] if files else []
+    if from_run:
+        found.append(find_in_runs(list(from_run), kind, sample, worst, seed))
+    parts = [find_parts(new) for new in found]
+    if order is None and worst is not None:
+        order = "worst"
+
+    def settle(connection: Connection) -> tuple[Project, int, int]:
+        project = settle_project(connection, title=title, overlap=overlap, order=order, seed=seed)
+        pairs = zip(found, parts, strict=True)
+        added = sum(take_in(connection, new, known, project.seed) for new, known in pairs)
+        total = Queue.count_tasks(connection)
+        if not total:
+            raise InputError(
+                f"{place}: the project has no tasks; name files of `trueground annotate export`, "
+                "or a run with --from-run"
+            )
+        return project, added, total
+
+    database = Database(place)
+    try:
+        project, added, total = database.write(settle)
+    except BaseException:
+        database.close()
+        raise
+    for note in (note for new in found for note in new.notes):
+        tell(f"note: {note}")
+    return OpenProject(database, project, added, total)
+
+
+def serve(opened: OpenProject, host: str, port: int, url: str | None) -> None:
+    """Serve until Ctrl-C; the lead's link is printed. UsageError."""
+    with opened.database as database:
+        listening, address = bind(host, port, url)
+        with listening:
+            token = People(database).open_for_lead()
+            project = opened.project
+            new = f" ({opened.added:,} new)" if opened.added < opened.tasks else ""
+            print(f"{project.title}: {opened.tasks:,} tasks{new} in {database.place}")
+            print(f"lead   {address.url}/#token={token}", flush=True)
+            if not address.is_loopback and not address.is_https:
+                tell(
+                    "WARNING: links and labels travel unencrypted from other machines; put a proxy "
+                    "with TLS before the server, and name it with --url https://…"
+                )
+            app = LabelServer(database, project, address).make_app()
+            run(listening, app, address)
