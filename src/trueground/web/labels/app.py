@@ -37,10 +37,9 @@ from trueground.web.server import Address, asset, new_app, refuse, send_json
 _THREADS = 8
 _LONGEST_COMMENT = 10_000  # characters
 _MOST = 2**31 - 1
-Number = int
 
 
-class Ask(NamedTuple):
+class LabelRequest(NamedTuple):
     """A request of somebody who is let in: what they sent, and the parts of its path and query."""
 
     person: Person
@@ -73,7 +72,7 @@ class Download(NamedTuple):
     kind: str
 
 
-Answer = Callable[[Ask], Any]
+Answer = Callable[[LabelRequest], Any]
 
 
 class Route(NamedTuple):
@@ -177,7 +176,7 @@ class LabelServer:
                     return refuse(403, "this is for leads")
                 if route.path == "/api/me":
                     return send_json(await self._call(self._describe, person, secret))
-                ask = Ask(person, body, request.match_info, request.query)
+                ask = LabelRequest(person, body, request.match_info, request.query)
                 found = await self._call(route.answer, ask, slow=route.slow)
             except WrongValuesError as error:
                 return refuse(422, str(error), fields=error.fields)
@@ -281,25 +280,25 @@ class LabelServer:
             "progress": self._queue.progress(person),
         }
 
-    def _next(self, ask: Ask) -> dict[str, Any]:
+    def _next(self, ask: LabelRequest) -> dict[str, Any]:
         task, why = self._queue.next(ask.person)
         return {"task": task, "why": why, "progress": self._queue.progress(ask.person)}
 
-    def _renew(self, ask: Ask) -> dict[str, Any]:
+    def _renew(self, ask: LabelRequest) -> dict[str, Any]:
         number = check_task(read_body(ask.body, TaskBody).task)
         return {"until": self._queue.renew(number, ask.person)}
 
-    def _label(self, ask: Ask) -> dict[str, Any]:
+    def _label(self, ask: LabelRequest) -> dict[str, Any]:
         label = self._queue.save(ask.person, read_save(ask.body))
         return {"label": label, "progress": self._queue.progress(ask.person)}
 
-    def _task(self, ask: Ask) -> dict[str, Any]:
+    def _task(self, ask: LabelRequest) -> dict[str, Any]:
         return self._queue.show(ask.number, ask.person)
 
-    def _history(self, ask: Ask) -> dict[str, Any]:
+    def _history(self, ask: LabelRequest) -> dict[str, Any]:
         return {"labels": self._queue.history(ask.number, ask.person)}
 
-    def _mine(self, ask: Ask) -> dict[str, Any]:
+    def _mine(self, ask: LabelRequest) -> dict[str, Any]:
         return self._queue.own_labels(ask.person, ask.page)
 
 
