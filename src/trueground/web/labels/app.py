@@ -18,7 +18,7 @@ from aiohttp import web
 from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.annotation.answers import parse_seconds
-from trueground.annotation.fields import BadAnswer
+from trueground.annotation.base import BadAnswer
 from trueground.errors import InputError, TruegroundError, tell
 from trueground.web.labels.database import Database, tell_reason
 from trueground.web.labels.entering import Doorkeeper, TooManyError
