@@ -221,6 +221,16 @@ def test_default_set_follows_the_fields() -> None:
     assert "phrase_match" not in whole.summary
 
 
+def test_clusters_are_counted_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one part or in many: the same number; hashes are negative too."""
+    rows = [{"id": str(n), "response": "a", "group": f"g{n % 23}"} for n in range(100)]
+    counts = []
+    for together in (100_000, 7):
+        monkeypatch.setattr("trueground.evaluate.table._COUNTED", together)
+        counts.append(tg.score(rows, metrics="abstained").summary.raw["clusters"])
+    assert counts == [23, 23]
+
+
 def test_clusters_widen_intervals() -> None:
     rows = list(synthetic_records(200, response_chars=60, context_chars=100))
     grouped = [{**row, "id": f"{row['id']}-{i}", "group": row["id"]} for row in rows for i in "abc"]

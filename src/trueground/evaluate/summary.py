@@ -37,7 +37,7 @@ _SCORED = CODES[Status.SCORED]
 
 def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) -> dict[str, Any]:
     """The content of summary.json, in the shape of the contract."""
-    clusters = len(np.unique(table.clusters))
+    clusters = table.count_clusters()
     grouped = clusters < table.n
     everything = _compute(plan, table, grouped)
     broken_down = {field: _breakdown(plan, table, i, grouped) for i, field in enumerate(plan.by)}

@@ -23,6 +23,7 @@ from trueground.types import Answered, Record
 _MOST_VALUES = 1_000
 OTHER = "(other)"
 _IN_MEMORY = 16_000_000
+_COUNTED = 100_000  # items whose clusters are counted together
 REPEAT = "repeat"  # in `meta`, where a question was asked several times: which time it was
 BY_ID = "id"  # an answer's id is that of its question, `#` and the repeat
 QUESTION = "question"
@@ -189,6 +190,18 @@ class ItemTable:
     def clusters(self) -> NDArray[np.int64]:
         """One number per item, equal within a cluster."""
         return self._clusters.array()[:, 0]
+
+    def count_clusters(self) -> int:
+        """How many clusters there are; of many items a part at a time is in memory."""
+        rows = self._clusters.rows()
+        parts, count = 1 + self.n // _COUNTED, 0
+        for part in range(parts):
+            found = []
+            for low in range(0, self.n, _COUNTED):
+                block = rows[low : low + _COUNTED][:, 0]
+                found.append(block[block % parts == part])
+            count += len(np.unique(np.concatenate(found))) if found else 0
+        return count
 
     @property
     def question_codes(self) -> NDArray[np.int64]:
