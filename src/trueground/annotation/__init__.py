@@ -139,14 +139,8 @@ def measure_agreement(
     allow_edited: AllowEdited = False,
 ) -> "Agreement":
     """Agreement of the annotators of filled files. Unfinished tasks take no part. InputError."""
-    from trueground.annotation.agreement import Agreement, measure_kind
+    from trueground.annotation.agreement import measure_answers
     from trueground.annotation.answers import read_answers
-    from trueground.annotation.kinds import KINDS
 
     answers = read_answers(paths, allow_edited=allow_edited)
-    kinds = {
-        name: measure_kind(kind, answers, hardest, resamples=resamples, seed=seed, level=LEVEL)
-        for name, kind in KINDS.items()
-        if any(of == name for of, _ in answers.tasks)
-    }
-    return Agreement(kinds, resamples, seed, LEVEL, answers.edited[:20])
+    return measure_answers(answers, hardest, resamples=resamples, seed=seed, level=LEVEL)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trueground.annotation.answers import Annotator, Answer, Answers, compute_median
 from trueground.annotation.fields import YES_NO, Field
-from trueground.annotation.kinds import TaskKind
+from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.stats.agreement import (
     Statistic,
     bootstrap_agreement,
@@ -91,6 +91,15 @@ class Agreement(msgspec.Struct):
     edited: list[str]
 
 
+class PairAgreement(msgspec.Struct):
+    """How well two annotators agree in one field, over the `tasks` that both have answered."""
+
+    annotators: tuple[str, str]
+    tasks: int
+    agreement: AgreementEstimate
+    cohen_kappa: AgreementEstimate
+
+
 class Ratings(NamedTuple):
     """The labels of one field, shape (items, annotators), NaN where there is none.
 
@@ -104,18 +113,50 @@ class Ratings(NamedTuple):
     sets: Floats | None = None
 
 
+def measure_answers(
+    answers: Answers, hardest: int, *, resamples: int, seed: int, level: float
+) -> Agreement:
+    """Agreement in every kind of task that there are answers to, each with its hardest tasks."""
+    kinds = {
+        name: measure_kind(kind, answers, hardest, resamples=resamples, seed=seed, level=level)
+        for name, kind in KINDS.items()
+        if any(of == name for of, _ in answers.tasks)
+    }
+    return Agreement(kinds, resamples, seed, level, answers.edited[:20])
+
+
+def measure_pairs(
+    kind: TaskKind, answers: Answers, *, resamples: int, seed: int, level: float
+) -> dict[str, list[PairAgreement]]:
+    """Agreement of every two annotators of a kind who have a task in common, by field."""
+    tasks = list(_tasks_of(kind, answers).values())
+    estimate = _estimator(resamples, seed, level)
+    found: dict[str, list[PairAgreement]] = {}
+    for field in (field for field in kind.fields if field.measure):
+        who = _who_filled(field, tasks, answers.annotators)
+        whole = _rate(field, tasks, answers.annotators)
+        for a, b in combinations(range(len(who)), 2):
+            own = whole.labels[:, [a, b]]
+            both = ~np.isnan(own).any(axis=1)
+            if both.any():
+                of = None if whole.tasks is None else whole.tasks[both]
+                ratings = Ratings(own[both], of)
+                pair = PairAgreement(
+                    (who[a], who[b]),
+                    int(both.sum()) if of is None else len(np.unique(of)),
+                    estimate(ratings, raw_agreement),
+                    estimate(ratings, cohen),
+                )
+                found.setdefault(field.name, []).append(pair)
+    return found
+
+
 def measure_kind(
     kind: TaskKind, answers: Answers, hard: int, *, resamples: int, seed: int, level: float
 ) -> KindAgreement:
     """Agreement in one kind of task, with the `hard` hardest tasks."""
-    tasks = {id_: each for (of, id_), each in sorted(answers.tasks.items()) if of == kind.name}
-
-    def estimate(ratings: Ratings, statistic: Statistic) -> AgreementEstimate:
-        labels, of = ratings.labels, ratings.tasks
-        if (value := statistic(labels)) is None:
-            return AgreementEstimate(None, None)
-        ci = bootstrap_agreement(labels, statistic, resamples, seed, level, groups=of)
-        return AgreementEstimate(value, ci)
+    tasks = _tasks_of(kind, answers)
+    estimate = _estimator(resamples, seed, level)
 
     return KindAgreement(
         tasks=len(tasks),
@@ -128,8 +169,26 @@ def measure_kind(
             for field in kind.fields
             if field.measure
         },
-        hardest=_find_hardest(kind, tasks, hard),
+        hardest=find_hardest(kind, tasks, hard),
     )
+
+
+def _tasks_of(kind: TaskKind, answers: Answers) -> dict[str, list[Answer]]:
+    """The answers of a kind by task, in the order of their ids."""
+    return {id_: each for (of, id_), each in sorted(answers.tasks.items()) if of == kind.name}
+
+
+def _estimator(
+    resamples: int, seed: int, level: float
+) -> Callable[[Ratings, Statistic], AgreementEstimate]:
+    def estimate(ratings: Ratings, statistic: Statistic) -> AgreementEstimate:
+        labels, of = ratings.labels, ratings.tasks
+        if (value := statistic(labels)) is None:
+            return AgreementEstimate(None, None)
+        ci = bootstrap_agreement(labels, statistic, resamples, seed, level, groups=of)
+        return AgreementEstimate(value, ci)
+
+    return estimate
 
 
 def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None:
@@ -179,14 +238,21 @@ def _measure_field(
     )
 
 
+def _who_filled(
+    field: Field, tasks: Sequence[Sequence[Answer]], annotators: Sequence[str]
+) -> list[str]:
+    """The annotators who filled a field in, in their order."""
+    filled = {a.annotator for each in tasks for a in each if field.name in a.values}
+    return [who for who in annotators if who in filled]
+
+
 def _rate(field: Field, tasks: Sequence[Sequence[Answer]], annotators: Sequence[str]) -> Ratings:
     """The labels of a field; annotators that never filled it in have no column.
 
     A choice is the number of its option, a scale its value. Of `choices` every option of a task is
     an item, chosen (1) or not (0); of spans every word, with the number of its type.
     """
-    filled = {a.annotator for each in tasks for a in each if field.name in a.values}
-    column = {who: at for at, who in enumerate(who for who in annotators if who in filled)}
+    column = {who: at for at, who in enumerate(_who_filled(field, tasks, annotators))}
     rows, of = list[Floats](), list[int]()
     numbers: dict[Sequence[float], int] = {}  # of whole sets
     sets = np.full((len(tasks), len(column)), np.nan)
@@ -211,10 +277,12 @@ def _rate_answer(field: Field, answer: Answer) -> list[float]:
     return field.rate(task.options(field), answer.values[field.name], task.text(field))
 
 
-def _find_hardest(
-    kind: TaskKind, tasks: Mapping[str, Sequence[Answer]], most: int
+def find_hardest(
+    kind: TaskKind, tasks: Mapping[str, Sequence[Answer]], most: int | None
 ) -> list[HardTask]:
     """The `most` hardest tasks on which annotators do not agree: most disagreement, then longest.
+
+    None: all of them.
 
     Disagreement is the mean over the fields that are counted of the share of pairs of annotators
     who differ; of two sets, or of marked words, the share of their values that only one has.

@@ -69,7 +69,7 @@ class Label(msgspec.Struct, omit_defaults=True):
     `values` has the fields that are decided. `how` says of every field that was asked whether all
     `agreed`, only one answered (`single`), the `majority` or the `tie` rule decided, or it is
     `open`; of texts also `united` (all that anyone gave) and `first` (the first one's of several),
-    of grades on a scale their `mean`.
+    of grades on a scale their `mean`. A lead of a labelling project `decided` what people disputed.
     `annotators` is how many answered, `drawn` how the item came to be asked about, if known.
     """
 

@@ -158,12 +158,12 @@ def _people(people: Mapping[str, Annotator]) -> str:
 def _hard(hard: HardTask) -> Iterator[str]:
     yield f"  {shorten(hard.id)}  {hard.disagreement:.2f}, {_seconds(hard.seconds)}"
     for who, answers in hard.answers.items():
-        answered = ", ".join(f"{name} {_value(value)}" for name, value in answers.items())
+        answered = ", ".join(f"{name} {describe_value(value)}" for name, value in answers.items())
         comment = f"  ({shorten(hard.comments[who])})" if who in hard.comments else ""
         yield f"    {shorten(who)}: {answered or '–'}{comment}"
 
 
-def _value(value: Any) -> str:
+def describe_value(value: Any) -> str:
     if not isinstance(value, tuple):
         return str(value)
     # Of a mark its words; of another value itself.

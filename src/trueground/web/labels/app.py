@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
 from aiohttp import web
@@ -20,9 +22,20 @@ from sqlalchemy.exc import SQLAlchemyError
 from trueground.annotation.answers import parse_seconds
 from trueground.annotation.base import BadAnswer
 from trueground.errors import InputError, TruegroundError, tell
+from trueground.reports.blocks import Page
 from trueground.web.labels.database import Database, tell_reason
 from trueground.web.labels.entering import Doorkeeper, TooManyError
-from trueground.web.labels.people import LONGEST, People, Person, UnknownPersonError, csrf_of
+from trueground.web.labels.files import back_up, labelled_records, write_labels, write_records
+from trueground.web.labels.judging import calibrate_judge, judge_page
+from trueground.web.labels.lead import LeadDesk
+from trueground.web.labels.people import (
+    LONGEST,
+    People,
+    Person,
+    Role,
+    UnknownPersonError,
+    csrf_of,
+)
 from trueground.web.labels.project import Project, describe_kinds
 from trueground.web.labels.queue import (
     NotYoursError,
@@ -35,6 +48,7 @@ from trueground.web.labels.queue import (
 from trueground.web.server import Address, asset, new_app, refuse, send_json
 
 _THREADS = 8
+_BLOCK = 1 << 20  # bytes of a file that are sent at once
 _LONGEST_COMMENT = 10_000  # characters
 _MOST = 2**31 - 1
 
@@ -65,11 +79,11 @@ class LabelRequest(NamedTuple):
 
 
 class Download(NamedTuple):
-    """A file to be kept, not a page."""
+    """A file to be kept, not a page; one on disk is removed once it is sent."""
 
     name: str
-    content: bytes
-    kind: str
+    content: bytes | Path
+    kind: str = "application/octet-stream"
 
 
 Answer = Callable[[LabelRequest], Any]
@@ -101,6 +115,22 @@ class TaskBody(msgspec.Struct):
     task: int
 
 
+class InviteBody(msgspec.Struct):
+    """Who is to be let in."""
+
+    name: str
+    role: Role = "annotator"
+
+
+class DecisionBody(msgspec.Struct):
+    """A lead's decision on a task."""
+
+    task: int
+    key: str
+    values: dict[str, Any]
+    comment: str = ""
+
+
 class SaveBody(msgspec.Struct):
     """A label as a page sends it."""
 
@@ -126,6 +156,7 @@ class LabelServer:
     def __init__(self, database: Database, project: Project, address: Address) -> None:
         self._database, self._project, self._address = database, project, address
         self._people, self._queue = People(database), Queue(database, project)
+        self._desk = LeadDesk(database, project)
         self._doorkeeper = Doorkeeper()
         self._threads = ThreadPoolExecutor(_THREADS, "labels")
         self._slow = ThreadPoolExecutor(1, "labels-slow")
@@ -158,6 +189,26 @@ class LabelServer:
             Route("GET", r"/api/task/{number:\d+}", self._task),
             Route("GET", r"/api/history/{number:\d+}", self._history),
             Route("GET", "/api/mine", self._mine),
+            *(
+                Route(method, f"/api/lead/{path}", answer, lead=True, slow=slow)
+                for method, path, answer, slow in self._lead_routes()
+            ),
+        ]
+
+    def _lead_routes(self) -> list[tuple[Literal["GET", "POST"], str, Answer, bool]]:
+        return [
+            ("GET", "overview", self._overview, True),
+            ("POST", "people", self._invite, False),
+            ("POST", r"people/{number:\d+}/link", self._renew_link, False),
+            ("POST", r"people/{number:\d+}/withdraw", self._withdraw, False),
+            ("POST", r"people/{number:\d+}/forget", self._forget, False),
+            ("GET", "agreement", lambda _asked: self._desk.agreement(), True),
+            ("GET", "judge", self._judge, True),
+            ("GET", "disputes", lambda asked: self._desk.disputes(asked.page), True),
+            ("POST", "decide", self._decide, False),
+            ("GET", "export", self._export, True),
+            ("POST", "calibrate", self._calibrate, True),
+            ("GET", "backup", self._back_up, True),
         ]
 
     # Who is let in
@@ -301,6 +352,61 @@ class LabelServer:
     def _mine(self, ask: LabelRequest) -> dict[str, Any]:
         return self._queue.own_labels(ask.person, ask.page)
 
+    # What a lead gets
+
+    def _overview(self, _asked: LabelRequest) -> dict[str, Any]:
+        return {**self._desk.overview(), "address": self._address.url}
+
+    def _invite(self, asked: LabelRequest) -> dict[str, Any]:
+        sent = read_body(asked.body, InviteBody)
+        person, token = self._people.add(sent.name, sent.role)
+        told = {"id": person.number, "name": person.name, "role": person.role}
+        return {"person": told, "link": self._link(token)}
+
+    def _renew_link(self, asked: LabelRequest) -> dict[str, Any]:
+        return {"link": self._link(self._people.renew_link(asked.number))}
+
+    def _withdraw(self, asked: LabelRequest) -> dict[str, Any]:
+        self._people.withdraw(asked.number)
+        return {}
+
+    def _forget(self, asked: LabelRequest) -> dict[str, Any]:
+        self._people.withdraw(asked.number, forget=True)
+        return {}
+
+    def _link(self, token: str) -> str:
+        return f"{self._address.url}/#token={token}"
+
+    def _decide(self, asked: LabelRequest) -> dict[str, Any]:
+        sent = read_body(asked.body, DecisionBody)
+        values = {"task": sent.task, "key": sent.key, "values": sent.values}
+        save = check_save(SaveBody(**values, state="done", comment=sent.comment))
+        return {"label": self._queue.save(asked.person, save, decision=True)}
+
+    def _judge(self, _asked: LabelRequest) -> Page:
+        return self._desk.keep("judge", lambda: judge_page(self._database, self._desk.gathered()))
+
+    def _calibrate(self, _asked: LabelRequest) -> dict[str, Any]:
+        command, page = calibrate_judge(self._database, self._desk.gathered())
+        return {"command": command, "page": page}
+
+    def _export(self, asked: LabelRequest) -> Download:
+        gathered = self._desk.gathered()
+        match asked.query.get("what"):
+            case "answers":
+                content = gathered.lines()
+            case "labels":
+                content = write_labels(gathered.merged())
+            case "records":
+                content = write_records(labelled_records(self._database, gathered))
+            case _:
+                raise BadRequestError("what is none; expected answers, labels or records")
+        return Download(f"{asked.query['what']}.jsonl", content, "application/x-ndjson")
+
+    def _back_up(self, _asked: LabelRequest) -> Download:
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        return Download(f"labels-{stamp}.db", back_up(self._database))
+
 
 def read_body(body: bytes, kind: Any) -> Any:
     """The JSON that was sent. BadRequestError: it is none, or not what a page of ours sends."""
@@ -319,7 +425,11 @@ def check_task(number: int) -> int:
 
 def read_save(body: bytes) -> Save:
     """A label as a page sends it. BadRequestError, WrongValuesError."""
-    sent = read_body(body, SaveBody)
+    return check_save(read_body(body, SaveBody))
+
+
+def check_save(sent: SaveBody) -> Save:
+    """The same, once it is read. BadRequestError, WrongValuesError."""
     if not 8 <= len(sent.key) <= 80 or not sent.key.isascii() or not sent.key.isprintable():
         raise BadRequestError("key is none; expected 8 to 80 signs, new for every save")
     if len(sent.comment) > _LONGEST_COMMENT:
@@ -349,4 +459,18 @@ def _send(found: Any) -> web.Response:
     if not isinstance(found, Download):
         return send_json(found)
     headers = {"Content-Disposition": f'attachment; filename="{found.name}"'}
-    return web.Response(body=found.content, content_type=found.kind, headers=headers)
+    content = found.content
+    body = content if isinstance(content, bytes) else _read_away(content.open("rb"), content)
+    return web.Response(body=body, content_type=found.kind, headers=headers)
+
+
+def _read_away(file: BinaryIO, path: Path) -> AsyncIterator[bytes]:
+    """The blocks of an open file that is there for no one else: its name goes at once."""
+    path.unlink()
+
+    async def blocks() -> AsyncIterator[bytes]:
+        with file:
+            while block := await asyncio.to_thread(file.read, _BLOCK):
+                yield block
+
+    return blocks()

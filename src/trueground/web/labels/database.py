@@ -45,9 +45,18 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection that sees one state of the whole."""
+        """A connection for a few reads."""
         with self.engine.connect() as connection:
             yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that sees the state of one moment, however long it is read."""
+        with self.engine.connect() as plain:
+            if self.path is None:
+                yield plain.execution_options(isolation_level="REPEATABLE READ")
+            else:  # that is what SQLite's readers see
+                yield plain
 
     def write(self, change: Callable[[Connection], T]) -> T:
         """What `change` gives, once all it wrote is safe on disk; or nothing is written.
@@ -79,6 +88,14 @@ class Database:
                 raw = connection.connection.cursor()
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 raw.close()
+
+    def make_single(self) -> None:
+        """Leave one file, without the journal beside it that a project in use has."""
+        with self.engine.connect() as connection:
+            raw = connection.connection.cursor()
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            raw.execute("PRAGMA journal_mode = DELETE")
+            raw.close()
 
     def close(self) -> None:
         """Give all connections back."""

@@ -116,7 +116,7 @@ def find_in_runs(
         values, sign = _read_values(runs, worst)
         scored = []
         for task in listed:
-            mark, record = _record_of(task.id, bool(marks))
+            mark, record = record_of(task.id, bool(marks))
             value = values.get((mark, record))
             scored.append((value, draw_number(seed, "worst", task.id), task))
         known = [one for one in scored if one[0] is not None]
@@ -136,7 +136,7 @@ def find_in_runs(
                 "of the share among all answers"
             )
     for task in listed:
-        mark, _ = _record_of(task.id, bool(marks))
+        mark, _ = record_of(task.id, bool(marks))
         found.add(task, runs[0], (mark, marks.get(mark, runs[0])))
     found.notes += [f"passed over: {n:,} without {why}" for why, n in all_found.skipped.items()]
     return found
@@ -198,7 +198,7 @@ def find_parts(new: NewTasks) -> dict[tuple[str, str], WholeAnswer]:
     for (mark, path), of_source in wanted.items():
         by_record: dict[str, list[tuple[tuple[str, str], str]]] = {}
         for name, claim in of_source:
-            by_record.setdefault(_record_of(name[1], bool(mark))[1], []).append((name, claim))
+            by_record.setdefault(record_of(name[1], bool(mark))[1], []).append((name, claim))
         for id_, response in read_responses(path):
             for name, claim in by_record.get(id_, ()):
                 parts[name] = find_place(claim, response)
@@ -215,7 +215,7 @@ def read_responses(path: str) -> Iterator[tuple[str, str]]:
                 yield record.id, record.response
 
 
-def _record_of(task: str, marked: bool) -> tuple[str, str]:
+def record_of(task: str, marked: bool) -> tuple[str, str]:
     """The mark of a task's source, and the id of the record that it was made of."""
     item = item_of(task)
     mark = ""

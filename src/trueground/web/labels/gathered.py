@@ -1,0 +1,158 @@
+"""All that people have said, as `trueground agreement` reads it from their files.
+
+Pages and exported files are made of the same lines, so that both tell the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import sqlalchemy as sql
+from sqlalchemy import Connection, Row
+
+from trueground.annotation.answers import Answer, Answers, parse_values
+from trueground.annotation.base import Label
+from trueground.annotation.files import FilledTask, ShownTask, TaskLine
+from trueground.annotation.importing import merge
+from trueground.web.labels.database import Database
+from trueground.web.labels.people import names_of
+from trueground.web.labels.project import decode, read_task
+from trueground.web.labels.schema import labels, people, tasks, work
+
+DECIDED = "decided"  # by a lead, whatever people said
+TaskName = tuple[str, str]
+
+
+@dataclass
+class Gathered:
+    """The newest label of every person and task, and the newest decision on each task.
+
+    `numbers` are the tasks' by kind and id; `rows` are labels as they are stored, by task number.
+    """
+
+    names: Mapping[int, str]
+    filled: list[FilledTask] = field(default_factory=list)
+    numbers: dict[TaskName, int] = field(default_factory=dict)
+    tasks: dict[TaskName, ShownTask] = field(default_factory=dict)
+    sources: dict[TaskName, int | None] = field(default_factory=dict)
+    rows: dict[int, list[Row[Any]]] = field(default_factory=dict)
+    decisions: dict[int, Row[Any]] = field(default_factory=dict)
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The answers of all people, checked as those of files are."""
+        found = Answers()
+        for one in self.filled:
+            found.add(one, allow_edited=False)
+        return found
+
+    def lines(self) -> bytes:
+        """The same as JSON lines, as an annotator's file has them."""
+        return b"".join(
+            msgspec.json.encode(
+                {
+                    "kind": one.task.kind.name,
+                    "id": one.task.id,
+                    "annotator": one.line.annotator,
+                    "shown": one.task.shown,
+                    "options": _options(one.task),
+                    "answer": one.line.answer,
+                    "seconds": one.line.seconds,
+                    "comment": one.line.comment,
+                    "check": one.task.check,
+                    **({} if one.task.drawn is None else {"drawn": one.task.drawn}),
+                }
+            )
+            + b"\n"
+            for one in self.filled
+        )
+
+    def merged(self) -> list[Label]:
+        """One label for each task, as `annotate import` makes them; a lead's decision wins."""
+        found = []
+        for name in sorted(self.tasks):
+            answers = self.answers.tasks.get(name, [])
+            decision = self.decisions.get(self.numbers[name])
+            if decision is not None:
+                task = self.tasks[name]
+                values, wrong = parse_values(task, decode(decision.values))
+                if values and not wrong:
+                    lead = self.names[decision.person]
+                    own = Answer(task, lead, values, decision.seconds, decision.comment, "")
+                    label = merge([own])
+                    label.how = dict.fromkeys(label.how, DECIDED)
+                    label.annotators = len(answers)
+                    found.append(label)
+                    continue
+            if answers:
+                found.append(merge(answers))
+        return found
+
+
+def gather(database: Database) -> Gathered:
+    """All labels as they are now."""
+    with database.read() as connection:
+        names = names_of(connection)
+        found = Gathered(names)
+        by_number: dict[int, TaskName] = {}
+        labelled = sql.select(labels.c.task).distinct()
+        for row in connection.execute(sql.select(tasks).where(tasks.c.number.in_(labelled))):
+            task = read_task(row)
+            name = task.kind.name, task.id
+            by_number[row.number] = name
+            found.numbers[name], found.tasks[name] = row.number, task
+            found.sources[name] = row.source
+        for row in _newest(connection):
+            name = by_number[row.task]
+            found.rows.setdefault(row.task, []).append(row)
+            found.filled.append(_fill(found.tasks[name], row, names[row.person]))
+        decided = sql.select(labels).where(labels.c.decision).order_by(labels.c.number)
+        for row in connection.execute(decided):
+            found.decisions[row.task] = row
+    return found
+
+
+def stand_of(connection: Connection) -> tuple[Any, ...]:
+    """What is another one as soon as anything that `gather` gives is."""
+    newest = connection.scalar(sql.select(sql.func.max(labels.c.number)))
+    named = connection.execute(
+        sql.select(sql.func.count(), sql.func.count(people.c.name), sql.func.max(people.c.number))
+    ).one()
+    return (newest, *named)
+
+
+def _newest(connection: Connection) -> list[Row[Any]]:
+    """The newest labels, by person and then by task: in a fixed order, whoever asks."""
+    return list(
+        connection.execute(
+            sql.select(labels)
+            .join_from(work, labels, work.c.label == labels.c.number)
+            .join(tasks, tasks.c.number == labels.c.task)
+            .order_by(labels.c.person, tasks.c.kind, tasks.c.id)
+        )
+    )
+
+
+def _fill(task: ShownTask, row: Row[Any], name: str) -> FilledTask:
+    values = decode(row.values) if row.state == "done" else {}
+    answer = {each.name: values.get(each.name) for each in task.kind.fields}
+    line = TaskLine(
+        kind=task.kind.name,
+        id=task.id,
+        shown=dict(task.shown or {}),
+        answer=answer,
+        annotator=name,
+        seconds=row.seconds,
+        comment=row.comment,
+        check=task.check,
+        drawn=task.drawn,
+    )
+    return FilledTask(f"task {row.task}, {name}", task, line)
+
+
+def _options(task: ShownTask) -> dict[str, tuple[str, ...]]:
+    return {each.name: own for each in task.kind.fields if (own := task.options(each))}

@@ -1,0 +1,192 @@
+"""What a lead sees and does: everybody's progress, disputes and decisions, agreement, files."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+import sqlalchemy as sql
+
+from trueground.annotation import LEVEL
+from trueground.annotation.agreement import find_hardest, measure_answers, measure_pairs
+from trueground.annotation.answers import compute_median
+from trueground.annotation.kinds import KINDS
+from trueground.reports.agreement_page import agreement_page
+from trueground.reports.blocks import Page
+from trueground.web.labels.database import Database
+from trueground.web.labels.gathered import Gathered, gather, stand_of
+from trueground.web.labels.hints import shorten_title
+from trueground.web.labels.people import names_of
+from trueground.web.labels.project import Project
+from trueground.web.labels.queue import PAGE, describe_label
+from trueground.web.labels.schema import labels, people, sessions, tasks, work
+from trueground.web.labels.watching import RULES, watch
+
+T = TypeVar("T")
+RESAMPLES, SEED, HARDEST = 2_000, 0, 10  # as `trueground agreement` has them
+_MOST_PAIRS = 45  # of people; the intervals of more take too long for a page
+Key = Literal["gathered", "agreement", "judge"]
+
+
+class LeadDesk:
+    """Everything over all people's work. What is computed is kept until somebody says more."""
+
+    def __init__(self, database: Database, project: Project) -> None:
+        self._database, self._project = database, project
+        self._kept: dict[str, tuple[Any, Any]] = {}
+        self._making = threading.Lock()
+
+    def gathered(self) -> Gathered:
+        """All labels as they are now."""
+        return self.keep("gathered", lambda: gather(self._database))
+
+    def keep(self, name: Key, make: Callable[[], T]) -> T:
+        """What `make` gives; made anew once the labels, or the people's names, are others."""
+        with self._database.read() as connection:
+            stand = stand_of(connection)
+        with self._making:
+            kept = self._kept.get(name)
+            if kept is not None and kept[0] == stand:
+                found: T = kept[1]
+                return found
+        found = make()
+        with self._making:
+            self._kept[name] = stand, found
+        return found
+
+    def overview(self) -> dict[str, Any]:
+        """Everybody's progress and what stands out of it, and how far the tasks are."""
+        watched = watch(self.gathered().answers)
+        with self._database.read() as connection:
+            rows = connection.execute(sql.select(people).order_by(people.c.number)).all()
+            names = names_of(connection)
+            seen = dict(
+                connection.execute(
+                    sql.select(sessions.c.person, sql.func.max(sessions.c.seen)).group_by(
+                        sessions.c.person
+                    )
+                )
+                .tuples()
+                .all()
+            )
+            counts: Counter[tuple[int, str]] = Counter()
+            seconds: dict[int, list[float | None]] = {}
+            own = sql.select(work.c.person, work.c.state, labels.c.seconds).join_from(
+                work, labels, work.c.label == labels.c.number
+            )
+            for person, state, took in connection.execute(own):
+                counts[person, state] += 1
+                if state != "skipped":
+                    seconds.setdefault(person, []).append(took)
+            told = self._count_tasks(connection)
+        listed = []
+        for row in rows:
+            known = watched.get(names[row.number])
+            listed.append(
+                {
+                    "id": row.number,
+                    "name": names[row.number],
+                    "role": row.role,
+                    "invited": row.created,
+                    "withdrawn": row.withdrawn,
+                    "forgotten": row.name is None,
+                    "seen": seen.get(row.number),
+                    "link_open": row.token is not None and row.number not in seen,
+                    **{s: counts[row.number, s] for s in ("done", "skipped", "unclear")},
+                    "seconds": compute_median(seconds.get(row.number, [])),
+                    "agreement": known.agreement if known else None,
+                    "compared": known.compared if known else 0,
+                    "flags": known.flags if known else [],
+                }
+            )
+        return {"people": listed, "tasks": told, "rules": RULES}
+
+    def _count_tasks(self, connection: sql.Connection) -> dict[str, int]:
+        """Tasks with as many answers as are wanted, with some, with none; some said unclear."""
+        held = sql.select(work.c.task, sql.func.count().label("n")).where(
+            work.c.slot.is_not(None), work.c.label.is_not(None)
+        )
+        done = held.group_by(work.c.task).subquery()
+        total = connection.scalar(sql.select(sql.func.count()).select_from(tasks)) or 0
+        counts = connection.scalars(sql.select(done.c.n)).all()
+        finished = sum(count >= self._project.overlap for count in counts)
+        unclear = sql.select(sql.func.count(work.c.task.distinct())).where(
+            work.c.state == "unclear"
+        )
+        return {
+            "total": total,
+            "finished": finished,
+            "started": len(counts) - finished,
+            "untouched": total - len(counts),
+            "unclear": connection.scalar(unclear) or 0,
+        }
+
+    def agreement(self) -> Page:
+        """Agreement of each field and each pair of people, and the hardest tasks."""
+        return self.keep("agreement", self._measure)
+
+    def _measure(self) -> Page:
+        answers = self.gathered().answers
+        settings: dict[str, Any] = {"resamples": RESAMPLES, "seed": SEED, "level": LEVEL}
+        found = measure_answers(answers, HARDEST, **settings)
+        pairs, notices = {}, []
+        for name in found.kinds:
+            several_people = len(found.kinds[name].annotators)
+            if several_people * (several_people - 1) // 2 <= _MOST_PAIRS:
+                pairs[name] = measure_pairs(KINDS[name], answers, **settings)
+            else:
+                notices.append(
+                    f"Pairs of {several_people} people are not shown; export the answers and give "
+                    "two people's lines to `trueground agreement`."
+                )
+        return agreement_page(found, pairs, notices=notices)
+
+    def disputes(self, page: int) -> dict[str, Any]:
+        """Tasks on which people do not agree, lowest agreement first; then what is unclear.
+
+        Decided ones stay, with the decision.
+        """
+        gathered = self.gathered()
+        listed: list[tuple[float | None, tuple[str, str]]] = []
+        for kind in dict.fromkeys(name for name, _ in sorted(gathered.tasks)):
+            own = {id_: each for (of, id_), each in gathered.answers.tasks.items() if of == kind}
+            hard = find_hardest(KINDS[kind], own, None)
+            listed += [(1 - one.disagreement, (kind, one.id)) for one in hard]
+        listed.sort(key=lambda one: (one[0], one[1]))
+        known = {name for _, name in listed}
+        unclear = [
+            (None, name)
+            for name, number in sorted(gathered.numbers.items())
+            if name not in known
+            and any(row.state == "unclear" for row in gathered.rows.get(number, ()))
+        ]
+        listed += unclear
+        shown = listed[PAGE * (page - 1) : PAGE * page]
+        return {
+            "disputes": [self._dispute(gathered, name, share) for share, name in shown],
+            "total": len(listed),
+            "decided": sum(gathered.numbers[name] in gathered.decisions for _, name in listed),
+            "page": page,
+            "pages": -(-len(listed) // PAGE) or 1,
+        }
+
+    def _dispute(
+        self, gathered: Gathered, name: tuple[str, str], agreement: float | None
+    ) -> dict[str, Any]:
+        number, names = gathered.numbers[name], gathered.names
+        decision = gathered.decisions.get(number)
+        return {
+            "task": number,
+            "id": name[1],
+            "kind": name[0],
+            "title": shorten_title(gathered.tasks[name].shown or {}),
+            "agreement": agreement,
+            "labels": [
+                describe_label(row, names[row.person]) for row in gathered.rows.get(number, ())
+            ],
+            "decision": None
+            if decision is None
+            else describe_label(decision, names[decision.person]),
+        }
