@@ -105,6 +105,7 @@ class Chromium:
         self._session: str | None = None
         self._said: list[str] = []
         self._requests: list[str] = []
+        self.dialogs: list[str] = []  # the kinds of those that came up, such as "beforeunload"
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -128,19 +129,23 @@ class Chromium:
         """Call a method of the protocol and return what it gives."""
         if method == "Emulation.setScriptExecutionDisabled":
             self._scripts = not params["value"]
-        self._last += 1
-        number = self._last
-        call: dict[str, Any] = {"id": number, "method": method, "params": params}
-        if self._session is not None:
-            call["sessionId"] = self._session
-        data = json.dumps(call).encode() + b"\0"
-        while data:
-            data = data[os.write(self._out, data) :]
+        number = self._call(method, params)
         reply = self._until(lambda message: message.get("id") == number, method)
         if "error" in reply:
             raise ChromiumError(f"{method}: {reply['error']['message']}")
         found: dict[str, Any] = reply["result"]
         return found
+
+    def _call(self, method: str, params: dict[str, Any]) -> int:
+        """Call a method; the number that its reply will have."""
+        self._last += 1
+        call: dict[str, Any] = {"id": self._last, "method": method, "params": params}
+        if self._session is not None:
+            call["sessionId"] = self._session
+        data = json.dumps(call).encode() + b"\0"
+        while data:
+            data = data[os.write(self._out, data) :]
+        return self._last
 
     def get(self, url: str) -> None:
         """Open the address and wait until it is loaded."""
@@ -318,6 +323,9 @@ class Chromium:
         match message.get("method"):
             case "Page.loadEventFired":
                 self._loads += 1
+            case "Page.javascriptDialogOpening":  # nothing goes on until it is answered
+                self.dialogs.append(params["type"])
+                self._call("Page.handleJavaScriptDialog", {"accept": True})
             case "Network.requestWillBeSent":
                 self._requests.append(params["request"]["url"])
             case "Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Log.entryAdded":

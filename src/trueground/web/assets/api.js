@@ -143,12 +143,12 @@ function forget(key) {
   drop(`unsent:${key}`);
 }
 
-/* What waited when the page was left. Returns the refusals, in words. */
-export async function deliverOld() {
+/* What waited when the page was left. Returns the refusals, in words; `acknowledged` gets each reply. */
+export async function deliverOld(acknowledged) {
   const refused = [];
   for (const key of [...unsent.keys()]) {
     try {
-      await deliver(key);
+      acknowledged(await deliver(key));
     } catch (error) {
       if (error.status === 401) throw error;
       refused.push(error.message);

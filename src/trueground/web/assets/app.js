@@ -158,12 +158,13 @@ function App({ first }) {
   const [trouble, setTrouble] = useState("");
   const [told, setTold] = useState(null);  // null until all that waited is sent
   useEffect(() => {
-    deliverOld().then(setTold, () => {});
+    deliverOld((reply) => { if (reply.progress) setProgress(reply.progress); }).then(setTold, () => {});
     return onTrouble(setTrouble);
   }, []);
   useEffect(() => {
     const follow = () => { if (location.hash.startsWith("#token=")) location.reload(); else { setRoute(location.hash); scrollTo(0, 0); } };
     addEventListener("hashchange", follow);
+    setRoute(location.hash);  // it may have changed before somebody followed it
     return () => removeEventListener("hashchange", follow);
   }, []);
   const sending = told === null;

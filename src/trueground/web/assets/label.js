@@ -4,7 +4,7 @@ import { Field, answered, asked, chosen, missing, optionsOf, placeOf, wantedOf }
 import { MarkList, Marking, erase, mark, overlap, rangeOf, useSegments, walk, wordsOf } from "./spans.js";
 import { Dialog, Markdown, Marked, inTime } from "./texts.js";
 
-const { html, useEffect, useMemo, useRef, useState } = htmPreact;
+const { html, useEffect, useLayoutEffect, useMemo, useRef, useState } = htmPreact;
 
 const KEYS = [
   ["1 … 9", "choose an option of the current field; the next field becomes the current one"],
@@ -78,6 +78,7 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
   const [commenting, setCommenting] = useState(Boolean(draft.comment) || draft.unclear);
   const [busy, setBusy] = useState(false);
   const [seconds, shownSeconds] = useClock(task.task, draft.seconds);
+  const saving = useRef(false);  // at once, where `busy` is drawn a moment later
   const head = useRef(null), box = useRef(null), comment = useRef(null), digits = useRef({ typed: "", timer: 0 });
   const spansField = kind.fields.find((field) => field.form === "spans");
   const marked = spansField?.text_of ?? null;
@@ -86,7 +87,7 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
   const field = fields.find((one) => one.name === current) ?? fields[0];
   const options = optionsOf(task, field);
 
-  useEffect(() => { scrollTo(0, 0); head.current.focus({ preventScroll: true }); }, []);
+  useLayoutEffect(() => { scrollTo(0, 0); head.current.focus({ preventScroll: true }); }, []);
 
   const put = (change, log = [...draft.log, { values: draft.values, unclear: draft.unclear }]) => {
     const next = { ...draft, ...change, log, seconds: seconds.current };
@@ -149,7 +150,7 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
     setSaid(`Likely sentence ${at + 1} of ${many}.`);
   };
   const submit = async (state) => {
-    if (busy) return;
+    if (saving.current) return;
     const words = draft.comment.trim();
     if (state === "done") {
       const lacking = missing(kind, draft.values);
@@ -163,10 +164,12 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
       setSaid("Say in a word or two what is unclear; Enter then saves.");
       return;
     }
+    saving.current = true;
     setBusy(true);
     try {
       await save({ state, values: state === "done" ? answered(kind, draft.values) : {}, comment: words, seconds: Math.round(10 * seconds.current) / 10 });
     } catch (error) {
+      saving.current = false;
       setBusy(false);
       setErrors(error.fields ?? {});
       setSaid(error.message);
@@ -211,7 +214,7 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
   };
   const latest = useRef(onKey);
   latest.current = onKey;
-  useEffect(() => {
+  useLayoutEffect(() => {  // before the task is seen: no key of the quick is lost
     const follow = (event) => latest.current(event);
     addEventListener("keydown", follow);
     return () => removeEventListener("keydown", follow);
@@ -233,7 +236,7 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
         ? html`<ol>${task.shown[name].map((text, k) => html`<li key=${k} class=${numbered.some((one) => one.numbers_of === name && draft.values[one.name]?.includes(String(k + 1))) ? "taken" : null}><${Shown} value=${text} marks=${marksOf(name, k)} /></li>`)}</ol>`
         : html`<${Shown} value=${task.shown[name]} marks=${marksOf(name, null)} />`}</section>`;
   const names = Object.keys(kind.shows).filter((name) => !isNothing(task.shown[name]));
-  return html`<div class="bench" aria-busy=${busy}>
+  return html`<div class="bench" aria-busy=${busy} data-turn=${`${task.task}-${task.turn ?? 0}`}>
     <h1 class="hidden" tabindex="-1" ref=${head}>${kind.name}: ${kind.doc}</h1>
     <div class="judged-texts">${names.filter((name) => !isSource(kind, task.shown, name)).map(showOf)}
       ${task.part && !inAnswer ? html`<section class="shown" aria-label="the whole answer"><h3>the whole answer, with what is asked about marked</h3>

@@ -49,15 +49,16 @@ export function Markdown({ text }) {
 
 /* A window over the page; Escape closes it. */
 export function Dialog({ title, close, children }) {
-  const place = useRef(null);
+  const place = useRef(null), last = useRef(null);
   useEffect(() => {
     const before = document.activeElement;
     place.current.showModal();
+    last.current.focus({ preventScroll: true });  // what is long is read from its beginning
     return () => before?.focus?.();
   }, []);
   return html`<dialog ref=${place} aria-label=${title} onClose=${close} onClick=${(event) => event.target === place.current && close()}>
     <h2>${title}</h2>${children}
-    <form method="dialog"><button autofocus>Close</button></form></dialog>`;
+    <form method="dialog"><button ref=${last}>Close</button></form></dialog>`;
 }
 
 export function inTime(seconds) {

@@ -1,0 +1,272 @@
+"""One screen made for speed: every task with keys alone, in a real browser on a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser
+from tests.web.label_fixture import HOSTILE, Person, Served, person, serving, write_tasks
+
+pytest.importorskip("sqlalchemy")
+pytestmark = needs_a_browser
+
+PASSAGES = [
+    "The bridge at Umber has seven arches. It was built by the guild of masons in 1644.",
+    "Umber is a market town on the river Senn.",
+]
+RESPONSE = "The bridge at Umber, built in 1655 by Per Holt, has seven arches."
+SUPPORT = {"question": "Who built the bridge?", "contexts": PASSAGES, "response": RESPONSE}
+CANDIDATE = {"question": "Who built it?", "answer": "the guild", "contexts": PASSAGES * 6}
+QUALITY = {"question": "Who?", "paragraph": PASSAGES[0], "knowledge": ["Umber: arches: 7"]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def put(folder: Path, *tasks: tuple[str, dict[str, Any]]) -> Path:
+    return write_tasks(folder / "tasks.jsonl", tasks)
+
+
+@pytest.fixture
+def served(folder: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
+    tasks = put(folder, *request.param)
+    with serving(folder, "labels.db", tasks, "--overlap", 1) as found:
+        yield found
+
+
+@pytest.fixture
+def ada(served: Served, folder: Path) -> Iterator[Person]:
+    with person(folder / "profile", served.lead) as found:
+        yield found
+        noise = [m for m in found.browser.messages() if "Failed to load resource" not in m]
+        assert noise == []
+
+
+def one(kind: str, shown: dict[str, Any], many: int = 1) -> Any:
+    tasks = [
+        (kind, {**shown, "question": f"{shown.get('question', '')} ({k})"}) for k in range(many)
+    ]
+    return pytest.mark.parametrize("served", [tasks], indirect=True)
+
+
+def labels(who: Person) -> list[dict[str, Any]]:
+    return list(who.ask("/api/mine?page=1")["labels"])
+
+
+@one("support", SUPPORT, 4)
+def test_undo_skip_unclear_and_change(ada: Person) -> None:
+    ada.press("1", "3", "u")
+    assert ada.find(".option[aria-pressed=true]").text.endswith("fully")
+    ada.save()
+    ada.save("s")
+    ada.press("x", "Enter")  # not without a word
+    assert "unclear" in ada.said
+    ada.write("which bridge?")
+    ada.save()
+    ada.press("Enter")  # nothing is chosen
+    assert "1 to 3" in ada.find(".wrong").text
+    ada.press("2", "u", "u")  # the choice, then the task before
+    ada.wait("location.hash.startsWith('#/task/')")
+    ada.wait("document.querySelector('.comment textarea')?.value === 'which bridge?'")
+    ada.press("1")  # it is clear after all
+    ada.save()
+    ada.wait("location.hash === '#/'")
+    ada.press("2")
+    ada.save()
+    assert ada.progress.startswith("3 done, 1 skipped, 0 left")
+    found = labels(ada)
+    assert [one["state"] for one in found].count("done") == 3
+    changed = next(one for one in found if one["comment"])
+    history = ada.ask(f"/api/history/{changed['task']}")["labels"]
+    assert sorted(one["state"] for one in history) == ["done", "unclear"]
+    assert all(one["seconds"] < 60 for one in found)
+
+
+@one("candidate", CANDIDATE)
+def test_fields_appear_as_answers_allow(ada: Person) -> None:
+    names = "return [...document.querySelectorAll('.field b')].map((b) => b.textContent)"
+    assert ada.script(names) == ["keep"]
+    ada.press("1")
+    assert ada.script(names)[1:] == ["minimal", "documents", "form", "span", "answers"]
+    ada.press("2", "1", "1", "ArrowDown")  # 2 and 11: the first 1 waits for a second
+    ada.press("1", "2")  # single, free-form
+    ada.write("the guild of masons")
+    ada.press("Escape", "ArrowDown")
+    ada.write("the guild\nguild of masons")
+    ada.press("Escape")
+    ada.save()
+    assert labels(ada)[0]["values"] == {
+        "keep": "yes",
+        "minimal": ["2", "11"],
+        "documents": "single",
+        "form": "free-form",
+        "span": "the guild of masons",
+        "answers": ["the guild", "guild of masons"],
+    }
+
+
+@one("quality", QUALITY)
+def test_none_of_several_and_scales(ada: Person) -> None:
+    ada.press("1", "0", "4", "9")
+    assert "no option 9" in ada.said
+    ada.press("5")
+    ada.save()
+    values = {"authenticity": "yes", "relevance": [], "naturalness": 4, "significance": 5}
+    assert labels(ada)[0]["values"] == values
+
+
+def words(who: Person, spans: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(who.shown("the response")[one["start"] : one["end"]], one["type"]) for one in spans]
+
+
+@one("span", {**SUPPORT, "response": "\U0001f9ea " + RESPONSE})
+def test_words_are_marked_by_keys_mouse_and_touch(ada: Person) -> None:
+    kept = "return JSON.parse(Object.entries(localStorage).find(([k]) => /:draft:/.test(k))[1])"
+
+    def spans() -> list[tuple[str, str]]:
+        text = "\U0001f9ea " + RESPONSE
+        found = ada.script(kept)["values"]["spans"]
+        return [(text[one["start"] : one["end"]], one["type"]) for one in found]
+
+    def rect(word: str) -> list[float]:
+        script = """const found = [...document.querySelectorAll('[data-w]')]
+            .find((w) => w.textContent === arguments[0]).getBoundingClientRect();
+            return [found.left + found.width / 2, found.top + found.height / 2];"""
+        return list(ada.script(script, word))
+
+    # keys: the mark of a code point beyond 16 bits does not shift what follows
+    ada.press("ArrowRight", "ArrowRight", "ArrowRight")
+    ada.press("ArrowRight", "ArrowRight", shift=True)
+    ada.press("1")
+    assert spans() == [("bridge at Umber", "contradiction")]
+    ada.press("Backspace")
+    assert spans() == []
+    # the mouse
+    ada.browser.mouse("mousePressed", rect("built"), 1)
+    ada.browser.send(
+        "Input.dispatchMouseEvent", type="mouseMoved", x=rect("1655")[0], y=rect("1655")[1],
+        button="left", buttons=1,
+    )  # fmt: skip
+    ada.browser.mouse("mouseReleased", rect("1655"), 1)
+    ada.find(".option:nth-child(1)").click()
+    assert spans() == [("built in 1655", "contradiction")]
+    # touch: the first word, the last word, the type
+    ada.browser.resize(390, 844, phone=True)
+    for word in ("Per", "Holt"):
+        x, y = rect(word)
+        ada.browser.send(
+            "Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}]
+        )
+        ada.browser.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        ada.browser.settle()
+    ada.press("2")
+    assert spans()[1] == ("Per Holt", "not-in-contexts")
+    ada.find(".marked button").click()
+    assert spans() == [("Per Holt", "not-in-contexts")]
+    ada.press("u")
+    assert len(spans()) == 2
+    ada.save()
+    assert len(labels(ada)[0]["values"]["spans"]) == 2
+
+
+@one("support", SUPPORT, 3)
+def test_a_label_waits_while_the_server_is_away(ada: Person, served: Served) -> None:
+    served.kill()
+    ada.press("1", "Enter")
+    ada.wait("document.querySelector('.banner')")
+    assert "not saved yet" in ada.find(".banner").text.lower()
+    ada.press("2", "Enter", "Enter")  # nothing more can happen to it
+    served.start()
+    ada.find(".banner button").click()
+    ada.wait("/1 done/.test(document.querySelector('.progress').textContent)")
+    found = labels(ada)
+    assert [one["values"] for one in found] == [{"support": "fully"}]
+    assert len(ada.ask(f"/api/history/{found[0]['task']}")["labels"]) == 1
+    # the browser is closed while a label waits
+    served.kill()
+    ada.press("3", "Enter")
+    ada.wait("document.querySelector('.banner')")
+    ada.browser.get("about:blank")
+    assert ada.browser.dialogs == ["beforeunload"]
+    served.start()
+    ada.browser.get(served.url)
+    ada.wait("/2 done/.test(document.querySelector('.progress')?.textContent)")
+    assert len(labels(ada)) == 2
+    assert "unsent" not in ada.script("return Object.keys(localStorage).join()")
+
+
+@one("support", SUPPORT, 4)
+def test_double_clicks_and_two_tabs_make_one_label(ada: Person) -> None:
+    ada.press("1")
+    ada.script("const b = document.querySelector('.primary'); b.click(); b.click()")
+    ada.wait("/1 done/.test(document.querySelector('.progress').textContent)")
+    ada.wait("document.querySelector('.bench')?.ariaBusy !== 'true'")
+    assert ada.progress.startswith("1 done")
+    same = """const number = (page) => page.document.querySelector('.bench')?.dataset.turn
+        .split('-')[0]; return number(window) !== undefined && number(window) === number(other)"""
+    ada.script("window.other = window.open(location.href)")
+    ada.browser.wait_until(lambda: ada.script(same))  # the task that this person holds
+    ada.press("2")
+    ada.save()
+    ada.browser.wait_until(lambda: ada.script(same))  # the other tab has gone on by itself
+    ada.script("other.close()")
+    assert [len(ada.ask(f"/api/history/{one['task']}")["labels"]) for one in labels(ada)] == [1, 1]
+
+
+@one("support", SUPPORT, 2)
+def test_an_ended_session_keeps_what_was_typed(ada: Person, served: Served) -> None:
+    ada.press("2", "c")
+    ada.write("a thought")
+    ada.press("Escape")
+    leave = """const ended = arguments[0];
+        const post = (me) => ({method: 'POST', headers: {'X-CSRF-Token': me.csrf}});
+        fetch('/api/me').then((r) => r.json()).then((me) => fetch('/api/leave', post(me)))
+            .then((reply) => ended(reply.status));"""
+    assert ada.browser.execute_async_script(leave) == 200
+    ada.press("Enter")
+    ada.wait("/session has ended/.test(document.querySelector('.banner')?.textContent)")
+    assert ada.find(".option[aria-pressed=true]").text.endswith("partially")
+    ada.browser.get(served.lead)
+    ada.wait("/1 done/.test(document.querySelector('.progress')?.textContent)")
+    assert labels(ada)[0]["comment"] == "a thought"
+
+
+@one("support", {"question": HOSTILE, "contexts": [HOSTILE, HOSTILE], "response": HOSTILE})
+def test_hostile_texts_never_run(ada: Person) -> None:
+    assert ada.shown("the response") == HOSTILE
+    ada.press("f", "F", "x")
+    ada.write(HOSTILE)
+    ada.save()
+    ada.go("#/mine")
+    ada.wait("document.querySelector('.answer-row')")
+    ada.find(".answer-row button").click()
+    ada.wait("document.querySelector('.history')")
+    assert ada.script("return document.title").startswith("My labels")
+    assert (
+        ada.script("return document.querySelectorAll('#app img, #app svg, #app script').length")
+        == 0
+    )
+    own = ("http://127.0.0.1:", "data:,", "about:blank")
+    assert all(url.startswith(own) for url in ada.browser.requests())
+
+
+@one("support", SUPPORT)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_anywhere(ada: Person, scheme: str) -> None:
+    emulate(ada.browser, scheme)
+    ada.press("2", "f")
+    for width in (1280, 390, 320):
+        ada.browser.resize(width, 800, phone=width < 600)
+        ada.browser.settle()
+        assert ada.script(WIDE) == 0
+        assert ada.script(CONTRAST) >= 4.5
+    ada.press("?")
+    assert ada.script(CONTRAST) >= 4.5
+    ada.press("Escape", "Tab")
+    focus = "return getComputedStyle(document.activeElement).outlineStyle"
+    assert ada.script(focus) == "solid"
