@@ -47,7 +47,7 @@ from trueground.web.labels.queue import (
 )
 from trueground.web.server import Address, asset, new_app, refuse, send_json
 
-_THREADS = 8
+_THREADS = 4  # more only wait for each other
 _BLOCK = 1 << 20  # bytes of a file that are sent at once
 _LONGEST_COMMENT = 10_000  # characters
 _MOST = 2**31 - 1
@@ -217,27 +217,35 @@ class LabelServer:
         async def handle(request: web.Request) -> web.StreamResponse:
             body = await request.read()
             secret = request.cookies.get(self._cookie, "")
-            try:
-                person = await self._call(self._people.find, secret)
-                if person is None:
-                    return refuse(401, "you are not in, or your session has ended; use your link")
-                if route.method != "GET" and not _same(request, csrf_of(secret)):
-                    return refuse(403, "the page's token is missing or another; load it again")
-                if route.lead and not person.is_lead:
-                    return refuse(403, "this is for leads")
-                if route.path == "/api/me":
-                    return send_json(await self._call(self._describe, person, secret))
-                ask = LabelRequest(person, body, request.match_info, request.query)
-                found = await self._call(route.answer, ask, slow=route.slow)
-            except WrongValuesError as error:
-                return refuse(422, str(error), fields=error.fields)
-            except TruegroundError as error:
-                return refuse(_STATUS.get(type(error), 422), str(error))
-            except SQLAlchemyError as error:
-                return self._unsaved(error)
-            return _send(found)
+            told = request.headers.get("X-CSRF-Token", "")
+            sent = body, request.match_info, request.query
+            found = await self._call(self._answer, route, secret, told, sent, slow=route.slow)
+            response: web.Response = found
+            return response
 
         return handle
+
+    def _answer(
+        self, route: Route, secret: str, told: str, sent: tuple[Any, Any, Any]
+    ) -> web.Response:
+        """The answer to a request, in a thread; whoever may not make it is refused."""
+        try:
+            person = self._people.find(secret)
+            if person is None:
+                return refuse(401, "you are not in, or your session has ended; use your link")
+            if route.method != "GET" and not _same(told, csrf_of(secret)):
+                return refuse(403, "the page's token is missing or another; load it again")
+            if route.lead and not person.is_lead:
+                return refuse(403, "this is for leads")
+            if route.path == "/api/me":
+                return send_json(self._describe(person, secret))
+            return _send(route.answer(LabelRequest(person, *sent)))
+        except WrongValuesError as error:
+            return refuse(422, str(error), fields=error.fields)
+        except TruegroundError as error:
+            return refuse(_STATUS.get(type(error), 422), str(error))
+        except SQLAlchemyError as error:
+            return self._unsaved(error)
 
     async def _enter(self, request: web.Request) -> web.StreamResponse:
         from_ = self._peer(request)
@@ -276,7 +284,7 @@ class LabelServer:
 
     async def _leave(self, request: web.Request) -> web.StreamResponse:
         secret = request.cookies.get(self._cookie, "")
-        if not _same(request, csrf_of(secret)):
+        if not _same(request.headers.get("X-CSRF-Token", ""), csrf_of(secret)):
             return refuse(403, "the page's token is missing or another; load it again")
         try:
             await self._call(self._people.leave, secret)
@@ -450,8 +458,7 @@ def _find_asset(name: str) -> web.Response:
     return refuse(404, "not found")
 
 
-def _same(request: web.Request, csrf: str) -> bool:
-    told = request.headers.get("X-CSRF-Token", "")
+def _same(told: str, csrf: str) -> bool:
     return hmac.compare_digest(told.encode("utf-8", "replace"), csrf.encode())
 
 

@@ -184,9 +184,10 @@ class LeadDesk:
             "title": shorten_title(gathered.tasks[name].shown or {}),
             "agreement": agreement,
             "labels": [
-                describe_label(row, names[row.person]) for row in gathered.rows.get(number, ())
+                describe_label(row._mapping, names[row.person])
+                for row in gathered.rows.get(number, ())
             ],
             "decision": None
             if decision is None
-            else describe_label(decision, names[decision.person]),
+            else describe_label(decision._mapping, names[decision.person]),
         }

@@ -43,6 +43,18 @@ class Person(msgspec.Struct, frozen=True):
         return self.role == "lead"
 
 
+_SESSION = (  # built once: to build it takes longer than to run it
+    sql.select(people.c.number, people.c.name, people.c.role, sessions.c.seen)
+    .join_from(sessions, people)
+    .where(
+        sessions.c.secret == sql.bindparam("secret"),
+        people.c.withdrawn.is_(None),
+        sessions.c.created > sql.bindparam("created"),
+        sessions.c.seen > sql.bindparam("seen"),
+    )
+)
+
+
 class UnknownPersonError(InputError):
     """There is no such person."""
 
@@ -170,25 +182,16 @@ class People:
 
     def find(self, secret: str) -> Person | None:
         """Whose session it is; None where it is none, or has ended."""
-        now = time.time()
-        wanted = sessions.c.secret == _hash(secret)
+        now, hashed = time.time(), _hash(secret)
+        ends = {"secret": hashed, "created": now - LONGEST, "seen": now - IDLE}
         with self._database.read() as connection:
-            row = connection.execute(
-                sql.select(people.c.number, people.c.name, people.c.role, sessions.c.seen)
-                .join_from(sessions, people)
-                .where(
-                    wanted,
-                    people.c.withdrawn.is_(None),
-                    sessions.c.created > now - LONGEST,
-                    sessions.c.seen > now - IDLE,
-                )
-            ).one_or_none()
+            row = connection.execute(_SESSION, ends).one_or_none()
         if row is None:
             return None
         if row.seen < now - _NOTED:
             self._database.write(
                 lambda connection: connection.execute(
-                    sql.update(sessions).where(wanted).values(seen=now)
+                    sql.update(sessions).where(sessions.c.secret == hashed).values(seen=now)
                 )
             )
         return Person(row.number, shown_name(row.number, row.name), row.role)

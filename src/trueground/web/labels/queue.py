@@ -8,19 +8,20 @@ works at it holds one, for a while, and with a label for good.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import sqlalchemy as sql
-from sqlalchemy import ColumnElement, Connection, Row
+from sqlalchemy import BigInteger, ColumnElement, Connection, Float, Integer, Row, RowMapping
 
 from trueground.annotation.answers import compute_median, parse_values
 from trueground.annotation.files import ShownTask
 from trueground.errors import InputError
 from trueground.text.draws import draw_number
-from trueground.web.labels.database import Database, insert_row
+from trueground.web.labels.database import Database
 from trueground.web.labels.hints import shorten_title
 from trueground.web.labels.people import Person, names_of
 from trueground.web.labels.project import Project, decode, encode, read_task
@@ -59,13 +60,22 @@ class Save(msgspec.Struct, frozen=True):
     seconds: float | None
 
 
+class StoredTask(NamedTuple):
+    """A task as it is kept in memory: it never changes. `static` is what pages get of it."""
+
+    task: ShownTask
+    static: Mapping[str, Any]
+
+
 class Queue:
     """The tasks of a project, for the people who label them."""
 
     def __init__(self, database: Database, project: Project) -> None:
         self._database = database
         self.project = project
-        self._known: dict[int, ShownTask] = {}
+        self._known: dict[int, StoredTask] = {}
+        self._open = _open_tasks(project)
+        self._left = _tasks_left(project)
 
     def next(self, person: Person) -> tuple[dict[str, Any] | None, str | None]:
         """A task for this person, leased to them; or why there is none: "done" or "waiting".
@@ -75,65 +85,48 @@ class Queue:
 
         def lease(connection: Connection) -> int | None:
             now = time.time()
-            mine = (work.c.person == person.number) & work.c.label.is_(None)
-            held = (
-                sql.select(work.c.task)
-                .where(mine, work.c.until > now)
-                .order_by(work.c.until.desc(), work.c.task)
-            )
-            number = connection.scalar(held.limit(1))
+            own = {"person": person.number, "now": now}
+            number: int | None = connection.scalar(_HELD, own)
             if number is None:
-                number = connection.scalar(self._open_tasks(person, now).limit(1))
+                factor = 1 + draw_number("order", person.number) % (PLACES - 1)
+                number = connection.scalar(self._open, {**own, "factor": factor})
             if number is not None:
-                self._take_slot(connection, number, person, now)
+                self._take_slot(connection, number, person, now, is_new=True)
             return number
 
         number = self._database.write(lease)
         if number is not None:
             return self.show(number, person), None
         with self._database.read() as connection:
-            return None, "waiting" if self._count_left(connection, person) else "done"
+            left = connection.scalar(self._left, {"person": person.number})
+        return None, "waiting" if left else "done"
 
     def renew(self, number: int, person: Person) -> float:
         """Hold a task for another while; until when, in seconds since 1970.
 
         NotYoursError, TaskTakenError.
         """
-
-        def change(connection: Connection) -> float:
-            now = time.time()
-            _own_row(connection, number, person)
-            return self._take_slot(connection, number, person, now)
-
-        return self._database.write(change)
+        return self._database.write(
+            lambda connection: self._take_slot(connection, number, person, time.time())
+        )
 
     def show(self, number: int, person: Person) -> dict[str, Any]:
         """A task as a page shows it. NotYoursError: it is none that this person may see.
 
         Annotators do not learn its id, which may name the model that wrote the answer.
         """
+        stored = self.stored(number)
         with self._database.read() as connection:
-            row = connection.execute(sql.select(tasks).where(tasks.c.number == number)).first()
-            if row is None:
-                raise NotYoursError(f"there is no task {number} for you")
-            own = connection.execute(
-                sql.select(work).where(work.c.task == number, work.c.person == person.number)
-            ).first()
+            own = connection.execute(_OWN, {"task": number, "person": person.number}).first()
             if own is None and not person.is_lead:
                 raise NotYoursError(f"there is no task {number} for you")
             label = None
             if own is not None and own.label is not None:
                 found = connection.execute(sql.select(labels).where(labels.c.number == own.label))
-                label = describe_label(found.one(), person.name)
-        task = self.task(number, row)
+                label = describe_label(found.mappings().one(), person.name)
         return {
-            "task": number,
-            "kind": row.kind,
-            "id": row.id if person.is_lead else str(number),
-            "shown": task.shown,
-            "options": {f.name: o for f in task.kind.fields if (o := task.options(f))},
-            "part": None if row.part is None else decode(row.part),
-            "hints": decode(row.hints),
+            **stored.static,
+            "id": stored.task.id if person.is_lead else str(number),
             "until": None if own is None else own.until,
             "label": label,
         }
@@ -146,39 +139,35 @@ class Queue:
         """
         values = self._check(save, decision)
 
-        def change(connection: Connection) -> Row[Any]:
-            again = (labels.c.person == person.number) & (labels.c.key == save.key)
-            known = connection.execute(sql.select(labels).where(again)).first()
-            if known is not None:
-                return known
-            now = time.time()
-            if not decision:
-                _own_row(connection, save.task, person)
-                if save.state != "skipped":
-                    self._take_slot(connection, save.task, person, now)
-            number = insert_row(
-                connection,
-                labels,
-                task=save.task,
-                person=person.number,
-                state=save.state,
-                values=encode(values),
-                comment=save.comment,
-                seconds=save.seconds,
-                at=now,
-                key=save.key,
-                decision=decision,
+        def change(connection: Connection) -> Mapping[str, Any] | RowMapping:
+            known = connection.execute(_AGAIN, {"person": person.number, "key": save.key})
+            if (row := known.mappings().first()) is not None:
+                return row
+            own = {"task": save.task, "person": person.number}
+            label: dict[str, Any] = {
+                **own,
+                "state": save.state,
+                "values": encode(values),
+                "comment": save.comment,
+                "seconds": save.seconds,
+                "at": time.time(),
+                "key": save.key,
+                "decision": decision,
+            }
+            if decision:
+                connection.execute(_ADD, label)
+                return label
+            skips = save.state == "skipped"
+            if skips:
+                _check_own(connection.execute(_OWN, own).first(), save.task)
+            else:
+                self._take_slot(connection, save.task, person, label["at"])
+            key = connection.execute(_ADD, label).inserted_primary_key
+            given = {"of_task": save.task, "of_person": person.number, "state": save.state}
+            connection.execute(
+                _GIVE_BACK if skips else _DONE, {**given, "label": key[0] if key else None}
             )
-            if not decision:
-                given: dict[str, Any] = {"label": number, "state": save.state, "until": None}
-                if save.state == "skipped":
-                    given["slot"] = None  # for somebody else
-                connection.execute(
-                    sql.update(work)
-                    .where(work.c.task == save.task, work.c.person == person.number)
-                    .values(given)
-                )
-            return connection.execute(sql.select(labels).where(labels.c.number == number)).one()
+            return label
 
         return describe_label(self._database.write(change), person.name)
 
@@ -190,11 +179,12 @@ class Queue:
         with self._database.read() as connection:
             rows = connection.execute(
                 sql.select(labels).where(wanted).order_by(labels.c.number.desc())
-            ).all()
+            )
+            found = rows.mappings().all()
             names = names_of(connection)
-        if not rows and not person.is_lead:
+        if not found and not person.is_lead:
             raise NotYoursError(f"there is no task {number} for you")
-        return [describe_label(row, names[row.person]) for row in rows]
+        return [describe_label(row, names[row["person"]]) for row in found]
 
     def own_labels(self, person: Person, page: int) -> dict[str, Any]:
         """One's latest label of each task, newest first, a page of them."""
@@ -202,58 +192,67 @@ class Queue:
         with self._database.read() as connection:
             total = connection.scalar(sql.select(sql.func.count()).where(mine)) or 0
             rows = connection.execute(
-                sql.select(labels, tasks.c.shown)
+                sql.select(labels)
                 .join_from(work, labels, work.c.label == labels.c.number)
-                .join(tasks, tasks.c.number == work.c.task)
                 .where(mine)
                 .order_by(labels.c.number.desc())
                 .limit(PAGE)
                 .offset(PAGE * (page - 1))
-            ).all()
+            )
+            found = rows.mappings().all()
         listed = [
-            {**describe_label(row, person.name), "title": shorten_title(decode(row.shown))}
-            for row in rows
+            {
+                **describe_label(row, person.name),
+                "title": shorten_title(self.stored(row["task"]).task.shown or {}),
+            }
+            for row in found
         ]
         return {"labels": listed, "total": total, "page": page, "pages": -(-total // PAGE) or 1}
 
     def progress(self, person: Person) -> dict[str, Any]:
         """How far somebody is: their labels by state, what is left for them, seconds a task."""
+        own = {"person": person.number}
         with self._database.read() as connection:
-            counts: dict[str, int] = dict.fromkeys(("done", "skipped", "unclear"), 0)
-            rows = connection.execute(
-                sql.select(work.c.state, labels.c.seconds)
-                .join_from(work, labels, work.c.label == labels.c.number)
-                .where(work.c.person == person.number)
-            ).all()
-            left = self._count_left(connection, person)
-        for row in rows:
-            counts[row.state] += 1
-        seconds = compute_median(row.seconds for row in rows if row.state != "skipped")
-        return {**counts, "left": left, "seconds": seconds}
+            rows = connection.execute(_STATES, own).tuples().all()
+            left = connection.scalar(self._left, own)
+        counts = Counter(state for state, _ in rows)
+        return {
+            **{state: counts[state] for state in ("done", "skipped", "unclear")},
+            "left": left or 0,
+            "seconds": compute_median(took for state, took in rows if state != "skipped"),
+        }
+
+    def stored(self, number: int) -> StoredTask:
+        """A task by its number. NotYoursError: there is none."""
+        found = self._known.get(number)
+        if found is None:
+            with self._database.read() as connection:
+                wanted = sql.select(tasks).where(tasks.c.number == number)
+                row = connection.execute(wanted).first()
+            if row is None:
+                raise NotYoursError(f"there is no task {number} for you")
+            task = read_task(row)
+            static = {
+                "task": number,
+                "kind": row.kind,
+                "shown": task.shown,
+                "options": {f.name: o for f in task.kind.fields if (o := task.options(f))},
+                "part": None if row.part is None else decode(row.part),
+                "hints": decode(row.hints),
+            }
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[number] = StoredTask(task, static)
+        return found
 
     @staticmethod
     def count_tasks(connection: Connection) -> int:
         """How many tasks the project has."""
         return connection.scalar(sql.select(sql.func.count()).select_from(tasks)) or 0
 
-    def task(self, number: int, row: Row[Any] | None = None) -> ShownTask:
-        """A task by its number; tasks never change. NotYoursError: there is none."""
-        task = self._known.get(number)
-        if task is None:
-            if row is None:
-                with self._database.read() as connection:
-                    wanted = sql.select(tasks).where(tasks.c.number == number)
-                    row = connection.execute(wanted).first()
-                if row is None:
-                    raise NotYoursError(f"there is no task {number} for you")
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            task = self._known[number] = read_task(row)
-        return task
-
     def _check(self, save: Save, decision: bool) -> dict[str, Any]:
         """The values that are kept. WrongValuesError, NotYoursError."""
-        task = self.task(save.task)
+        task = self.stored(save.task).task
         names = {field.name for field in task.kind.fields}
         wrong = {name: "there is no such field" for name in save.values if name not in names}
         values: dict[str, Any] = {}
@@ -269,63 +268,29 @@ class Queue:
             raise WrongValuesError(wrong)
         return values
 
-    def _open_tasks(self, person: Person, now: float) -> sql.Select[int]:
-        """The tasks that this person could be given, the next one first."""
-        busy = work.c.slot.is_not(None) & (work.c.label.is_not(None) | (work.c.until > now))
-        taken = (
-            sql.select(work.c.task, sql.func.count().label("people"))
-            .where(busy)
-            .group_by(work.c.task)
-            .subquery()
-        )
-        people = sql.func.coalesce(taken.c.people, 0)
-        # What others have begun comes first, so that agreement is seen early; beyond that everybody
-        # has an order of their own, so that not all are tired over the same tasks.
-        factor = 1 + draw_number("order", person.number) % (PLACES - 1)
-        own = (tasks.c.place * factor) % PLACES
-        order: Sequence[ColumnElement[Any]] = [people.desc(), own, tasks.c.number]
-        if self.project.order == "worst":
-            order = [tasks.c.rank.is_(None), tasks.c.rank, tasks.c.place, tasks.c.number]
-        return (
-            sql.select(tasks.c.number)
-            .join_from(tasks, taken, taken.c.task == tasks.c.number, isouter=True)
-            .where(people < self.project.overlap, self._not_mine(person, now))
-            .order_by(*order)
-        )
+    def _take_slot(
+        self,
+        connection: Connection,
+        number: int,
+        person: Person,
+        now: float,
+        *,
+        is_new: bool = False,
+    ) -> float:
+        """See that the person has a slot of the task, for a while; until when.
 
-    def _count_left(self, connection: Connection, person: Person) -> int:
-        """How many tasks somebody may still get, those held by others included."""
-        done = (
-            sql.select(work.c.task, sql.func.count().label("people"))
-            .where(work.c.slot.is_not(None), work.c.label.is_not(None))
-            .group_by(work.c.task)
-            .subquery()
-        )
-        found = connection.scalar(
-            sql.select(sql.func.count())
-            .select_from(tasks.outerjoin(done, done.c.task == tasks.c.number))
-            .where(
-                sql.func.coalesce(done.c.people, 0) < self.project.overlap,
-                self._not_mine(person, None),
-            )
-        )
-        return found or 0
-
-    def _not_mine(self, person: Person, now: float | None) -> ColumnElement[bool]:
-        mine: ColumnElement[bool] = work.c.label.is_not(None)
-        if now is not None:
-            mine |= work.c.until > now
-        seen = sql.select(work.c.task).where(work.c.person == person.number, mine)
-        return tasks.c.number.not_in(seen)
-
-    def _take_slot(self, connection: Connection, number: int, person: Person, now: float) -> float:
-        """See that the person has a slot of the task, for a while; until when. TaskTakenError."""
+        Who does not have the task gets one only if it `is_new` for them. NotYoursError,
+        TaskTakenError.
+        """
         until = now + LEASE
-        rows = connection.execute(sql.select(work).where(work.c.task == number)).all()
+        rows = connection.execute(_OF_TASK, {"task": number}).all()
         own = next((row for row in rows if row.person == person.number), None)
+        if not is_new:
+            _check_own(own, number)
+        held = {"of_task": number, "of_person": person.number, "until": until}
         if own is not None and own.slot is not None:
             if own.label is None:
-                _set_row(connection, number, person, until=until)
+                connection.execute(_HOLD, {**held, "slot": own.slot})
             return until
         free = set(range(self.project.overlap)) - {row.slot for row in rows}
         if not free:  # somebody's who has left it
@@ -336,44 +301,105 @@ class Queue:
                     f"task {number} is no longer yours: your time with it ran out, and others have "
                     "done it by now"
                 )
-            connection.execute(
-                sql.delete(work).where(work.c.task == number, work.c.person == gone[0].person)
-            )
+            left = (work.c.task == number) & (work.c.person == gone[0].person)
+            connection.execute(sql.delete(work).where(left))
             free = {gone[0].slot}
         if own is None:
-            connection.execute(
-                sql.insert(work).values(
-                    task=number, person=person.number, slot=min(free), until=until
-                )
-            )
+            row = {"task": number, "person": person.number, "slot": min(free), "until": until}
+            connection.execute(_LEASE, row)
         else:
-            _set_row(connection, number, person, slot=min(free), until=until)
+            connection.execute(_HOLD, {**held, "slot": min(free)})
         return until
 
 
-def describe_label(row: Row[Any], author: str) -> dict[str, Any]:
+def describe_label(row: Mapping[str, Any] | RowMapping, author: str) -> dict[str, Any]:
     """A label as pages get it."""
     return {
-        "task": row.task,
-        "state": row.state,
-        "values": decode(row.values),
-        "comment": row.comment,
-        "seconds": row.seconds,
-        "at": datetime.fromtimestamp(row.at, UTC).isoformat(timespec="seconds"),
+        "task": row["task"],
+        "state": row["state"],
+        "values": decode(row["values"]),
+        "comment": row["comment"],
+        "seconds": row["seconds"],
+        "at": datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="seconds"),
         "author": author,
     }
 
 
-def _own_row(connection: Connection, number: int, person: Person) -> None:
+def _check_own(row: Row[Any] | None, number: int) -> None:
     """NotYoursError: the person does not have the task, or no longer."""
-    own = (work.c.task == number) & (work.c.person == person.number)
-    if connection.execute(sql.select(work.c.task).where(own)).first() is None:
+    if row is None:
         raise NotYoursError(
             f"task {number} is not yours: it was never given to you, or your time with it ran out "
             "and others have it now"
         )
 
 
-def _set_row(connection: Connection, number: int, person: Person, **values: Any) -> None:
-    own = (work.c.task == number) & (work.c.person == person.number)
-    connection.execute(sql.update(work).where(own).values(**values))
+# Statements are built once: to build one takes longer than to run it.
+
+_person, _now = sql.bindparam("person", type_=Integer), sql.bindparam("now", type_=Float)
+_this = (work.c.task == sql.bindparam("of_task")) & (work.c.person == sql.bindparam("of_person"))
+_OWN = sql.select(work).where(work.c.task == sql.bindparam("task"), work.c.person == _person)
+_OF_TASK = sql.select(work).where(work.c.task == sql.bindparam("task"))
+_HELD = (
+    sql.select(work.c.task)
+    .where(work.c.person == _person, work.c.label.is_(None), work.c.until > _now)
+    .order_by(work.c.until.desc(), work.c.task)
+    .limit(1)
+)
+_AGAIN = sql.select(labels).where(labels.c.person == _person, labels.c.key == sql.bindparam("key"))
+_STATES = (
+    sql.select(work.c.state, labels.c.seconds)
+    .join_from(work, labels, work.c.label == labels.c.number)
+    .where(work.c.person == _person)
+)
+_ADD, _LEASE = sql.insert(labels), sql.insert(work)
+_HOLD = (
+    sql.update(work).where(_this).values(slot=sql.bindparam("slot"), until=sql.bindparam("until"))
+)
+_DONE = (
+    sql.update(work)
+    .where(_this)
+    .values(label=sql.bindparam("label"), state=sql.bindparam("state"), until=None)
+)
+_GIVE_BACK = _DONE.values(slot=None)  # for somebody else
+
+
+def _open_tasks(project: Project) -> sql.Select[int]:
+    """The task that a person would be given, by person, now and factor."""
+    busy = work.c.slot.is_not(None) & (work.c.label.is_not(None) | (work.c.until > _now))
+    taken = (
+        sql.select(work.c.task, sql.func.count().label("people"))
+        .where(busy)
+        .group_by(work.c.task)
+        .subquery()
+    )
+    people = sql.func.coalesce(taken.c.people, 0)
+    # What others have begun comes first, so that agreement is seen early; beyond that everybody has
+    # an order of their own, so that not all are tired over the same tasks.
+    own = (tasks.c.place * sql.bindparam("factor", type_=BigInteger)) % PLACES
+    order: Sequence[ColumnElement[Any]] = [people.desc(), own, tasks.c.number]
+    if project.order == "worst":
+        order = [tasks.c.rank.is_(None), tasks.c.rank, tasks.c.place, tasks.c.number]
+    seen = sql.select(work.c.task).where(
+        work.c.person == _person, work.c.label.is_not(None) | (work.c.until > _now)
+    )
+    return (
+        sql.select(tasks.c.number)
+        .join_from(tasks, taken, taken.c.task == tasks.c.number, isouter=True)
+        .where(people < project.overlap, tasks.c.number.not_in(seen))
+        .order_by(*order)
+        .limit(1)
+    )
+
+
+def _tasks_left(project: Project) -> sql.Select[int]:
+    """How many tasks a person may still get, those held by others included."""
+    full = (
+        sql.select(work.c.task)
+        .where(work.c.slot.is_not(None), work.c.label.is_not(None))
+        .group_by(work.c.task)
+        .having(sql.func.count() >= project.overlap)
+    )
+    seen = sql.select(work.c.task).where(work.c.person == _person, work.c.label.is_not(None))
+    number = tasks.c.number
+    return sql.select(sql.func.count()).where(number.not_in(full), number.not_in(seen))

@@ -17,6 +17,8 @@ from trueground.web.labels.queue import Queue
 from trueground.web.labels.tasks import find_in_runs, find_parts, read_files, take_in
 from trueground.web.server import bind, run
 
+_WAITING = 128  # connections that nobody has taken yet
+
 
 @dataclass(frozen=True)
 class OpenProject:
@@ -83,6 +85,7 @@ def serve(opened: OpenProject, host: str, port: int, url: str | None) -> None:
     with opened.database as database:
         listening, address = bind(host, port, url)
         with listening:
+            listening.listen(_WAITING)  # from now on whoever has the link waits for an answer
             token = People(database).open_for_lead()
             project = opened.project
             new = f" ({opened.added:,} new)" if opened.added < opened.tasks else ""
