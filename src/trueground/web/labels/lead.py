@@ -62,15 +62,9 @@ class LeadDesk:
         with self._database.read() as connection:
             rows = connection.execute(sql.select(people).order_by(people.c.number)).all()
             names = names_of(connection)
-            seen = dict(
-                connection.execute(
-                    sql.select(sessions.c.person, sql.func.max(sessions.c.seen)).group_by(
-                        sessions.c.person
-                    )
-                )
-                .tuples()
-                .all()
-            )
+            latest = sql.select(sessions.c.person, sql.func.max(sessions.c.seen))
+            last = connection.execute(latest.group_by(sessions.c.person))
+            seen = {row[0]: row[1] for row in last}
             counts: Counter[tuple[int, str]] = Counter()
             seconds: dict[int, list[float | None]] = {}
             own = sql.select(work.c.person, work.c.state, labels.c.seconds).join_from(

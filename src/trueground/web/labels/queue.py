@@ -213,7 +213,7 @@ class Queue:
         """How far somebody is: their labels by state, what is left for them, seconds a task."""
         own = {"person": person.number}
         with self._database.read() as connection:
-            rows = connection.execute(_STATES, own).tuples().all()
+            rows = connection.execute(_STATES, own).all()
             left = connection.scalar(self._left, own)
         counts = Counter(state for state, _ in rows)
         return {
