@@ -72,6 +72,7 @@ _KEYS = {
     "ArrowUp": ("ArrowUp", 38, ""),
     "ArrowRight": ("ArrowRight", 39, ""),
     "ArrowDown": ("ArrowDown", 40, ""),
+    "Home": ("Home", 36, ""),
 }
 _SHIFT = 8
 

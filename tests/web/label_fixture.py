@@ -105,24 +105,21 @@ class Person:
         self.browser = browser
         browser.resize(1280, 800)
 
-    def enter(self, link: str) -> None:
-        """Open a link; instructions that come up are read."""
+    def enter(self, link: str, *, begin: bool) -> None:
+        """Open a link; who is to `begin` takes a task, and reads the instructions that come up."""
         self.browser.get("about:blank")
         self.browser.get(link)
         self.wait("document.querySelector('nav')")
-        self.go("#/")
-        self.read_instructions()  # they come up once
+        if begin:
+            self.go("#/")
+            self.wait("document.querySelector('dialog[open]')")
+            self.browser.press("Escape")
+            self.wait("!document.querySelector('dialog')")
 
     def go(self, where: str) -> None:
         """To another of the pages."""
         self.browser.execute_script("location.hash = arguments[0]", where)
         self.browser.settle()
-
-    def read_instructions(self) -> None:
-        """Close the instructions, which come up before the first task of a kind."""
-        self.wait("document.querySelector('dialog[open]')")
-        self.browser.press("Escape")
-        self.wait("!document.querySelector('dialog')")
 
     def press(self, *keys: str, shift: bool = False) -> None:
         """Press keys."""
@@ -182,10 +179,10 @@ class Person:
 
 
 @contextmanager
-def person(profile: Path, link: str) -> Iterator[Person]:
+def person(profile: Path, link: str, *, begin: bool = True) -> Iterator[Person]:
     """Somebody with a browser of their own, who has opened a link."""
     assert BROWSER
     with Chromium(BROWSER, profile) as browser:
         found = Person(browser)
-        found.enter(link)
+        found.enter(link, begin=begin)
         yield found

@@ -140,7 +140,7 @@ function Top({ me, route, progress }) {
   const leave = async () => { await ask("/api/leave", {}).catch(() => {}); location.reload(); };
   return html`<header class="top"><span class="brand">${me.project.title || "trueground"}</span>
     <nav aria-label="Pages">${[...(me.role === "lead" ? FOR_LEADS : []), ...PAGES].map(([href, name]) => html`<a key=${href} href=${href} aria-current=${(route || "#/") === href ? "page" : null}>${name}</a>`)}</nav>
-    <span class="progress quiet"><progress max=${Math.max(1, seen + left)} value=${seen} aria-label="my progress"></progress>
+    <span class="progress quiet" hidden=${me.role === "lead" && !seen && route !== "#/"}><progress max=${Math.max(1, seen + left)} value=${seen} aria-label="my progress"></progress>
       ${done} done${skipped ? `, ${skipped} skipped` : ""}${unclear ? `, ${unclear} unclear` : ""}, ${left} left${seconds ? ` · ${inTime(seconds)} a task` : ""}</span>
     <span class="who"><span class="quiet" dir="auto">${me.name}</span> <button type="button" class="plain" onClick=${leave}>Leave</button> <${Theme} /></span></header>`;
 }

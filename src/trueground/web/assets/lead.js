@@ -1,18 +1,31 @@
 /* The pages of whoever leads: people, agreement, judge, disputes, calibration. */
 import { ask, save } from "./api.js";
 import { Labeller } from "./label.js";
-import { Dialog, inTime } from "./texts.js";
+import { Dialog, inTime, onDay } from "./texts.js";
 
-const { html, useEffect, useState } = htmPreact;
+const { html, useEffect, useRef, useState } = htmPreact;
 
-const FLAGS = { fast: "much faster than the others", slow: "much slower than the others", apart: "far from the others" };
+const LIVE_MS = 20000;
 
-/* What a path gives: [value, words of the trouble, load it again]. */
-function useFound(path) {
+/* What a path gives, looked up again while the page is seen: [value, words of the trouble, now, setTrouble]. */
+function useFound(path, live = false) {
   const [found, setFound] = useState(null);
   const [trouble, setTrouble] = useState("");
-  const load = () => ask(path).then((value) => { setFound(value); setTrouble(""); }, (error) => setTrouble(error.message));
-  useEffect(() => { load(); }, [path]);
+  const last = useRef("");
+  const load = async () => {
+    try {
+      const value = await ask(path);
+      if (JSON.stringify(value) !== last.current) setFound(value);  // what is open stays open
+      last.current = JSON.stringify(value);
+      setTrouble("");
+    } catch (error) { setTrouble(error.message); }
+  };
+  useEffect(() => {
+    load();
+    if (!live) return undefined;
+    const timer = setInterval(() => { if (document.visibilityState === "visible") load(); }, LIVE_MS);
+    return () => clearInterval(timer);
+  }, [path]);
   return [found, trouble, load, setTrouble];
 }
 
@@ -34,15 +47,17 @@ function Drawn({ page }) {
 }
 
 const pageOf = (path) => function Given() {
-  const [page, trouble, load] = useFound(path);
-  return html`<main><div class="above"><button type="button" onClick=${load}>Count again</button></div><${Wrong} words=${trouble} />
+  const [page, trouble] = useFound(path, true);
+  return html`<main><${Wrong} words=${trouble} />
     ${page ? html`<${Drawn} page=${page} />` : trouble ? null : html`<p class="quiet">Counting …</p>`}</main>`;
 };
 
 /* ---- people and files ---- */
 
-function Project({ me }) {
-  const [found, trouble, load, setTrouble] = useFound("/api/lead/overview");
+const stateOf = (one) => one.withdrawn ? "withdrawn " : one.link_open ? "link not used yet " : one.seen ? html`<span class="quiet">here ${onDay(one.seen)}</span> ` : "";
+
+function Project() {
+  const [found, trouble, load, setTrouble] = useFound("/api/lead/overview", true);
   const [link, setLink] = useState(null);
   const [name, setName] = useState("");
   const [role, setRole] = useState("annotator");
@@ -69,24 +84,25 @@ function Project({ me }) {
   if (!found) return html`<main><${Wrong} words=${trouble} /><p class="quiet">Counting …</p></main>`;
   const { total, finished, started, untouched, unclear } = found.tasks;
   const tiles = [["tasks", total], ["finished", finished], ["begun", started], ["untouched", untouched], ["unclear", unclear]].map(([label, value]) => ({ label, value: value.toLocaleString("en") }));
-  return html`<main><h1>${me.project.title || "Project"}</h1><${Wrong} words=${trouble} />${draw([{ type: "tiles", tiles }])}
+  return html`<main><h1>Project</h1><${Wrong} words=${trouble} />${draw([{ type: "tiles", tiles }])}
     ${link ? html`<div class="note link" role="status"><p>The link of <b dir="auto">${link.name}</b>. It is shown only now; send it to nobody else.</p><${Copied} text=${link.text} name="link" />
       <button type="button" onClick=${() => setLink(null)}>Done</button></div>` : null}
-    <section aria-label="People"><h2>People</h2><div class="scroll" tabindex="0" role="region" aria-label="people"><table><thead><tr><th scope="col">name</th><th scope="col">role</th><th scope="col" class="num">done</th>
-      <th scope="col" class="num">skipped</th><th scope="col" class="num">unclear</th><th scope="col" class="num">a task</th><th scope="col" class="num" title="share of pairs of labels that are equal">agrees with the rest</th><th scope="col">notes</th><th scope="col"><span class="hidden">what to do</span></th></tr></thead>
+    <section aria-label="People"><h2>People</h2><div class="scroll" tabindex="0" role="region" aria-label="people"><table class="people"><thead><tr><th scope="col">name</th><th scope="col">role</th><th scope="col" class="num">done</th>
+      <th scope="col" class="num">skipped</th><th scope="col" class="num">unclear</th><th scope="col" class="num">time a task</th><th scope="col" class="num" title="share of pairs of labels that are equal">agrees with the rest</th><th scope="col">notes</th><th scope="col"><span class="hidden">what to do</span></th></tr></thead>
       <tbody>${found.people.map((one) => html`<tr key=${one.id} class=${one.withdrawn ? "apart" : null}><th scope="row" dir="auto">${one.name}</th><td>${one.role}</td><td class="num">${one.done}</td><td class="num">${one.skipped}</td><td class="num">${one.unclear}</td>
         <td class="num">${inTime(one.seconds)}</td><td class="num">${one.agreement === null || one.agreement === undefined ? "–" : `${(100 * one.agreement).toFixed(0)} %`}</td>
-        <td>${one.withdrawn ? "withdrawn" : ""}${(one.flags ?? []).map((flag) => html`<span class="badge partly" key=${flag}>${FLAGS[flag] ?? flag}</span> `)}</td>
+        <td>${stateOf(one)}${one.flags.map((flag) => html`<span class="badge partly" key=${flag} title=${found.rules[flag]}>${flag}</span> `)}</td>
         <td class="doing"><button type="button" onClick=${() => act(`/api/lead/people/${one.id}/link`)}>New link</button>
           ${one.withdrawn ? null : html`<button type="button" onClick=${() => setAsking({ one, what: "withdraw" })}>Withdraw</button>`}
-          <button type="button" onClick=${() => setAsking({ one, what: "forget" })}>Forget</button></td></tr>`)}</tbody></table></div>
+          ${one.forgotten ? null : html`<button type="button" onClick=${() => setAsking({ one, what: "forget" })}>Forget</button>`}</td></tr>`)}</tbody></table></div>
+      ${Object.entries(found.rules).filter(([flag]) => found.people.some((one) => one.flags.includes(flag))).map(([flag, words]) => html`<p key=${flag} class="quiet"><span class="badge partly">${flag}</span> ${words}</p>`)}
       <form class="filters" onSubmit=${invite}><label class="grow">Invite <input type="text" dir="auto" placeholder="name" value=${name} maxlength="200" onInput=${(event) => setName(event.target.value)} /></label>
         <label>as <select value=${role} onChange=${(event) => setRole(event.target.value)}><option value="annotator">annotator</option><option value="lead">lead</option></select></label><button>Make a link</button></form></section>
     <section aria-label="Files"><h2>Files</h2><ul class="files">
-      <li><button type="button" onClick=${() => fetchFile("labels")}>Labels</button> one for each task, with your decisions: for <code>validate --labels</code>, <code>judge calibrate --labels</code>, <code>build --labels</code></li>
-      <li><button type="button" onClick=${() => fetchFile("answers")}>Answers</button> of each person: for <code>annotate import</code> and <code>agreement</code></li>
-      <li><button type="button" onClick=${() => fetchFile("records")}>Records</button> that the labels belong to</li>
-      <li><a class="button" href="/api/lead/backup" download>Backup</a> the whole project as one SQLite file</li></ul></section>
+      <li><button type="button" onClick=${() => fetchFile("labels")}>Labels</button><span>one for each task, with your decisions: for <code>validate --labels</code>, <code>judge calibrate --labels</code>, <code>build --labels</code></span></li>
+      <li><button type="button" onClick=${() => fetchFile("answers")}>Answers</button><span>of each person: for <code>annotate import</code> and <code>agreement</code></span></li>
+      <li><button type="button" onClick=${() => fetchFile("records")}>Records</button><span>that the labels belong to</span></li>
+      <li><a class="button" href="/api/lead/backup" download>Backup</a><span>the whole project as one SQLite file</span></li></ul></section>
     ${asking ? html`<${Dialog} title=${asking.what === "forget" ? "Forget this person?" : "Withdraw this person?"} close=${() => setAsking(null)}>
       <p><b dir="auto">${asking.one.name}</b>: ${asking.what === "forget" ? "the name is deleted for good and the links end. The labels stay, without a name." : "the links and sessions end at once. The labels stay; a new link lets this person in again."}</p>
       <p><button type="button" class="danger" onClick=${() => { act(`/api/lead/people/${asking.one.id}/${asking.what}`); setAsking(null); }}>${asking.what === "forget" ? "Forget" : "Withdraw"}</button></p><//>` : null}</main>`;
@@ -108,7 +124,7 @@ function Disputes() {
   }, [open]);
   if (!found) return html`<main><${Wrong} words=${trouble} /><p class="quiet">Counting …</p></main>`;
   return html`<main><h1>Disputes</h1><${Wrong} words=${trouble} />
-    <p class="quiet">${found.total ? html`${found.total} ${found.total === 1 ? "task" : "tasks"} on which people differ, lowest agreement first.${open ? html` <kbd>Enter</kbd> opens the first that is open.` : ""}` : "Nobody differs so far."}</p>
+    <p class="quiet">${found.total ? html`${found.total} ${found.total === 1 ? "task" : "tasks"} on which people differ or found unclear, lowest agreement first; ${found.decided} decided.${open ? html` <kbd>Enter</kbd> opens the first that is open.` : ""}` : "Nobody differs so far."}</p>
     <ul class="answer-list">${found.disputes.map((one) => html`<li key=${one.task} class="answer-row"><a href=${`#/dispute/${one.task}`} dir="auto">${one.title}</a>
       <div class="facts"><span class="tag">agreement ${share(one.agreement)}</span>${one.decision ? html`<span class="badge supported">✓ decided</span>` : html`<span class="badge unknown">open</span>`}
       ${one.labels.map((label, k) => html`<span class="quiet" key=${k} dir="auto">${label.author}: ${Object.values(label.values).map(ofList).join("; ") || label.state}</span>`)}</div></li>`)}</ul>
