@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import InputError, UsageError, tell
 from trueground.web.labels.app import LabelServer
-from trueground.web.labels.database import Database
+from trueground.web.labels.database import Database, tell_reason
 from trueground.web.labels.people import People
 from trueground.web.labels.project import Project, settle_project
 from trueground.web.labels.queue import Queue
@@ -72,6 +73,9 @@ def open_project(
     database = Database(place)
     try:
         project, added, total = database.write(settle)
+    except SQLAlchemyError as error:
+        database.close()
+        raise InputError(f"{database.place}: nothing was taken in: {tell_reason(error)}") from None
     except BaseException:
         database.close()
         raise

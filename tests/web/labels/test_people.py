@@ -1,0 +1,157 @@
+"""Links, sessions, and people who go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sql
+
+from trueground.errors import InputError
+from trueground.web.labels import people as persons
+from trueground.web.labels.database import Database
+from trueground.web.labels.people import IDLE, LONGEST, People, UnknownPersonError, csrf_of
+from trueground.web.labels.schema import metadata
+
+
+@pytest.fixture
+def database(place: str) -> Iterator[Database]:
+    with Database(place) as made:
+        yield made
+
+
+@pytest.fixture
+def people(database: Database) -> People:
+    made = People(database)
+    made.open_for_lead()
+    return made
+
+
+def test_a_link_lets_in(people: People) -> None:
+    ann, token = people.add(" Ann  Lee ", "annotator")
+    secret = people.enter(token)
+    assert secret is not None
+    assert people.find(secret) == ann
+    assert ann.name == "Ann Lee"
+    assert people.enter(token[:-1]) is None
+    assert people.find("") is None
+    assert people.find(token) is None
+
+
+def test_neither_tokens_nor_secrets_are_stored(people: People, database: Database) -> None:
+    _, token = people.add("Ann", "annotator")
+    secret = people.enter(token)
+    assert secret is not None
+    with database.read() as connection:
+        rows = [str(row) for table in metadata.sorted_tables
+                for row in connection.execute(sql.select(table))]  # fmt: skip
+    assert not any(word in row for row in rows for word in (token, secret, csrf_of(secret)))
+
+
+def test_who_is_withdrawn_is_out_at_once(people: People) -> None:
+    ann, token = people.add("Ann", "annotator")
+    secret = people.enter(token)
+    assert secret is not None
+    people.withdraw(ann.number)
+    assert people.find(secret) is None
+    assert people.enter(token) is None
+    again = people.renew_link(ann.number)
+    assert people.find(secret) is None
+    assert people.enter(again) is not None
+
+
+def test_a_new_link_ends_the_old_one_and_its_sessions(people: People) -> None:
+    ann, token = people.add("Ann", "annotator")
+    secret = people.enter(token)
+    assert secret is not None
+    newer = people.renew_link(ann.number)
+    assert people.enter(token) is None
+    assert people.find(secret) is None
+    assert people.enter(newer) is not None
+
+
+def test_a_start_ends_the_link_of_the_last_one_not_the_sessions(people: People) -> None:
+    first = people.open_for_lead()
+    secret = people.enter(first)
+    assert secret is not None
+    second = people.open_for_lead()
+    assert people.enter(first) is None
+    assert people.find(secret) is not None
+    lead = people.find(people.enter(second) or "")
+    assert lead is not None
+    assert lead.is_lead
+
+
+def test_sessions_end(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, token = people.add("Ann", "annotator")
+    secret = people.enter(token)
+    assert secret is not None
+    now = time.time()
+
+    def after(seconds: float) -> bool:
+        monkeypatch.setattr(persons.time, "time", lambda: now + seconds)
+        return people.find(secret) is not None
+
+    assert after(IDLE - 10)
+    assert after(2 * IDLE - 30)  # it was used meanwhile
+    assert not after(3 * IDLE)
+    monkeypatch.setattr(persons.time, "time", lambda: now)
+    secret = people.enter(token)
+    assert secret is not None
+    for part in range(int(LONGEST / IDLE)):
+        assert after(part * 0.99 * IDLE)
+    assert not after(LONGEST + 1)
+
+
+def test_leaving_ends_a_session(people: People) -> None:
+    _, token = people.add("Ann", "annotator")
+    secret = people.enter(token)
+    assert secret is not None
+    people.leave(secret)
+    assert people.find(secret) is None
+
+
+def test_the_only_lead_stays(people: People) -> None:
+    with pytest.raises(InputError, match="only lead"):
+        people.withdraw(1)
+    ben, _ = people.add("Ben", "lead")
+    people.withdraw(1)
+    with pytest.raises(InputError, match="only lead"):
+        people.withdraw(ben.number)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 81, "a\u202eb", "a\nb\0", "Annotator-3"])
+def test_names_that_nobody_has(people: People, name: str) -> None:
+    with pytest.raises(InputError, match="expected a name"):
+        people.add(name, "annotator")
+
+
+def test_a_name_is_one_persons(people: People) -> None:
+    people.add("Ann", "annotator")
+    with pytest.raises(InputError, match="already"):
+        people.add("ann", "lead")
+
+
+def test_unknown_people(people: People) -> None:
+    with pytest.raises(UnknownPersonError):
+        people.withdraw(99)
+    with pytest.raises(UnknownPersonError):
+        people.renew_link(99)
+
+
+def test_a_forgotten_name_is_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "labels.db"
+    with Database(str(path)) as database:
+        people = People(database)
+        people.open_for_lead()
+        ann, token = people.add("Annabel Quist-Ferrari", "annotator")
+        people.enter(token)
+        people.withdraw(ann.number, forget=True)
+        with pytest.raises(UnknownPersonError):
+            people.renew_link(ann.number)
+        with database.read() as connection:
+            assert persons.names_of(connection)[ann.number] == f"annotator-{ann.number}"
+        files = b"".join(file.read_bytes() for file in tmp_path.glob("labels.db*"))
+    assert b"Quist-Ferrari" not in files
