@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.reports.browser import emulate
@@ -14,18 +15,20 @@ from tests.web.label_fixture import Person, person, serving, write_tasks
 from tests.web.test_day_browser import DISPUTED, invite, item_of, judge, make_run
 
 DESK, PHONE = (1280, 720), (390, 780)
+SHOWN = {"label-desk", "label-phone", "spans-phone", "decide-desk", "project-desk"}
+Take = Callable[..., None]
 
 
-def draw(folder: Path, names: str = "") -> None:
-    """Take those whose names contain `names`."""
+def draw(folder: Path, *, everything: bool = False) -> None:
+    """Take the pictures, each in light and dark."""
     folder.mkdir(parents=True, exist_ok=True)
 
     def take(who: Person, name: str, height: int = DESK[1]) -> None:
         for place, (width, tall) in (("desk", (DESK[0], height)), ("phone", PHONE)):
+            if not everything and f"{name}-{place}" not in SHOWN:
+                continue
             who.browser.resize(width, tall, phone=place == "phone")
             for scheme in ("light", "dark"):
-                if names not in f"{name}-{place}-{scheme}":
-                    continue
                 emulate(who.browser, scheme)
                 who.browser.settle()
                 who.wait("new Promise((done) => setTimeout(() => done(true), 200))")
@@ -48,7 +51,7 @@ def draw(folder: Path, names: str = "") -> None:
                     take_all(who, take if name == "Ada" else None)
             invite(lead, "Cleo")
             lead.go("#/people")
-            take(lead, "project", 900)
+            take(lead, "project", 880)
             lead.go("#/agreement")
             lead.wait("document.querySelector('main table')")
             take(lead, "agreement", 900)
@@ -60,7 +63,7 @@ def draw(folder: Path, names: str = "") -> None:
             take(lead, "disputes")
             lead.press("Enter")
             lead.wait("document.querySelector('.sides')")
-            take(lead, "decide")
+            take(lead, "decide", 560)
             lead.go("#/calibrate")
             lead.find("main .primary").click()
             lead.wait("document.querySelector('pre.command')")
@@ -85,25 +88,25 @@ def draw(folder: Path, names: str = "") -> None:
             take(ada, "spans")
 
 
-def take_all(who: Person, take: object) -> None:
-    """Label everything; Ada's screen is taken at the third task, which is partly supported."""
-    taken = take is None
+def take_all(who: Person, take: Take | None) -> None:
+    """Label everything; the screen is taken at the first that is partly supported."""
+    left = take
     while who.turn != "end":
         key = judge(who.shown("the response"))
         other = take is None and item_of(who.shown("the question")) in DISPUTED
         who.press({"1": "2", "2": "3", "3": "2"}[key] if other else key)
-        if not taken and key == "2":
+        if left is not None and key == "2":
             who.press("f")
-            take(who, "label")  # type: ignore[operator]
+            left(who, "label", 480)
             who.press("?")
-            take(who, "keys")  # type: ignore[operator]
+            left(who, "keys")
             who.press("Escape")
-            taken = True
+            left = None
         who.save()
     if take is not None:
         who.go("#/mine")
         who.wait("document.querySelector('.answer-row')")
-        take(who, "mine")  # type: ignore[operator]
+        take(who, "mine")
 
 
 def mark(who: Person, word: str, more: int, key: str) -> None:
@@ -117,4 +120,4 @@ def mark(who: Person, word: str, more: int, key: str) -> None:
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]), *sys.argv[2:])
+    draw(Path(sys.argv[1]), everything=sys.argv[2:] == ["all"])

@@ -4,7 +4,7 @@ import { Labeller } from "./label.js";
 import { LEAD_PAGES } from "./lead.js";
 import { Dialog, Markdown, inTime, onDay } from "./texts.js";
 
-const { html, render, useCallback, useEffect, useRef, useState } = htmPreact;
+const { html, render, useCallback, useEffect, useLayoutEffect, useRef, useState } = htmPreact;
 const LOOK_AGAIN_MS = 15000;  // while others hold the last tasks
 const TRY_AGAIN_MS = 3000;
 const RENEW_MS = 60000;
@@ -56,7 +56,7 @@ function Queue({ me, number, setProgress }) {
     const to = at < 0 ? trail.current.at(-1) : trail.current[at - 1];
     if (to !== undefined) location.hash = `#/task/${to}`;
   };
-  useEffect(() => {  // with no task on the screen there is still a way back
+  useLayoutEffect(() => {  // with no task on the screen there is still a way back
     if (task) return undefined;
     const follow = (event) => { if (event.key === "u" && !event.ctrlKey && !event.metaKey) back(); };
     addEventListener("keydown", follow);

@@ -3,7 +3,7 @@ import { ask, save } from "./api.js";
 import { Labeller } from "./label.js";
 import { Dialog, inTime, onDay } from "./texts.js";
 
-const { html, useEffect, useRef, useState } = htmPreact;
+const { html, useEffect, useLayoutEffect, useRef, useState } = htmPreact;
 
 const LIVE_MS = 20000;
 
@@ -117,7 +117,7 @@ function Disputes() {
   const [page, setPage] = useState(1);
   const [found, trouble] = useFound(`/api/lead/disputes?page=${page}`);
   const open = found?.disputes.find((one) => !one.decision);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = (event) => { if (event.key === "Enter" && open && !event.target.closest?.("a, button")) location.hash = `#/dispute/${open.task}`; };
     addEventListener("keydown", follow);
     return () => removeEventListener("keydown", follow);
