@@ -97,7 +97,7 @@ def own_names() -> frozenset[str]:
 def bind(host: str, port: int, url: str | None = None) -> tuple[socket.socket, Address]:
     """A listening socket and its address; port 0 takes a free one. Raises UsageError."""
     if url is not None and not re.fullmatch(r"https?://[\w.-]+(:\d{1,5})?/?", url):
-        raise UsageError(f"url {url!r}; expected one such as https://labels.example.org")
+        raise UsageError(f"--url {url!r}: expected one such as https://labels.example.org")
     if not 0 <= port < 1 << 16:
         raise UsageError(f"port {port}; expected 0 to {(1 << 16) - 1:,}, where 0 is any free one")
     try:

@@ -68,17 +68,20 @@ def serve_project(
     except ImportError:
         raise MissingExtraError("labelling on the web", "web") from None
     from trueground.web.labels.serving import open_project, serve
+    from trueground.web.server import bind
 
-    opened = open_project(
-        project,
-        tasks,
-        from_run=from_run,
-        kind=kind,
-        sample=sample,
-        worst=worst,
-        seed=seed,
-        overlap=overlap,
-        order=order,
-        title=title,
-    )
-    serve(opened, host, port, url)
+    listening, address = bind(host, port, url)
+    with listening:
+        opened = open_project(
+            project,
+            tasks,
+            from_run=from_run,
+            kind=kind,
+            sample=sample,
+            worst=worst,
+            seed=seed,
+            overlap=overlap,
+            order=order,
+            title=title,
+        )
+        serve(opened, listening, address)

@@ -28,12 +28,15 @@ _KINDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "p
 class Database:
     """The database of a project; `place` names it to people, `path` is its file, if it is one.
 
+    `made` says that its tables were not there before.
+
     UsageError: a name that is none. InputError: a database that cannot be opened, is of a newer
     version, or of something else.
     """
 
     def __init__(self, place: str) -> None:
         self.place = redact_urls(place)
+        self.made = False
         self.engine, self.path = _make_engine(place)
         # One writer at a time: SQLite has no more, and what waits here waits in its turn.
         self._writing = threading.Lock()
@@ -89,6 +92,13 @@ class Database:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 raw.close()
 
+    def discard(self) -> None:
+        """Close it, and remove the file if it was not there before."""
+        self.close()
+        if self.made and self.path is not None:
+            for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
+                self.path.with_name(name).unlink(missing_ok=True)
+
     def make_single(self) -> None:
         """Leave one file, without the journal beside it that a project in use has."""
         with self.engine.connect() as connection:
@@ -126,6 +136,7 @@ class Database:
                     "project of labels; name an empty database, or a new file"
                 )
             metadata.create_all(connection)
+            self.made = True
             new = {"format": FORMAT, "version": str(schema.VERSION)}
             rows = [{"name": name, "value": value} for name, value in new.items()]
             connection.execute(sql.insert(meta), rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from socket import socket
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
@@ -16,7 +17,7 @@ from trueground.web.labels.people import People
 from trueground.web.labels.project import Project, settle_project
 from trueground.web.labels.queue import Queue
 from trueground.web.labels.tasks import find_in_runs, find_parts, read_files, take_in
-from trueground.web.server import bind, run
+from trueground.web.server import Address, run
 
 _WAITING = 128  # connections that nobody has taken yet
 
@@ -74,31 +75,28 @@ def open_project(
     try:
         project, added, total = database.write(settle)
     except SQLAlchemyError as error:
-        database.close()
+        database.discard()
         raise InputError(f"{database.place}: nothing was taken in: {tell_reason(error)}") from None
     except BaseException:
-        database.close()
+        database.discard()
         raise
     for note in (note for new in found for note in new.notes):
         tell(f"note: {note}")
     return OpenProject(database, project, added, total)
 
 
-def serve(opened: OpenProject, host: str, port: int, url: str | None) -> None:
-    """Serve until Ctrl-C; the lead's link is printed. UsageError."""
+def serve(opened: OpenProject, listening: socket, address: Address) -> None:
+    """Serve until Ctrl-C; the lead's link is printed."""
     with opened.database as database:
-        listening, address = bind(host, port, url)
-        with listening:
-            listening.listen(_WAITING)  # from now on whoever has the link waits for an answer
-            token = People(database).open_for_lead()
-            project = opened.project
-            new = f" ({opened.added:,} new)" if opened.added < opened.tasks else ""
-            print(f"{project.title}: {opened.tasks:,} tasks{new} in {database.place}")
-            print(f"lead   {address.url}/#token={token}", flush=True)
-            if not address.is_loopback and not address.is_https:
-                tell(
-                    "WARNING: links and labels travel unencrypted from other machines; put a proxy "
-                    "with TLS before the server, and name it with --url https://…"
-                )
-            app = LabelServer(database, project, address).make_app()
-            run(listening, app, address)
+        listening.listen(_WAITING)  # from now on whoever has the link waits for an answer
+        token = People(database).open_for_lead()
+        project = opened.project
+        new = f" ({opened.added:,} new)" if opened.added < opened.tasks else ""
+        print(f"{project.title}: {opened.tasks:,} tasks{new} in {database.place}")
+        print(f"lead   {address.url}/#token={token}", flush=True)
+        if not address.is_loopback and not address.is_https:
+            tell(
+                "WARNING: links and labels travel unencrypted from other machines; put a proxy "
+                "with TLS before the server, and name it with --url https://…"
+            )
+        run(listening, LabelServer(database, project, address).make_app(), address)

@@ -1,0 +1,298 @@
+"""The lead's side: numbers that are those of the commands, disputes, files, the judge."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands import trueground
+from tests.web.labels.labelling import SAYS, Browser, Served, make_project, serving
+
+from trueground.annotation import measure_agreement
+from trueground.annotation.answers import Answer, Answers
+from trueground.annotation.files import ShownTask
+from trueground.annotation.kinds import get_kind
+from trueground.builders import people as building
+from trueground.web.labels.serving import open_project
+from trueground.web.labels.watching import RULES, watch
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "answers.jsonl"
+
+
+def say_by(person: str, share: float = 0.3) -> Any:
+    """What somebody says of a task: mostly by its text, sometimes by chance."""
+
+    def say(task: Mapping[str, Any]) -> str:
+        text = str(task["shown"])
+        chance = random.Random(f"{person} {text}")
+        return chance.choice(SAYS) if chance.random() < share else SAYS[len(text) % 3]
+
+    return say
+
+
+def download(lead: Browser, what: str, path: Path) -> Path:
+    reply = lead.ask("GET", f"/api/lead/export?what={what}")
+    assert reply.status == 200, reply
+    assert reply.headers["Content-Disposition"] == f'attachment; filename="{what}.jsonl"'
+    path.write_bytes(reply.body)
+    return path
+
+
+def estimates(page: Any) -> dict[str, Any]:
+    """The cells of the first table of an agreement page, by column."""
+    table = next(block for block in page["blocks"][0]["blocks"] if block["type"] == "table")
+    names = [column["label"] for column in table["columns"]]
+    return dict(zip(names, table["rows"][0]["cells"], strict=True))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run over the example answers, with a model's name in each record."""
+    folder = tmp_path_factory.mktemp("run")
+    words = ("score", EXAMPLES, "--metrics", "support,k_precision", "--out", folder / "run")
+    done = trueground(*words, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def worked(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A project of 40 tasks out of the run, which two people have done, with one unclear."""
+    folder = tmp_path_factory.mktemp("worked")
+    opened = open_project(str(folder / "labels.db"), from_run=[str(run)], sample=40, seed=7)
+    with serving(opened) as served:
+        ann = served.invite("Ann")
+        first = ann.post("/api/next")["task"]["task"]
+        unclear = {"state": "unclear", "comment": "two bridges?"}
+        assert ann.save(first, None, **unclear).status == 200
+        ann.label_all(say_by("Ann"))
+        served.invite("Ben").label_all(say_by("Ben"))
+        yield served
+
+
+def test_the_page_and_the_command_give_the_same_numbers(worked: Served, tmp_path: Path) -> None:
+    file = download(worked.lead, "answers", tmp_path / "answers.jsonl")
+    found = measure_agreement([file]).kinds["support"].fields["support"]
+    shown = estimates(worked.lead.get("/api/lead/agreement"))
+    pairs = {
+        "agreement": found.agreement,
+        "Cohen's kappa": found.cohen_kappa,
+        "Fleiss' kappa": found.fleiss_kappa,
+        "Krippendorff's alpha": found.krippendorff_alpha,
+    }
+    for name, estimate in pairs.items():
+        assert estimate is not None
+        assert estimate.value is not None
+        assert shown[name]["value"] == estimate.value  # to the last digit
+        assert (shown[name]["low"], shown[name]["high"]) == estimate.ci
+    assert shown["tasks by two"] == found.tasks == 39
+    told = json.loads(trueground("agreement", file, "--format", "json").stdout)
+    kappa = told["kinds"]["support"]["fields"]["support"]["cohen_kappa"]["value"]
+    assert kappa == shown["Cohen's kappa"]["value"]
+
+
+def test_agreement_follows_the_labels(place: str, tmp_path: Path) -> None:
+    with serving(make_project(place, tmp_path, 4)) as served:
+        nothing = served.lead.get("/api/lead/agreement")
+        assert nothing["blocks"][0]["text"] == "Nobody has labelled a task yet."
+        people = [served.invite(name) for name in ("Ann", "Ben")]
+        for person in people:
+            person.label_all(lambda task: SAYS[task["task"] % 2])
+        assert estimates(served.lead.get("/api/lead/agreement"))["agreement"]["value"] == 1
+        assert served.lead.get("/api/lead/disputes")["total"] == 0
+        assert people[0].save(1, "not").status == 200
+        assert estimates(served.lead.get("/api/lead/agreement"))["agreement"]["value"] == 0.75
+        assert served.lead.get("/api/lead/disputes")["total"] == 1
+
+
+def test_every_two_people_have_a_line(place: str, tmp_path: Path) -> None:
+    with serving(make_project(place, tmp_path, 8, overlap=3)) as served:
+        for name in ("Ann", "Ben", "Cleo"):
+            served.invite(name).label_all(say_by(name))
+        page = json.dumps(served.lead.get("/api/lead/agreement"))
+        for pair in ("Ann and Ben", "Ann and Cleo", "Ben and Cleo"):
+            assert pair in page
+
+
+def test_disputes_begin_with_the_lowest_agreement_and_are_decided(
+    place: str, tmp_path: Path
+) -> None:
+    with serving(make_project(place, tmp_path, 5, overlap=3)) as served:
+        answers = {1: "fff", 2: "fpn", 3: "ffn", 4: "fnf", 5: "fff"}
+        words = {one[0]: one for one in SAYS}
+        for at, name in enumerate(("Ann", "Ben", "Cleo")):
+            person = served.invite(name)
+            person.label_all(lambda task, at=at: words[answers[task["task"]][at]])
+            if name == "Cleo":
+                person.save(5, None, state="unclear", comment="hm")
+        found = served.lead.get("/api/lead/disputes")
+        listed = [(one["task"], one["agreement"]) for one in found["disputes"]]
+        assert [task for task, _ in listed] in ([2, 3, 4, 5], [2, 4, 3, 5])
+        assert [share for _, share in listed] == [
+            0,
+            pytest.approx(1 / 3),
+            pytest.approx(1 / 3),
+            None,
+        ]
+        said = found["disputes"][0]["labels"]
+        assert [(one["author"], one["values"]["support"]) for one in said] == [
+            ("Ann", "fully"), ("Ben", "partially"), ("Cleo", "not"),
+        ]  # fmt: skip
+        body = {"task": 2, "key": "decision-1", "values": {"support": "maybe"}, "comment": ""}
+        assert served.lead.ask("POST", "/api/lead/decide", body).status == 422
+        for said_now in ("fully", "not"):  # a lead may change their mind, too
+            body = {"task": 2, "key": f"decision-{said_now}", "comment": "see the second passage"}
+            made = served.lead.post("/api/lead/decide", body | {"values": {"support": said_now}})
+        assert made["label"]["author"] == "lead"
+        decided = served.lead.get("/api/lead/disputes")
+        assert decided["decided"] == 1
+        assert decided["disputes"][0]["decision"]["values"] == {"support": "not"}
+        labels = {
+            one["id"]: one
+            for one in map(
+                json.loads,
+                download(served.lead, "labels", tmp_path / "labels.jsonl").read_text().splitlines(),
+            )
+        }
+        mine = labels[found["disputes"][0]["id"]]
+        assert mine == {
+            "kind": "support",
+            "id": mine["id"],
+            "values": {"support": "not"},
+            "how": {"support": "decided"},
+            "annotators": 3,
+        }
+        assert len(labels) == 5
+        lines = download(served.lead, "answers", tmp_path / "answers.jsonl").read_text()
+        assert '"annotator":"lead"' not in lines  # it takes no part in the agreement
+        history = served.lead.get("/api/history/2")["labels"]
+        assert [one["author"] for one in history] == ["lead", "lead", "Cleo", "Ben", "Ann"]
+
+
+def test_exported_answers_import_to_the_exported_labels(worked: Served, tmp_path: Path) -> None:
+    answers = download(worked.lead, "answers", tmp_path / "answers.jsonl")
+    labels = download(worked.lead, "labels", tmp_path / "labels.jsonl")
+    again = tmp_path / "again.jsonl"
+    assert trueground("annotate", "import", answers, "--out", again).returncode == 0
+    assert again.read_bytes() == labels.read_bytes()
+    assert b'"drawn":{"probability":' in labels.read_bytes()  # as `score --labels` weighs by
+
+
+def test_exported_labels_validate_the_run(worked: Served, run: Path, tmp_path: Path) -> None:
+    labels = download(worked.lead, "labels", tmp_path / "labels.jsonl")
+    words = ("validate", run, "--labels", labels, "--metrics", "support", "--format", "json")
+    done = trueground(*words)
+    assert done.returncode == 0, done.stderr
+    auroc = json.loads(done.stdout)["mean"]["support"]["auroc"]["value"]
+    page = worked.lead.get("/api/lead/judge")
+    assert f"{auroc:.4f}" in json.dumps(page)
+    assert '"Calibration"' in json.dumps(page)  # the curve
+
+
+def test_calibrating_is_the_command_that_is_shown(worked: Served, tmp_path: Path) -> None:
+    download(worked.lead, "labels", tmp_path / "labels.jsonl")
+    download(worked.lead, "records", tmp_path / "records.jsonl")
+    found = worked.lead.post("/api/lead/calibrate")
+    words = shlex.split(found["command"])
+    assert words[0] == "trueground"
+    done = trueground(*words[1:], "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (tmp_path / "calibration.json").exists()
+    page = json.dumps(found["page"])
+    assert f"{told['auroc']['value']:.4f}" in page
+    assert told["judge"] in page
+    assert str(Path("/tmp")) not in page
+
+
+def test_a_builds_labels_are_read_by_the_build(worked: Served, tmp_path: Path) -> None:
+    labels = download(worked.lead, "labels", tmp_path / "labels.jsonl")
+    material = building.PeopleLabels(("support",), lambda _: (), labels)
+    assert len(material.labels["support"]) >= 39
+
+
+def test_people_who_stand_out_are_flagged() -> None:
+    kind = get_kind("support")
+    found = Answers()
+    random_ = random.Random(1)
+    for number in range(60):
+        task = ShownTask(kind, f"q{number}", {}, {})
+        right = SAYS[number % 3]
+        said = {"Ann": right, "Ben": right, "Cleo": right, "Guess": random_.choice(SAYS),
+                "Same": "fully"}  # fmt: skip
+        found.tasks["support", task.id] = [
+            Answer(task, who, {"support": value}, 1.0 if who == "Guess" else 20.0, "", "")
+            for who, value in said.items()
+        ]
+    found.annotators = ["Ann", "Ben", "Cleo", "Guess", "Same"]
+    watched = watch(found)
+    assert {who: set(one.flags) for who, one in watched.items()} == {
+        "Ann": set(), "Ben": set(), "Cleo": set(),
+        "Guess": {"fast", "apart"}, "Same": {"apart", "same"},
+    }  # fmt: skip
+    assert watched["Ann"].compared == 240
+    assert set(RULES) == {"fast", "apart", "same"}
+
+
+def test_the_overview_counts(worked: Served) -> None:
+    found = worked.lead.get("/api/lead/overview")
+    ann = next(one for one in found["people"] if one["name"] == "Ann")
+    assert (ann["done"], ann["unclear"], ann["skipped"], ann["seconds"]) == (39, 1, 0, 2)
+    assert ann["flags"] == []
+    assert 0 < ann["agreement"] < 1
+    assert found["tasks"] == {
+        "total": 40,
+        "finished": 40,
+        "started": 0,
+        "untouched": 0,
+        "unclear": 1,
+    }
+    assert found["address"] == worked.address.url
+
+
+def test_claims_are_calibrated_as_claims(tmp_path: Path) -> None:
+    """Labels of parts of answers: no run's score is of a part, but the judge can be asked."""
+    rows = [
+        {
+            "id": f"q{k}",
+            "question": "?",
+            "response": f"Bridge {k} was built in {1800 + k} [1]. It has seven arches [2].",
+            "contexts": [f"Bridge {k} was built in {1800 + k}.", f"The ferry {k} is older."],
+        }
+        for k in range(12)
+    ]
+    records = tmp_path / "records.jsonl"
+    records.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    opened = open_project(
+        str(tmp_path / "labels.db"), from_run=[str(records)], kind="alignment", overlap=1
+    )
+    with serving(opened) as served:
+        ann = served.invite("Ann")
+        while (task := ann.post("/api/next")["task"]) is not None:
+            said = "yes" if "built" in task["shown"]["sentence"] else "no"
+            body = {"task": task["task"], "key": f"task-{task['task']:05}", "state": "done"}
+            ann.post("/api/label", body | {"values": {"aligned": said}})
+            part = task["part"]
+            words = part["text"][part["start"] : part["end"]]
+            assert words.rstrip(". ") in task["shown"]["sentence"]
+        found = served.lead.post("/api/lead/calibrate")
+        assert "records.jsonl --labels labels.jsonl" in found["command"]
+        assert "of claims" in json.dumps(served.lead.get("/api/lead/judge"))
+
+
+def test_too_few_labels_are_told_in_words(place: str, tmp_path: Path) -> None:
+    with serving(make_project(place, tmp_path, 3)) as served:
+        reply = served.lead.ask("POST", "/api/lead/calibrate", {})
+        assert (reply.status, "no labels yet" in reply.json["error"]) == (422, True)
+        served.invite("Ann").label_all(lambda _: "fully")
+        reply = served.lead.ask("POST", "/api/lead/calibrate", {})
+        assert reply.status == 422
+        assert "/tmp" not in reply.json["error"]
+        assert served.lead.get("/api/lead/judge")["blocks"]
+        assert served.lead.ask("GET", "/api/lead/export?what=all").status == 400
+        assert served.lead.ask("GET", "/api/lead/disputes?page=0").status == 400
