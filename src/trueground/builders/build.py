@@ -49,7 +49,7 @@ from trueground.net.cache import ResponseCache, default_path
 from trueground.plugins import parse_model_part
 from trueground.records.problems import shorten
 from trueground.reports.build_page import shown_model
-from trueground.runs.directory import SHARDS, write_json
+from trueground.runs.directory import SHARDS, check_no_shards, shard_folder, write_json
 
 __all__ = ["BuildSettings", "Built", "build", "dry_run"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
@@ -92,6 +92,7 @@ def build(
     settings, folder = settings or BuildSettings(), Path(out)
     with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
         name = prepared.builder.name
+        check_no_shards(folder)
         check_usable(folder, name)
         items, read, left_out = read_source(prepared.plan.source, settings.limit)
         with build_directory(folder, name):
@@ -114,7 +115,7 @@ def ask_shard(
     it came to the last stage. Raises as `build` does.
     """
     number, of = settings.shard or (0, 1)
-    folder = Path(out) / SHARDS / f"{number + 1:05}-of-{of:05}"
+    folder = shard_folder(Path(out), number, of)
     with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
         name = prepared.builder.name
         check_usable(Path(out), name)

@@ -144,17 +144,18 @@ def _check_meant(words: Sequence[str]) -> None:
     An empty word, mostly a variable that is not set, would else pass for the current folder or for
     an option that is left out.
     """
+    in_stores = words[:1] == ["score"]  # whose runs may lie in an object store
     for before, word in zip(["", *words], words, strict=False):
         option, equals, value = before, "=", word
         if word.startswith("--"):
             option, equals, value = word.partition("=")
-        if equals and (reason := _unusable(option, value)):
+        if equals and (reason := _unusable(option, value, in_stores=in_stores)):
             from trueground.errors import UsageError
 
             raise UsageError(f"{option if option.startswith('-') else 'an argument'} {reason}")
 
 
-def _unusable(option: str, value: str) -> str | None:
+def _unusable(option: str, value: str, *, in_stores: bool) -> str | None:
     """Why the option cannot have this value; None where it can."""
     if not value:
         return "is given an empty value (a variable that is not set?); give one, or leave it out"
@@ -162,7 +163,7 @@ def _unusable(option: str, value: str) -> str | None:
         value.encode()
     except UnicodeEncodeError:
         return f"is not valid UTF-8: {value[:60]!a}; write it as UTF-8 text"
-    if option == "--out" and "://" in value:
+    if option == "--out" and "://" in value and not in_stores:
         from trueground.net.redact import redact_urls
 
         return (

@@ -21,6 +21,7 @@ def merge(
     no_progress: NoProgress = False,
 ) -> None:
     """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
+    from trueground.net.redact import redact_urls
     from trueground.reports.overview import render_overview
     from trueground.shards.merge import merge as merge_shards
 
@@ -33,9 +34,11 @@ def merge(
         result = merge_shards(out, command=command_line(), progress=progress)
     echo_note(result.note)
     if format_ is Format.JSON:
-        echo_json({**result.summary.raw, "out": out})
+        echo_json({**result.summary.raw, "out": redact_urls(out)})
     elif not quiet:
         typer.echo(render_overview(result.summary.raw, result.path, result.worst_items(5)))
+        if result.path is None:
+            typer.echo(f"\nfiles  {redact_urls(out)}/")
 
 
 def _join(out: Path, part: Path) -> str:

@@ -74,6 +74,7 @@ def score(
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
 
     from trueground.evaluate.gates import judge_gates, parse_gate
+    from trueground.net.redact import redact_urls
     from trueground.runs.directory import check_out_file, default_path
 
     gates = [parse_gate(text) for text in fail_under or ()]
@@ -85,6 +86,10 @@ def score(
 
             raise OutputError(f"{out_csv} is what is to be scored; choose another --out-csv")
     unique = "out" not in options
+    if unique and shard:
+        from trueground.errors import UsageError
+
+        raise UsageError(f"--shard {shard} needs --out: the place that all shards share")
     if unique:
         name = "stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0]
         options["out"] = default_path(name)
@@ -104,9 +109,12 @@ def score(
     if out_csv is not None:
         result.write_csv(out_csv)
     if format_ is Format.JSON:
-        echo_json({**result.summary.raw, "out": str(result.path)})
+        place = str(result.path or redact_urls(str(options["out"])))
+        echo_json({**result.summary.raw, "out": place})
     elif not quiet:
         typer.echo(_as_text(result, worst, whole=all_ or "metrics" in options))
+        if result.path is None:
+            typer.echo(f"\nfiles  {redact_urls(str(options['out']))}/")
     _leave(judge_gates(result.summary, gates, min_coverage))
 
 

@@ -204,11 +204,20 @@ def ask_shard(task: Task, model: ChatModel, out: Path, settings: RunSettings) ->
     It lies below `out`. When all shards are asked, `trueground.shards.merge.join_logs` makes one
     log of theirs, which the same run without a shard scores.
     """
-    from trueground.evaluate.session import Session
-    from trueground.runs.directory import SHARDS
+    from trueground.errors import OutputError
+    from trueground.evaluate.session import Session, check_same, identify_run
+    from trueground.runs.directory import RESPONSES, check_resumable, count_lines, shard_folder
 
-    number, of = settings.shard or (0, 1)
-    folder = out / SHARDS / f"{number + 1:05}-of-{of:05}"
+    check_resumable(out, sharded=True)
+    folder = shard_folder(out, *(settings.shard or (0, 1)))
+    identity = identify_run(task, settings, model.signature)
+    for other in (out, *sorted(folder.parent.glob("*-of-*"))):
+        check_same(other, identity)
+    if count_lines(out / RESPONSES):
+        raise OutputError(
+            f"{out} holds replies already; go on by the same command without --shard, which asks "
+            "only what is missing"
+        )
     with Session(task, model, folder, settings) as session:
         run_in_own_loop(_ask(session, model))
         session.end()

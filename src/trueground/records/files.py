@@ -21,7 +21,7 @@ from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import IO, Any
 
-from trueground.errors import InputError
+from trueground.errors import InputError, MissingExtraError, TruegroundError
 from trueground.net.redact import redact_urls
 
 STDIN = "-"
@@ -110,7 +110,7 @@ def open_range(name: str, low: int, high: int) -> Iterator[io.BufferedReader]:
     Without the UTF-8 mark at the beginning of the file. InputError as for `open_unpacked`.
     """
     public = redact_urls(name)
-    with ExitStack() as stack, _reading(public, name):
+    with ExitStack() as stack, reading(public, name):
         raw = stack.enter_context(_open_remote(name) if is_remote(name) else open(name, "rb"))  # noqa: SIM115
         if low == 0:
             start = raw.read(3)
@@ -268,7 +268,7 @@ class LocalCopies:
 
 
 def _download(url: str, out: IO[bytes]) -> None:
-    with _reading(redact_urls(url), url), _open_remote(url) as stream:
+    with reading(redact_urls(url), url), _open_remote(url) as stream:
         shutil.copyfileobj(stream, out)
 
 
@@ -279,7 +279,7 @@ def _open_remote(url: str) -> Any:
 
 
 @contextmanager
-def _reading(public: str, url: str) -> Iterator[None]:
+def reading(public: str, url: str) -> Iterator[None]:
     """Whatever goes wrong while a path or URL is read is an InputError that calls it `public`."""
     try:
         yield
@@ -288,7 +288,7 @@ def _reading(public: str, url: str) -> Iterator[None]:
     except EOFError as error:
         raise InputError(f"{public} became shorter while it was read; start again") from error
     except ImportError as error:
-        raise InputError(f"{public} needs a package that is not installed: {error}") from error
+        raise missing_package(public, error) from error
     except FileNotFoundError as error:
         raise InputError(f"{public} {_missing_message(error)}") from error
     except Exception as error:  # backends raise exceptions of their own making
@@ -296,6 +296,13 @@ def _reading(public: str, url: str) -> Iterator[None]:
             raise
         reason = str(error).replace(url, public)
         raise InputError(f"{public} cannot be read: {type(error).__name__}: {reason}") from error
+
+
+def missing_package(name: str, error: ImportError) -> TruegroundError:
+    """The error for a URL, by its public name, whose store needs a package that is not there."""
+    if name.startswith(("s3://", "s3a://")):
+        return MissingExtraError(name, "s3")
+    return InputError(f"{name} needs a package that is not installed: {error}")
 
 
 def _missing_message(error: FileNotFoundError) -> str:

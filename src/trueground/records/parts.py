@@ -15,7 +15,13 @@ from trueground.errors import InputError
 from trueground.net.redact import redact_urls
 from trueground.records.checks import RepeatedIds, SeenIds, Tally
 from trueground.records.columns import ColumnMap
-from trueground.records.files import LocalCopies, is_remote, open_range, require_readable
+from trueground.records.files import (
+    LocalCopies,
+    is_remote,
+    open_range,
+    reading,
+    require_readable,
+)
 from trueground.records.inputs import FilePart, RowInput, part_input, splittable
 from trueground.records.problems import PlacedRow
 from trueground.records.reading import RecordSource, look_ahead, repeated_id
@@ -84,12 +90,9 @@ def file_state(name: str) -> FileState:
         return FileState(public, status.st_size, f"time {status.st_mtime_ns}")
     import fsspec
 
-    try:
+    with reading(public, name):
         files, path = fsspec.core.url_to_fs(name)
         info: dict[str, Any] = files.info(path)
-    except Exception as error:  # backends raise exceptions of their own making
-        reason = str(error).replace(name, public)
-        raise InputError(f"{public} cannot be read: {type(error).__name__}: {reason}") from error
     if not info.get("size"):
         raise InputError(f"{public} is empty, or does not tell its size; it cannot be cut in parts")
     mark = next((f"{k} {info[k]}" for k in ("ETag", "etag", "md5Hash", "LastModified", "mtime")

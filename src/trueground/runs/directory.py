@@ -156,10 +156,12 @@ class RunDirectory:
         overwrite: bool = False,
         unique: bool = False,
         resume: bool = False,
+        sharded: bool = False,
     ) -> None:
         """Take the directory; with `unique`, or the first free one of path, path-2, path-3 …
 
         With `resume` what lies there stays; whether it is the same run is for the caller to see.
+        Shards that are not merged are in the way, unless the run is theirs (`sharded`).
         """
         created = missing_folders(path.parent if unique else path)
         self.path = path = _create_free(path) if unique else path
@@ -171,6 +173,8 @@ class RunDirectory:
         with ExitStack() as stack:
             _create(path)
             stack.enter_context(locked(path, busy))
+            if not sharded:
+                check_no_shards(path)
             _check_free(path, overwrite or resume, "resume" if resume else "--overwrite")
             if not resume:
                 self._clear()
@@ -254,11 +258,39 @@ def unusable(path: Path, error: OSError) -> OutputError:
     )
 
 
-def check_resumable(path: Path) -> None:
+def check_resumable(path: Path, *, sharded: bool = False) -> None:
     """Raises OutputError where a run could not begin, or go on, in this folder. Makes nothing."""
     _check_no_file(path)
     if path.exists():
+        if not sharded:
+            check_no_shards(path)
         _check_free(path, True, "resume")
+
+
+def claim_folder(path: Path, *, overwrite: bool) -> list[Path]:
+    """Make the folder of a run that several processes write; those that were not there before.
+
+    OutputError where something is in the way. The folder is not locked.
+    """
+    made = missing_folders(path)
+    _create(path)
+    check_no_shards(path)
+    _check_free(path, overwrite, "--overwrite")
+    return made
+
+
+def shard_folder(out: Path, number: int, of: int) -> Path:
+    """The folder of a shard, counted from 0, of a run or build below `out`. Nothing is made.
+
+    OutputError where shards of another kind, or of another number of them, lie there.
+    """
+    others = [entry.name for entry in (out / SHARDS).glob("[!.]*")]
+    if other := next((name for name in others if not name.endswith(f"-of-{of:05}")), None):
+        raise OutputError(
+            f"{out / SHARDS} holds {other}, which is no shard of {of}; give the same --shard I/N "
+            "as before, or choose another --out"
+        )
+    return out / SHARDS / f"{number + 1:05}-of-{of:05}"
 
 
 def _check_no_file(path: Path) -> None:
@@ -267,6 +299,17 @@ def _check_no_file(path: Path) -> None:
             raise OutputError(f"{path} is a file; --out must name a folder")
     except OSError as error:
         raise unusable(path, error) from error
+
+
+def check_no_shards(path: Path) -> None:
+    """OutputError where shards wait to be merged; what a killed writer leaves begins with a dot."""
+    shards = path / SHARDS
+    if shards.is_dir() and any(not entry.name.startswith(".") for entry in shards.iterdir()):
+        raise OutputError(
+            f"{path} holds shards that are not merged; go on with them by the command that began "
+            f"them, end with `trueground merge {path}`, or choose another --out (to give them up, "
+            f"remove {shards})"
+        )
 
 
 def _check_free(path: Path, may_be_a_run: bool, option: str) -> None:

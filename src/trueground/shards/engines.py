@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -17,6 +18,7 @@ from trueground.errors import MissingExtraError, TruegroundError, UsageError, Wo
 from trueground.evaluate.workers import WorkerPool
 
 ATTEMPTS = 3
+_KNOCK_S = 10.0  # to reach the head of a cluster
 Tasks = Mapping[int, tuple[Any, ...]]
 Done = Callable[[int, Any], None]
 
@@ -138,6 +140,24 @@ def _nothing() -> None:
     """Nothing is prepared in a process."""
 
 
+def _knock(address: str | None) -> None:
+    """OSError where nobody listens at HOST:PORT; Ray itself would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if host and "://" not in host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S).close()
+
+
+def _no_cluster(address: str | None, error: Exception) -> WorkerError:
+    lines = str(error).strip().splitlines()
+    reason = lines[0] if lines else type(error).__name__
+    if address is None:
+        return WorkerError(f"--engine ray: a cluster of its own could not be started: {reason}")
+    return WorkerError(
+        f"--engine ray:{address}: no Ray cluster is reached there ({reason}); start one with `ray "
+        "start --head` and give its HOST:PORT, or leave the address out for one of its own"
+    )
+
+
 class RayEngine:
     """Tasks of Ray Core. `workers` are at most so many at once; None: what the cluster has."""
 
@@ -150,7 +170,11 @@ class RayEngine:
         self._ray = ray
         if not ray.is_initialized():
             own: dict[str, Any] = {} if address else {"num_cpus": workers}
-            ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
+            try:
+                _knock(address)
+                ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
+            except Exception as error:  # Ray raises many kinds
+                raise _no_cluster(address, error) from error
         self._has = dict(ray.cluster_resources())
         self.workers = workers or max(1, int(self._has.get("CPU", 1)))
 

@@ -40,6 +40,7 @@ from trueground.runs.directory import (
     RunDirectory,
     read_manifest,
     replacing,
+    write_error,
     write_json,
 )
 from trueground.shards import work
@@ -68,14 +69,20 @@ def merge(
     store = open_store(out)
     plan = read_plan(store)
     if plan is None:
-        raise OutputError(f"{store.name} holds no shards; score with --shards N --out {store.name}")
+        there = store.folder is None or store.folder.exists()
+        raise OutputError(
+            f"{store.name} {'holds no shards' if there else 'does not exist'}; name the --out of a "
+            "command with --shard I/N or --shards N that did not end"
+        )
     markers = require_markers(store, plan)
     parts, scoring = make_scoring_plan(plan.settings, plan)
     with ExitStack() as stack:
         stack.enter_context(closing(parts))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trueground-")))
         sampled = store.folder is None or plan.check.n > _LISTED
-        run = stack.enter_context(RunDirectory(store.folder or scratch / "run", overwrite=True))
+        run = stack.enter_context(
+            RunDirectory(store.folder or scratch / "run", overwrite=True, sharded=True)
+        )
         page = scratch / "page" if sampled else run.path
         page.mkdir(exist_ok=True)
         merging = _Merging(store, plan, markers, scoring, run.path, page, progress)
@@ -103,10 +110,13 @@ def join_logs(out: Path) -> tuple[int, list[str]]:
             f"the same command with --shard {missing[0]}/{of}"
         )
     first = manifests[1]
-    if any(one["identity"] != first["identity"] or not part.name.endswith(f"-{of:05}")
-           for one, part in zip(manifests.values(), parts, strict=True)):  # fmt: skip
-        raise OutputError(f"{out / SHARDS} holds shards of different commands; remove the others")
-    with RunDirectory(out, resume=True):
+    for one, part in zip(manifests.values(), parts, strict=True):
+        if one["identity"] != first["identity"] or not part.name.endswith(f"-{of:05}"):
+            raise OutputError(
+                f"{part} is of another command than {parts[0]}; remove the one that is not meant, "
+                "and run it again"
+            )
+    with RunDirectory(out, resume=True, sharded=True):
         replies = 0
         with replacing(out / RESPONSES) as log:
             if (out / RESPONSES).exists():
@@ -329,7 +339,10 @@ class _Merging:
         for path in self._files(kind):
             with path.open("rb") as file:
                 while chunk := file.read(_CHUNK):
-                    out.write(chunk)
+                    try:
+                        out.write(chunk)
+                    except OSError as error:  # not of the page, which is written meanwhile
+                        raise write_error(Path(self._store.name) / kind, error) from error
             with open_unpacked(path, ".zst" if kind == work.RECORDS else "") as lines:
                 yield from lines
 

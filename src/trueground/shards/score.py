@@ -79,6 +79,7 @@ def score_shards(
     are kept.
     """
     from trueground.errors import UsageError
+    from trueground.net.files import remove_empty
     from trueground.shards.engines import make_engine
     from trueground.shards.merge import merge, missing_shards
     from trueground.shards.store import open_store
@@ -91,14 +92,22 @@ def score_shards(
     number, of = (None, shards) if shard is None else parse_shard(shard)
     if shards not in (None, of):
         raise UsageError(f"--shard {shard} and --shards {shards} differ; leave --shards out")
+    if "-" in names:
+        raise UsageError(
+            "standard input (-) cannot be cut into shards, as it is read once; write it to a file"
+        )
     settings = _settings(
         metrics, judge, judge_calibration, decomposer, rater, cache, by, repeats_of,
         mapping, split_contexts, on_bad_row, seed, resamples, keep_records,
     )  # fmt: skip
     store = open_store(out)
     where = make_engine(engine or "local", workers)
-    _check_place(store, overwrite=overwrite)
-    plan = _plan(store, settings, names, of, where, require, progress, overwrite=overwrite)
+    made = _check_place(store, overwrite=overwrite)
+    try:
+        plan = _plan(store, settings, names, of, where, require, progress, overwrite=overwrite)
+    except BaseException:
+        remove_empty(made)
+        raise
     if number is not None:
         if number in missing_shards(store, plan):
             score_shard(str(out), names, number, len(plan.shards))
@@ -275,20 +284,24 @@ def _has_weights(settings: "ShardSettings") -> bool:
     return any(judge.startswith(weights) for judge in settings.judges)
 
 
-def _check_place(store: "RunStore", *, overwrite: bool) -> None:
-    """OutputError where a run, or something else, is in the way."""
+def _check_place(store: "RunStore", *, overwrite: bool) -> list[Path]:
+    """The folders that were made. OutputError where a run, or something else, is in the way."""
     from trueground.errors import OutputError
-    from trueground.runs.directory import MANIFEST, RunDirectory
+    from trueground.runs.directory import MANIFEST, claim_folder
     from trueground.shards.plan import PLAN
 
     if store.read(PLAN) is not None:
-        return
+        return []
     if store.folder is not None:
-        if store.folder.exists():
-            with RunDirectory(store.folder, resume=overwrite):  # checks, and leaves all as it is
-                pass
-    elif not overwrite and store.read(MANIFEST) is not None:
+        try:
+            return claim_folder(store.folder, overwrite=overwrite)
+        except OutputError:
+            if store.read(PLAN) is None:  # else another process has just made it
+                raise
+            return []
+    if not overwrite and store.read(MANIFEST) is not None:
         raise OutputError(f"{store.name} holds a run; choose another --out, or pass --overwrite")
+    return []
 
 
 def _failure(failed: dict[int, Any], plan: "ShardPlan", store: "RunStore") -> Exception:

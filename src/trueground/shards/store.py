@@ -18,7 +18,7 @@ from typing import BinaryIO, TypeVar
 
 from trueground.errors import OutputError, TruegroundError, WriteError
 from trueground.net.redact import redact_urls
-from trueground.records.files import is_remote
+from trueground.records.files import is_remote, missing_package
 from trueground.runs.directory import write_error
 
 T = TypeVar("T")
@@ -88,6 +88,8 @@ class LocalStore(RunStore):
             return (self._folder / name).read_bytes()
         except FileNotFoundError:
             return None
+        except NotADirectoryError:
+            raise OutputError(f"{self._folder} is a file; name a folder") from None
         except OSError as error:
             raise OutputError(f"{self._folder / name} cannot be read: {error.strerror}") from error
 
@@ -133,9 +135,7 @@ class RemoteStore(RunStore):
         try:
             self._files, self._root = fsspec.core.url_to_fs(url)
         except ImportError as error:
-            raise OutputError(
-                f"{self.name} needs a package that is not installed: {error}"
-            ) from error
+            raise missing_package(self.name, error) from error
         except Exception as error:  # backends raise exceptions of their own making
             raise OutputError(f"{self.name} cannot be used: {self._shown(error)}") from error
         # A file is listed from the store, not from what was listed before.
