@@ -163,7 +163,7 @@ def _unusable(option: str, value: str, *, in_stores: bool) -> str | None:
         value.encode()
     except UnicodeEncodeError:
         return f"is not valid UTF-8: {value[:60]!a}; write it as UTF-8 text"
-    if option == "--out" and "://" in value and not in_stores:
+    if option == "--out" and "://" in value and (value.startswith("file:") or not in_stores):
         from trueground.net.redact import redact_urls
 
         return (
