@@ -29,6 +29,7 @@ COMMANDS = {
     "compare": "compare:compare",
     "errors": "labels:errors",
     "report": "report:report",
+    "view": "view:view",
     "list": "list:list_",
     "run": "run:group",
     "build": "build:group",

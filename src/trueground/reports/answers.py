@@ -9,7 +9,7 @@ beside it, since a page from disk may load scripts but no data.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,7 +24,7 @@ from trueground.reports.evidence import CHECKED, TOLD, citation_view, views
 from trueground.reports.selection import Selection
 from trueground.reports.viewer import json_block, json_bytes
 from trueground.runs.directory import ITEMS, RECORDS, replacing
-from trueground.types import REASON_TITLES, Answered, Record, Status
+from trueground.types import REASON_TITLES, Answered, Failure, Record, Status
 
 FOLDER = "report_items"
 DETAILS = 100  # answers in a block inside the page
@@ -48,9 +48,10 @@ STATUS_WORDS = {
     Status.ERROR: "the call failed",
     Status.NOT_APPLICABLE: "does not apply",
 }
-_STATUSES = [status.value for status in Status]
+STATUS_NAMES = [status.value for status in Status]
 _KINDS = [kind.value for kind in REASON_TITLES]
 _SUPPORTED: dict[Any, int] = {True: 1, False: 0}
+_VERDICTS: dict[Any, int] = {name: place for place, name in enumerate(ANSWER_VERDICTS)}
 
 
 class ReportItem(msgspec.Struct):
@@ -61,6 +62,22 @@ class ReportItem(msgspec.Struct):
     verdict: str | None = None
     status: dict[str, str] = {}
     evidence: dict[str, Any] = {}
+
+
+class ListedAnswer(msgspec.Struct):
+    """What the list shows of an answer beside its scores.
+
+    `verdict` is a place in ANSWER_VERDICTS. `claims` are (start, end, supported) in the whole
+    answer, supported as 1, 0 or none; `kinds` are those of their reasons, as places in
+    REASON_TITLES.
+    """
+
+    id: str
+    question: str | None
+    response: str | None
+    verdict: int | None
+    claims: list[tuple[int | None, int | None, int | None]]
+    kinds: list[int]
 
 
 class AnswerList(msgspec.Struct, frozen=True):
@@ -79,17 +96,17 @@ class AnswerList(msgspec.Struct, frozen=True):
     beside: bool
 
 
-def write_answers(out: BinaryIO, run_dir: Path, shown: AnswerList) -> None:
-    """Write the details and the index into the page, and the folder beside it where it has one.
+def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList) -> None:
+    """Write the details and the index into the page, and a folder in `beside` where it has one.
 
     Raises InputError where the records do not belong to the items, WriteError.
     """
-    folder = run_dir / FOLDER
+    folder = beside / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     inside = set(shown.details.rows.tolist())
     index = _ItemColumns(shown)
     here: list[dict[str, Any]] = []
-    beside: list[dict[str, Any]] = []
+    outside: list[dict[str, Any]] = []
     blocks = parts = files = 0
     positions: list[int] = []  # in the list, of those whose details stand in the page
     if shown.beside:
@@ -105,20 +122,20 @@ def write_answers(out: BinaryIO, run_dir: Path, shown: AnswerList) -> None:
                 here.append(told)
                 positions.append(position)
             if shown.beside:
-                beside.append(told)
+                outside.append(told)
         if len(here) == DETAILS:
             out.write(json_block(f"block-{blocks}", here))
             here, blocks = [], blocks + 1
-        if len(beside) == DETAILS_BESIDE:
-            _write_details(folder, files, beside)
-            beside, files = [], files + 1
+        if len(outside) == DETAILS_BESIDE:
+            _write_details(folder, files, outside)
+            outside, files = [], files + 1
         if len(index.rows) == INDEX:
             out.write(json_block(f"index-{parts}", index.take()))
             parts += 1
     if here:
         out.write(json_block(f"block-{blocks}", here))
-    if beside:
-        _write_details(folder, files, beside)
+    if outside:
+        _write_details(folder, files, outside)
     if index.rows:
         out.write(json_block(f"index-{parts}", index.take()))
         parts += 1
@@ -128,15 +145,22 @@ def write_answers(out: BinaryIO, run_dir: Path, shown: AnswerList) -> None:
         "file": DETAILS_BESIDE if shown.beside else None,
         "inside": positions if shown.beside else None,
         "statement": shown.details.statement() if shown.beside else None,
-        "headline": shown.selection.metric,
-        "metrics": shown.metrics,
-        "lower": [name for name in shown.metrics if higher_is_better(name) is False],
-        "statuses": [[name, STATUS_WORDS[Status(name)]] for name in _STATUSES],
+        **list_words(shown.metrics, shown.selection.metric),
+    }
+    out.write(json_block("about", about))
+
+
+def list_words(metrics: Sequence[str], headline: str | None) -> dict[str, Any]:
+    """With what words the viewer draws the list, and by which metrics it sorts."""
+    return {
+        "headline": headline,
+        "metrics": list(metrics),
+        "lower": [name for name in metrics if higher_is_better(name) is False],
+        "statuses": [[name, STATUS_WORDS[Status(name)]] for name in STATUS_NAMES],
         "verdictNames": ANSWER_VERDICTS,
         "kindNames": _KINDS,
         "kindWords": list(REASON_TITLES.values()),
     }
-    out.write(json_block("about", about))
 
 
 def _write_details(folder: Path, number: int, details: list[dict[str, Any]]) -> None:
@@ -208,35 +232,61 @@ class _ItemColumns:
         return rows
 
     def add(self, row: int, item: ReportItem, record: Record | None) -> None:
-        """Add an answer: `claims` are [start, end, supported], `kinds` those of its reasons."""
-        claims = _claims(item, self._shown.verdict)
-        kinds = {one.get("kind") for one in claims if one.get("supported") is False}
-        known, columns = item.verdict in ANSWER_VERDICTS, self._columns
+        """Add an answer."""
+        listed = list_answer(item, record, self._shown.verdict)
+        columns = self._columns
         columns["rows"].append(row)
-        columns["ids"].append(item.id)
-        columns["questions"].append(self._cut(record.question) if record else None)
-        columns["responses"].append(self._cut(_answer(record)) if record else None)
-        columns["verdicts"].append(ANSWER_VERDICTS.index(item.verdict) if known else None)
-        columns["claims"].append(
-            [
-                [one.get("start"), one.get("end"), _SUPPORTED.get(one.get("supported"))]
-                for one in claims
-            ]
-        )
-        columns["kinds"].append([place for place, kind in enumerate(_KINDS) if kind in kinds])
+        columns["ids"].append(listed.id)
+        columns["questions"].append(self._cut(listed.question))
+        columns["responses"].append(self._cut(listed.response))
+        columns["verdicts"].append(listed.verdict)
+        columns["claims"].append(listed.claims)
+        columns["kinds"].append(listed.kinds)
         for name, values in columns["scores"].items():
             value = item.scores.get(name)
             values.append(None if value is None else round(value, 6))
         for name, codes in columns["status"].items():
             status = item.status.get(name)
-            codes.append(_STATUSES.index(status) if status in _STATUSES else None)
+            codes.append(STATUS_NAMES.index(status) if status in STATUS_NAMES else None)
         for field, texts in columns["by"].items():
             texts.append(field_text(record, field) if record else None)
 
     def _cut(self, text: str | None) -> str | None:
-        if text is None or not self._shown.beside or len(text) <= SNIPPET:
-            return text
-        return text[:SNIPPET] + "…"
+        return cut_text(text, SNIPPET) if self._shown.beside else text
+
+
+def list_answer(item: ReportItem, record: Record | None, verdict: str | None) -> ListedAnswer:
+    """What the list shows of an answer; `verdict` is the metric that judges its claims."""
+    claims = [
+        (one.get("start"), one.get("end"), one.get("supported"), one.get("kind"))
+        for one in _claims(item, verdict)
+    ]
+    question, answer = (record.question, _answer(record)) if record else (None, None)
+    return make_listed(item.id, question, answer, item.verdict, claims)
+
+
+def make_listed(
+    name: str,
+    question: str | None,
+    answer: str | None,
+    verdict: str | None,
+    claims: Sequence[tuple[Any, Any, Any, Any]],
+) -> ListedAnswer:
+    """The same of its parts; `claims` are (start, end, supported, kind of the reason)."""
+    kinds = {kind for _, _, supported, kind in claims if supported is False}
+    return ListedAnswer(
+        name,
+        question,
+        answer,
+        _VERDICTS.get(verdict),
+        [(start, end, _SUPPORTED.get(supported)) for start, end, supported, _ in claims],
+        [place for place, kind in enumerate(_KINDS) if kind in kinds] if kinds else [],
+    )
+
+
+def cut_text(text: str | None, most: int) -> str | None:
+    """At most so many characters of the text."""
+    return text if text is None or len(text) <= most else text[:most] + "…"
 
 
 def _claims(item: ReportItem, verdict: str | None) -> list[dict[str, Any]]:
@@ -282,8 +332,12 @@ def detail(item: ReportItem, record: Record | None, judge: str | None = None) ->
 
 def _answer(record: Record) -> str:
     """The response; in place of one that never came, why."""
-    failure = record.failure if isinstance(record, Answered) else None
-    return record.response or (f"(no answer: {failure.reason})" if failure else "")
+    return shown_answer(record.response, getattr(record, "failure", None))
+
+
+def shown_answer(response: str | None, failure: Failure | None) -> str:
+    """The response; in place of one that never came, why."""
+    return response or (f"(no answer: {failure.reason})" if failure else "")
 
 
 def _pretty(value: object) -> str:

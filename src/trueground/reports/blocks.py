@@ -126,11 +126,26 @@ class Head(msgspec.Struct, omit_defaults=True):
 
 
 class Row(msgspec.Struct, omit_defaults=True):
-    """A row of a table. `apart` rows are grey and never the best; `title` tells why."""
+    """A row of a table. `apart` rows are grey and never the best; `title` tells why.
+
+    `key` names the row where two rows of the table can be chosen.
+    """
 
     cells: list[Cell]
     tone: Literal["own", "published", "apart", "first", "total", "group"] | None = None
     title: str | None = None
+    key: str | None = None
+
+
+class Pair(msgspec.Struct, omit_defaults=True):
+    """Two rows of a table lead to a page: `href` has {a} and {b} in it, b being the row above a.
+
+    `refused` says for some pairs, named "a b", why there is no such page.
+    """
+
+    words: str
+    href: str
+    refused: dict[str, str] = {}
 
 
 class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
@@ -140,6 +155,7 @@ class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
     rows: list[Row]
     caption: Rich | None = None
     sortable: bool = False
+    pair: Pair | None = None
 
 
 class Axis(msgspec.Struct, omit_defaults=True):
@@ -232,7 +248,10 @@ Block = (
 
 
 class Page(msgspec.Struct, omit_defaults=True):
-    """A whole page. `mark` tells our pages from other people's files; `kind` is what it shows."""
+    """A whole page. `mark` tells our pages from other people's files; `kind` is what it shows.
+
+    `home` leads to the list of runs that the page is one of.
+    """
 
     kind: str
     mark: str
@@ -241,6 +260,7 @@ class Page(msgspec.Struct, omit_defaults=True):
     lead: Rich = ""
     notices: list[str] = []
     version: str | None = None
+    home: str | None = None
 
 
 def number(value: float | None) -> str:

@@ -71,12 +71,21 @@ def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
     write_page(path, comparison_page(comparison, path.parent))
 
 
-def comparison_page(comparison: Mapping[str, Any], folder: Path | None = None) -> Page:
-    """The page; its links to the runs are relative to `folder`, and without it there are none."""
+def comparison_page(
+    comparison: Mapping[str, Any],
+    folder: Path | None = None,
+    places: Sequence[str] | None = None,
+) -> Page:
+    """The page; its links to the runs are relative to `folder`, and without it there are none.
+
+    `places` are what leads to each run where they are not where their paths say.
+    """
     starts = {
         run["label"]: None if folder is None else way_to(Path(run["path"]), folder)
         for run in comparison["runs"]
     }
+    if places is not None:
+        starts = dict(zip(starts, places, strict=True))
     pairs, several = comparison["pairs"], len(comparison["pairs"]) > 1
     blocks: list[Block] = []
     for k, pair in enumerate(pairs, start=1):

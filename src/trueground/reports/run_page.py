@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ from trueground.reports.manifest import (
     refusal_rules,
     signatures,
 )
-from trueground.reports.selection import Numbers, choose_items, headline_metric, read_numbers
+from trueground.reports.selection import choose_items, headline_metric, read_numbers
 from trueground.reports.terminal import corrected_rates, has_verdicts, opening, percent
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
@@ -82,8 +82,17 @@ _ABSTENTION_WORDS = {
 }
 
 
-def write_run_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path:
-    """Draw the page of a finished run and return its path.
+def write_run_page(
+    run_dir: Path,
+    *,
+    max_items: int = 20_000,
+    seed: int = 0,
+    out: Path | None = None,
+    home: str | None = None,
+) -> Path:
+    """Draw the page of a finished run and return its path, in the run directory or in `out`.
+
+    `home` leads from there to a list of runs.
 
     Reads the run directory only. Of more than `max_items` answers the details stand in files beside
     the page, in report_items/; the page itself has those of a seeded sample plus the worst, and
@@ -95,8 +104,7 @@ def write_run_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> 
     summary, manifest = _read_json(run_dir, SUMMARY), _read_json(run_dir, MANIFEST)
     verdicts = summary.get("verdicts") or {}
     with read_numbers(run_dir / ITEMS) as numbers:
-        order = [name for name in summary.get("metrics") or {} if name in numbers]
-        metrics = order + sorted(numbers.keys() - set(order))
+        metrics = in_order(summary, numbers)
         headline = headline_metric(metrics)
         values = numbers[headline] if headline else None
         beside = numbers.count > max_items
@@ -105,7 +113,8 @@ def write_run_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> 
             choose_items(values, numbers.count, metric=headline, limit=limit, seed=seed)
             for limit in limits
         )
-        charts = list(_distributions(summary, numbers))
+        page = run_page(run_dir, summary, manifest, numbers, selection.statement())
+        page.home = home
     shown = AnswerList(
         selection=selection,
         details=details,
@@ -115,25 +124,51 @@ def write_run_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> 
         verdict=verdicts.get("metric"),
         beside=beside,
     )
-    page = Page(
+    path = (out or run_dir) / REPORT
+    write_page(
+        path, page, lambda out: write_answers(out, path.parent, run_dir, shown), files=beside
+    )
+    return path
+
+
+def in_order(summary: Mapping[str, Any], scored: Iterable[str]) -> list[str]:
+    """The metrics that items have, in the order of the summary."""
+    names = set(scored)
+    order = [name for name in summary.get("metrics") or {} if name in names]
+    return order + sorted(names - set(order))
+
+
+def run_page(
+    run_dir: Path,
+    summary: dict[str, Any],
+    manifest: dict[str, Any],
+    numbers: Mapping[str, NDArray[np.float32]],
+    statement: str | None = None,
+) -> Page:
+    """The page of a run as blocks; its answers are where the viewer finds them.
+
+    `numbers` are the scores of each metric, shape (n,), NaN where an item has none. `statement`
+    says which answers are listed where that is not all.
+    """
+    metrics = in_order(summary, numbers)
+    headline = headline_metric(metrics)
+    charts = list(_distributions(summary, numbers))
+    return Page(
         kind="run",
         mark=MARK,
-        title=_title(manifest),
+        title=page_title(manifest),
         lead=_lead(summary, manifest),
         notices=notices(manifest),
         version=manifest.get("trueground"),
         blocks=[
             *_first_screen(summary, charts, headline),
-            *_answers(run_dir, selection.statement()),
+            *list_answers(run_dir, statement),
             *_all_metrics(summary, manifest, charts, headline, metrics),
             *noise.draw_noise(summary, manifest, run_dir, headline),
             *_declined(summary),
             *_settings(summary, manifest, metrics),
         ],
     )
-    path = run_dir / REPORT
-    write_page(path, page, lambda out: write_answers(out, run_dir, shown), files=beside)
-    return path
 
 
 def _read_json(run_dir: Path, name: str) -> dict[str, Any]:
@@ -146,7 +181,8 @@ def _read_json(run_dir: Path, name: str) -> dict[str, Any]:
         raise InputError(f"{path}: not readable ({error}). Score again.") from error
 
 
-def _title(manifest: dict[str, Any]) -> str:
+def page_title(manifest: dict[str, Any]) -> str:
+    """What was run, in words."""
     if run := asked(manifest):
         return f"{run['model']} on {run['task']}"
     names = input_names(manifest.get("input"))
@@ -227,7 +263,9 @@ def _ends(ci: Any) -> str:
     return f"{100 * ci[0]:.0f} to {100 * ci[1]:.0f} %" if ci else ""
 
 
-def _distributions(summary: Mapping[str, Any], numbers: Numbers) -> Iterator[tuple[str, Chart]]:
+def _distributions(
+    summary: Mapping[str, Any], numbers: Mapping[str, NDArray[np.float32]]
+) -> Iterator[tuple[str, Chart]]:
     """The histogram of each metric whose values are not all 0 or 1; a column at a time."""
     for name in summary.get("metrics") or {}:
         column = numbers.get(name)
@@ -260,7 +298,8 @@ def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
 # ---- the answers ----
 
 
-def _answers(run_dir: Path, statement: str | None) -> list[Block]:
+def list_answers(run_dir: Path, statement: str | None) -> list[Block]:
+    """The list of answers under its heading."""
     blocks: list[Block] = []
     if statement:
         blocks.append(Text(f"{statement} The numbers are over all items.", "note"))

@@ -76,6 +76,16 @@ def json_block(name: str, value: object) -> bytes:
     )
 
 
+def viewer_script(*more: str) -> str:
+    """The viewer for pages of a server; `more` scripts stand before the one that draws pages."""
+    return _joined(_SCRIPTS[:-1]) + "\n".join([*more, _joined(_SCRIPTS[-1:])])
+
+
+def viewer_style() -> str:
+    """The viewer's style."""
+    return _joined(_STYLES)
+
+
 def render_page(page: Page) -> str:
     """The whole page as text."""
     head, tail = _frame(page, files=False)

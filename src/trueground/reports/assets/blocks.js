@@ -112,8 +112,23 @@ function bestOf(column, rows, k) {
   return column.better === "high" ? Math.max(...values) : Math.min(...values);
 }
 
-TG.blocks.table = ({ columns, rows, caption, sortable }) => {
+/* Two rows that were chosen, and where they lead; the upper one is set against the lower. */
+function Pair({ pair, rows, chosen, clear }) {
+  const keys = rows.map((row) => row.key);
+  const [b, a] = [...chosen].sort((x, y) => keys.indexOf(x) - keys.indexOf(y));
+  const name = (key) => plain(rows[keys.indexOf(key)].cells[0]);
+  const why = a && pair.refused?.[`${a} ${b}`];
+  const href = a && pair.href.replace("{a}", encodeURIComponent(a)).replace("{b}", encodeURIComponent(b));
+  return html`<p class="pair noprint" role="status">${!a ? `${pair.words}: choose ${b ? "one more" : "two"}.`
+    : why ? `${name(b)} and ${name(a)}: ${why}` : html`<a class="go" href=${href}>${pair.words}: ${name(b)} against ${name(a)}</a>`}
+    ${b ? html` <button type="button" onClick=${clear}>Clear</button>` : null}</p>`;
+}
+
+TG.blocks.table = ({ columns, rows, caption, sortable, pair }) => {
   const [order, setOrder] = useState(null);
+  const [chosen, setChosen] = useState([]);
+  const choose = (key) => setChosen(chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key].slice(-2));
+  const there = chosen.filter((key) => rows.some((row) => row.key === key));
   const best = columns.map((column, k) => bestOf(column, rows, k));
   const shown = useMemo(() => {
     if (!order) return rows;
@@ -137,11 +152,12 @@ TG.blocks.table = ({ columns, rows, caption, sortable }) => {
       ${sortable ? html`<button type="button" class="plain" onClick=${turn}>${label}</button>` : label}</th>`;
   };
   return html`<figure class="table">${caption ? html`<figcaption>${rich(caption)}</figcaption>` : null}
+    ${pair ? html`<${Pair} pair=${pair} rows=${rows} chosen=${there} clear=${() => setChosen([])} />` : null}
     <div class="scroll" tabindex="0" role="region" aria-label=${plain(caption) || "table"}><table><thead><tr>${columns.map(head)}</tr></thead><tbody>
     ${shown.map((row, i) => row.tone === "group"
       ? html`<tr key=${i} class="group"><th scope="rowgroup" colspan=${columns.length}>${rich(row.cells[0])}</th></tr>`
-      : html`<tr key=${i} class=${row.tone} title=${row.title}>${row.cells.map((cell, k) => k === 0
-        ? html`<th scope="row">${columns[0].kind === "code" ? html`<code>${rich(cell)}</code>` : typeof cell === "number" ? numberText(cell, columns[0]) : rich(cell)}${row.title ? html`<span class="quiet note">${row.title}</span>` : null}</th>`
+      : html`<tr key=${row.key ?? i} class=${row.tone} title=${row.title}>${row.cells.map((cell, k) => k === 0
+        ? html`<th scope="row">${pair && row.key ? html`<input type="checkbox" aria-label=${`choose ${plain(cell)}`} checked=${chosen.includes(row.key)} onChange=${() => choose(row.key)} /> ` : null}${columns[0].kind === "code" ? html`<code>${rich(cell)}</code>` : typeof cell === "number" ? numberText(cell, columns[0]) : rich(cell)}${row.title ? html`<span class="quiet note">${row.title}</span>` : null}</th>`
         : html`<${CellOf} key=${k} cell=${cell} column=${columns[k]} best=${best[k] !== null && row.tone !== "apart" && !cell?.apart && valueOf(cell) === best[k]} />`)}</tr>`)}
     </tbody></table></div></figure>`;
 };

@@ -27,7 +27,7 @@ function Page({ page }) {
   }, []);
   const opened = TG.opened?.(hash) ?? null;
   useEffect(() => { if (opened === null && hash.length > 1) document.getElementById(decodeURIComponent(hash.slice(1)))?.scrollIntoView(); }, [hash]);
-  return html`<header class="top"><span class="brand">trueground <span class="quiet">${page.version ?? ""}</span></span><${Theme} /></header>
+  return html`<header class="top"><span class="brand">trueground <span class="quiet">${page.version ?? ""}</span>${page.home ? html` <a class="home" href=${TG.safe(page.home)}>All runs</a>` : null}</span><${Theme} /></header>
     ${opened}
     <main id="overview" class=${page.kind} hidden=${opened !== null}>
       <h1>${page.title}</h1>
@@ -45,4 +45,7 @@ if (document.getElementById("page")) {
   TG.source = TG.pageSource();
   document.getElementById("viewer").replaceChildren();
   TG.show(read("page"));
+} else {
+  document.getElementById("viewer").replaceChildren();
+  TG.fed();
 }

@@ -1,0 +1,274 @@
+"""The runs in some folders as a list tells of them: what each measured, and how it stands."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trueground.reports.blocks import (
+    Cell,
+    Estimate,
+    Head,
+    Page,
+    Pair,
+    Rich,
+    Row,
+    Table,
+    Text,
+    code,
+    link,
+    quiet,
+    several,
+)
+from trueground.reports.manifest import input_names
+from trueground.reports.selection import headline_metric
+from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_name
+from trueground.studies.leaderboard.runs import find_runs
+
+MARK = "trueground-runs-1"
+QUIET_S = 600  # after which a run that writes nothing may have been killed
+
+
+class FoundRun(msgspec.Struct):
+    """A run directory and what its files say. `problem` says why it cannot be shown."""
+
+    key: str
+    label: str
+    path: Path
+    state: str
+    manifest: dict[str, Any]
+    summary: dict[str, Any]
+    problem: str | None = None
+    version: str = ""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has all that a page of a run tells."""
+        return self.problem is None and self.state == "finished"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more answers may come."""
+        return self.problem is None and self.state == "running"
+
+
+class RunFolders:
+    """The runs that some paths are, or hold two levels deep, as they are at the moment."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = [path.absolute() for path in paths]
+        self._known: dict[Path, tuple[str, FoundRun]] = {}
+        self._lines: dict[Path, tuple[int, int]] = {}
+
+    def runs(self) -> list[FoundRun]:
+        """All of them, the newest first."""
+        folders, _ = find_runs(self._paths)
+        found = [self._read(folder) for folder in folders]
+        self._known = {folder: self._known[folder] for folder in folders}
+        return sorted(found, key=lambda run: (_started(run), run.label), reverse=True)
+
+    def find(self, key: str) -> FoundRun | None:
+        """The run of a key; None where there is none."""
+        return next((run for run in self.runs() if run.key == key), None)
+
+    def named(self) -> str:
+        """The folders, as they are told."""
+        return ", ".join(map(str, self._paths))
+
+    def progress(self, run: FoundRun) -> str:
+        """How far a run in progress is, in words."""
+        n = run.manifest.get("n")
+        of = f" of {n:,}" if isinstance(n, int) else ""
+        scored, asked = self._count(run.path / ITEMS), self._count(run.path / RESPONSES)
+        told = f"{asked:,}{of} asked" if asked and not scored else f"{scored:,}{of} scored"
+        idle = _idle(run.path)
+        if idle > QUIET_S:
+            told += f"; nothing written for {_duration(idle)}: was it killed?"
+        return told
+
+    def _count(self, path: Path) -> int:
+        """The lines of a file that grows; what was counted before is not read again."""
+        end, lines = self._lines.get(path, (0, 0))
+        try:
+            with path.open("rb") as file:
+                if os.fstat(file.fileno()).st_size < end:
+                    end = lines = 0
+                file.seek(end)
+                while block := file.read(1 << 20):
+                    end, lines = end + len(block), lines + block.count(b"\n")
+        except OSError:
+            return 0
+        self._lines[path] = end, lines
+        return lines
+
+    def _read(self, folder: Path) -> FoundRun:
+        version = "-".join(_stamp(folder / name) for name in (MANIFEST, SUMMARY))
+        if folder not in self._known or self._known[folder][0] != version:
+            self._known[folder] = version, _read_run(folder, self._label(folder), version)
+        return self._known[folder][1]
+
+    def _label(self, folder: Path) -> str:
+        """Its path below the one that was named, or its own name."""
+        for path in self._paths:
+            if folder != path and folder.is_relative_to(path):
+                return folder.relative_to(path).as_posix()
+        return folder.name
+
+
+def _read_run(folder: Path, label: str, version: str) -> FoundRun:
+    digest = hashlib.blake2b(
+        str(folder.resolve()).encode("utf-8", "surrogateescape"), digest_size=4
+    )
+    run = FoundRun(
+        f"{safe_name(label)}-{digest.hexdigest()}",
+        label.encode("utf-8", "replace").decode(),
+        folder,
+        "broken",
+        {},
+        {},
+        version=version,
+    )
+    try:
+        run.manifest = _read_json(folder / MANIFEST)
+        if "trueground" not in run.manifest:
+            run.problem = f"{MANIFEST} is not of a trueground run"
+            run.state = "no run of ours"
+            return run
+        run.state = str(run.manifest.get("status", "finished"))
+        if run.state == "finished":
+            run.summary = _read_json(folder / SUMMARY)
+            if not isinstance(run.summary.get("metrics"), dict):
+                run.problem = f"{SUMMARY} has no metrics"
+        if not run.problem and not (folder / ITEMS).is_file() and run.state != "running":
+            run.problem = f"{ITEMS} is not there"
+    except (OSError, ValueError) as error:
+        run.problem = str(error)
+    if run.problem:
+        run.state = "broken"
+    return run
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """Raises ValueError with what is wrong, in words."""
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except FileNotFoundError:
+        raise ValueError(f"{path.name} is not there") from None
+    except OSError as error:
+        raise ValueError(f"{path.name} cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} holds no object")
+    return found
+
+
+def _stamp(path: Path) -> str:
+    try:
+        found = path.stat()
+    except OSError:
+        return "none"
+    return f"{found.st_mtime_ns}.{found.st_size}"
+
+
+def _idle(folder: Path) -> float:
+    """Seconds since anything was written in the folder."""
+    places = [folder, *(folder / name for name in (MANIFEST, ITEMS, RESPONSES))]
+    return time.time() - max((path.stat().st_mtime for path in places if path.exists()), default=0)
+
+
+def _duration(seconds: float) -> str:
+    minutes = int(seconds // 60)
+    return several(minutes, "minute") if minutes < 120 else several(minutes // 60, "hour")
+
+
+def _started(run: FoundRun) -> str:
+    return str(run.manifest.get("start") or "")
+
+
+# ---- the page ----
+
+
+def list_page(
+    runs: Sequence[FoundRun],
+    where: str,
+    hrefs: Mapping[str, str],
+    pair: Pair | None,
+    progress: Mapping[str, str],
+    leaderboard: str | None,
+) -> Page:
+    """The list of runs. `hrefs` and `progress` are by the runs' keys."""
+    blocks: list[Any] = []
+    finished = sum(run.is_finished for run in runs)
+    if leaderboard:
+        blocks.append(Text([link("Leaderboard of all finished runs", leaderboard)]))
+    if runs:
+        columns = [Head("Run"), Head("Model"), Head("Task"), Head("Headline", "estimate", digits=4)]
+        columns += [Head("Answers", "number"), Head("Date"), Head("State")]
+        rows = [_row(run, hrefs.get(run.key), progress.get(run.key)) for run in runs]
+        pair = pair if finished > 1 else None
+        blocks.append(Table(columns, rows, sortable=len(runs) > 1, pair=pair))
+    else:
+        words: Rich = [
+            "No run is here yet. Runs of ",
+            code("trueground score"),
+            " and ",
+            code("trueground run"),
+            f" in {where}, or two levels below, appear when this page is loaded again.",
+        ]
+        blocks.append(Text(words, "note"))
+    return Page("runs", MARK, "Runs", blocks, lead=f"{several(len(runs), 'run')} in {where}")
+
+
+def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
+    manifest, summary = run.manifest, run.summary
+    cells: list[Cell] = [[link(run.label, href)]]
+    if run.problem:
+        return Row([*cells, "–", "–", "", None, _date(run), run.state], "apart", run.problem)
+    state: Cell = run.state
+    if run.state == "running":
+        state = [("running "), quiet(progress or "")]
+    n = summary.get("n", manifest.get("scored"))
+    cells += [model_of(run) or "–", _task(manifest), _headline(run)]
+    cells += [n if isinstance(n, int) else None, _date(run), state]
+    return Row(cells, key=run.key if run.is_finished else None)
+
+
+def model_of(run: FoundRun) -> str | None:
+    """Whose answers they are, where all are of one model."""
+    model = run.manifest.get("model")
+    if isinstance(model, dict):
+        return str(model.get("name"))
+    by = run.summary.get("by")
+    names = list(by.get("model") or ()) if isinstance(by, dict) else []
+    return str(names[0]) if len(names) == 1 else None
+
+
+def _task(manifest: Mapping[str, Any]) -> str:
+    part = manifest.get("benchmark")
+    if isinstance(part, dict):
+        return f"{part.get('name')}/{part.get('task')}"
+    return ", ".join(input_names(manifest.get("input"))) or "–"
+
+
+def _headline(run: FoundRun) -> Cell:
+    metrics = run.summary.get("metrics") or {}
+    part = run.manifest.get("benchmark")
+    wanted = part.get("headline") if isinstance(part, dict) else None
+    name = wanted if wanted in metrics else headline_metric(metrics)
+    entry = metrics.get(name) if name else None
+    if not isinstance(entry, dict) or not isinstance(entry.get("mean"), int | float):
+        return ""
+    ends = entry.get("ci")
+    low, high = ends if isinstance(ends, list) and len(ends) == 2 else (None, None)
+    return Estimate(entry["mean"], low, high, note=name)
+
+
+def _date(run: FoundRun) -> str:
+    return _started(run)[:16].replace("T", " ") or "–"

@@ -1,0 +1,395 @@
+"""The server of `trueground view`: lists of runs, one run, two side by side, a leaderboard.
+
+Every address gives the same frame; the viewer in it asks for the page beside that address. What
+takes long is done in processes of their own (`worker`), one at a time, while the page tells how far
+it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from trueground.errors import TruegroundError
+from trueground.reports.blocks import AnswerBrowser, Block, Page, Pair, Part, Text
+from trueground.reports.run_page import MARK, page_title, run_page
+from trueground.reports.viewer import viewer_script, viewer_style
+from trueground.runs.directory import ITEMS, RECORDS, REPORT
+from trueground.web.index import RunIndex, read_query
+from trueground.web.indexing import grow, read_state, still_holds
+from trueground.web.runs import FoundRun, RunFolders, list_page
+from trueground.web.server import Address, new_app, refuse, send_json
+from trueground.web.worker import work
+
+_SMALL = 8 << 20  # bytes of items.jsonl that are indexed without a process for it
+_SOON_S, _LATER_S = 0.7, 3.0  # until the page looks again
+_PAGES = 16  # made by workers, that are kept
+_OPEN = 4  # runs whose columns may stay in memory
+_FRAME = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>trueground</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/assets/viewer.css">
+<script src="/assets/viewer.js" defer></script>
+</head>
+<body>
+<div id="viewer"><noscript>This page needs JavaScript.</noscript></div>
+</body>
+</html>
+"""
+
+
+class _Opened:
+    """A run that is looked at, and what is being done for it."""
+
+    def __init__(self, run: FoundRun) -> None:
+        self.run = run
+        self.index: RunIndex | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.share = 0.0
+        self.problem: str | None = None
+        self.tried: tuple[int, int] | None = None  # size and time of the items that failed
+
+    @property
+    def is_busy(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+    @property
+    def version(self) -> str:
+        """Changes with all that the page shows."""
+        state = self.index.state if self.index else None
+        rows = f"{state.generation}.{state.count}" if state else ""
+        return f"{self.run.version}/{rows}/{int(self.is_busy)}"
+
+
+class ViewServer:
+    """What the routes share."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.folders = RunFolders(paths)
+        self._opened: OrderedDict[str, _Opened] = OrderedDict()
+        self._pages: OrderedDict[tuple[str, ...], asyncio.Task[Any]] = OrderedDict()
+        self._working = asyncio.Semaphore(1)
+        self._told = -1
+
+    # ---- routes ----
+
+    async def frame(self, _request: web.Request) -> web.Response:
+        """The same for every page."""
+        return web.Response(text=_FRAME, content_type="text/html")
+
+    async def runs(self, _request: web.Request) -> web.Response:
+        """The list of runs."""
+        found = await asyncio.to_thread(self.folders.runs)
+        progress = {run.key: self.folders.progress(run) for run in found if run.goes_on}
+        hrefs = {run.key: f"/run/{run.key}/" for run in found if run.problem is None}
+        pair = Pair("Side by side", "/compare/{a}/{b}/")
+        board = "/leaderboard/" if any(run.is_finished for run in found) else None
+        page = list_page(found, self.folders.named(), hrefs, pair, progress, board)
+        return send_json({"page": page, "going": 1000 * _LATER_S if progress else 0})
+
+    async def runs_state(self, request: web.Request) -> web.Response:
+        """The list again, while runs go on."""
+        return await self.runs(request)
+
+    async def run(self, request: web.Request) -> web.Response:
+        """One run: its page, and with what its list is drawn."""
+        opened = await self._open(request)
+        return send_json(await self._tell(opened, None))
+
+    async def state(self, request: web.Request) -> web.Response:
+        """What of a run's page is new."""
+        opened = await self._open(request)
+        return send_json(await self._tell(opened, request.query.get("version")))
+
+    async def list(self, request: web.Request) -> web.Response:
+        """A page of the list of answers."""
+        index = await self._index(request)
+        query, page = read_query(request.query), _number(request.query.get("page"))
+        if index is None:
+            return send_json({"total": 0, "count": 0, "page": 0, "pages": 1, "rows": []})
+        return send_json(await self._asked(request, index.page, query, page))
+
+    async def worst(self, request: web.Request) -> web.Response:
+        """The worst answers."""
+        index = await self._index(request)
+        most = min(_number(request.query.get("most")), 100)
+        return send_json([] if index is None else await self._asked(request, index.worst, most))
+
+    async def item(self, request: web.Request) -> web.Response:
+        """One answer with its details."""
+        index = await self._index(request)
+        name, query = request.query.get("id", ""), read_query(request.query)
+        if index is None:
+            return refuse(409, "This answer is not indexed yet; wait for the list.")
+        return send_json(await self._asked(request, index.open, name, query))
+
+    async def export(self, request: web.Request) -> web.StreamResponse:
+        """All that is listed, as a file."""
+        index = await self._index(request)
+        kind = request.match_info["kind"]
+        if index is None:
+            return refuse(409, "This run is not indexed yet; wait for the list.")
+        pieces = index.export(read_query(request.query), kind)
+        first = await asyncio.to_thread(next, pieces, b"")  # what is wrong is told before
+        response = web.StreamResponse()
+        response.content_type = "text/csv" if kind == "csv" else "application/jsonl"
+        response.charset = "utf-8"
+        response.headers["Content-Disposition"] = f'attachment; filename="answers.{kind}"'
+        await response.prepare(request)
+        await response.write(first)
+        while piece := await asyncio.to_thread(next, pieces, b""):
+            await response.write(piece)
+        await response.write_eof()
+        return response
+
+    async def compare(self, request: web.Request) -> web.Response:
+        """Two runs side by side."""
+        runs = [await self._find(request.match_info[name]) for name in "ab"]
+        for run in runs:
+            if not run.is_finished:
+                raise TruegroundError(f"{run.label}: {run.problem or run.state}; choose another.")
+        places = [f"/run/{run.key}/" for run in runs]
+        words = [str(run.path) for run in runs]
+        title = f"{runs[1].label} against {runs[0].label}"
+        return await self._made(title, [run.version for run in runs], "compare", *words, *places)
+
+    async def leaderboard(self, _request: web.Request) -> web.Response:
+        """All finished runs in one table."""
+        found = await asyncio.to_thread(self.folders.runs)
+        runs = [run for run in found if run.is_finished]
+        if not runs:
+            raise TruegroundError("no run here is finished")
+        words = [str(run.path) for run in runs]
+        return await self._made("Leaderboard", [run.version for run in runs], "rank", *words)
+
+    # ---- runs ----
+
+    async def _find(self, key: str) -> FoundRun:
+        run = await asyncio.to_thread(self.folders.find, key)
+        if run is None:
+            raise web.HTTPNotFound(reason="there is no such run here (any more)")
+        return run
+
+    async def _open(self, request: web.Request) -> _Opened:
+        run = await self._find(request.match_info["key"])
+        if run.problem is not None:
+            raise TruegroundError(f"{run.path}: {run.problem}. Score or run again.")
+        opened = self._opened.get(run.key)
+        if opened is None:
+            opened = self._opened[run.key] = _Opened(run)
+        opened.run = run
+        self._opened.move_to_end(run.key)
+        for old in [one for one in self._opened.values() if not one.is_busy][:-_OPEN]:
+            del self._opened[old.run.key]
+        await self._look(opened)
+        return opened
+
+    async def _index(self, request: web.Request) -> RunIndex | None:
+        opened = self._opened.get(request.match_info["key"])
+        if opened is None or opened.index is None:
+            opened = await self._open(request)
+        return opened.index
+
+    async def _look(self, opened: _Opened) -> None:
+        """Take in what the index has by now; begin to make or grow it where the run has more."""
+        path = opened.run.path
+        try:
+            found = (path / ITEMS).stat()
+        except OSError:
+            return  # nothing is scored yet
+        state = await asyncio.to_thread(read_state, path)
+        holds = state is not None and await asyncio.to_thread(still_holds, state, path)
+        if opened.is_busy and opened.index is None:
+            holds = state is not None
+        if state is not None and holds and state.count:
+            now = opened.index.state if opened.index else None
+            if now is None or (now.generation, now.count) != (state.generation, state.count):
+                opened.index = RunIndex(path, state, opened.run.manifest)
+        left = found.st_size - (state.items_end if state is not None and holds else 0)
+        stamp = found.st_size, found.st_mtime_ns
+        if opened.is_busy or (holds and left <= 0) or opened.tried == stamp:
+            return
+        if not holds:
+            opened.index = None
+        opened.task = asyncio.create_task(self._grow(opened, stamp, left))
+        if left < _SMALL:
+            await opened.task
+            await self._look(opened)
+
+    async def _grow(self, opened: _Opened, stamp: tuple[int, int], left: int) -> None:
+        path = opened.run.path
+        opened.problem, opened.share = None, 0.0
+        try:
+            if left < _SMALL:
+                await asyncio.to_thread(grow, path)
+                opened.tried = stamp
+                return
+
+            def told(done: int, of: int) -> None:
+                opened.share = done / of if of else 0.0
+                self._tell_terminal(opened.run, opened.share)
+
+            async with self._working:
+                await work("index", str(path), told=told)
+            self._tell_terminal(opened.run, None)
+            opened.tried = stamp
+        except TruegroundError as error:
+            opened.problem, opened.tried = str(error), stamp
+
+    def _tell_terminal(self, run: FoundRun, share: float | None) -> None:
+        """How far the index is, on standard error: on a terminal in one line, else now and then."""
+        tenth = 10 if share is None else int(10 * share)
+        if sys.stderr.isatty():
+            words = "done" if share is None else f"{share:.0%}"
+            end = "\n" if share is None else ""
+            print(f"\rindexing {run.label}: {words} ", end=end, file=sys.stderr, flush=True)
+        elif tenth != self._told:
+            print(f"indexing {run.label}: {10 * tenth} %", file=sys.stderr, flush=True)
+        self._told = -1 if share is None else tenth
+
+    async def _tell(self, opened: _Opened, known: str | None) -> dict[str, Any]:
+        """The page of a run where it is not known, and whether to look again."""
+        run, version = opened.run, opened.version
+        going = _SOON_S if opened.is_busy else _LATER_S if run.goes_on else 0
+        words = []
+        if run.goes_on:
+            words.append(f"This run goes on: {self.folders.progress(run)}.")
+        elif not run.is_finished:
+            words.append(f"This run is {run.state}: what it has is shown.")
+        if opened.is_busy:
+            words.append(f"Its answers are being indexed, once: {opened.share:.0%}.")
+        if opened.problem:
+            words.append(opened.problem)
+        told: dict[str, Any] = {
+            "version": version,
+            "going": 1000 * going,
+            "busy": " ".join(words) or None,
+            "about": opened.index.about() if opened.index else None,
+            "page": None,
+        }
+        if known != version:
+            told["page"] = await asyncio.to_thread(_run_page, opened, not opened.is_busy)
+            told["page"].home = "/"
+        return told
+
+    async def _asked(self, request: web.Request, call: Any, *values: Any) -> Any:
+        """Ask the index in a thread; once more where it was made anew meanwhile."""
+        try:
+            return await asyncio.to_thread(call, *values)
+        except OSError:
+            opened = await self._open(request)
+            if opened.index is None:
+                raise web.HTTPConflict(reason="the run has changed; load the page again") from None
+            return await asyncio.to_thread(getattr(opened.index, call.__name__), *values)
+
+    # ---- pages that take long ----
+
+    async def _made(self, title: str, versions: Sequence[str], *words: str) -> web.Response:
+        """A page that a worker makes; while it does, that it does."""
+        key = (*words, *versions)
+        task = self._pages.get(key)
+        if task is None:
+            task = self._pages[key] = asyncio.create_task(self._work(*words))
+            while len(self._pages) > _PAGES:
+                self._pages.popitem(last=False)[1].cancel()
+        done, _ = await asyncio.wait([task], timeout=1.5)
+        if not done:
+            waiting = "This is being computed; runs of many answers take a while."
+            return send_json({"waiting": waiting, "title": title, "home": "/"})
+        try:
+            page = task.result()
+        except TruegroundError:
+            del self._pages[key]
+            raise
+        return send_json({"page": {**page, "home": "/"}})
+
+    async def _work(self, *words: str) -> Any:
+        async with self._working:
+            return await work(*words)
+
+
+def _run_page(opened: _Opened, is_whole: bool) -> Page:
+    """The page of a run; charts where all answers are indexed."""
+    run, index = opened.run, opened.index
+    if run.is_finished:
+        numbers = _Scores(index) if index is not None and is_whole else {}
+        return run_page(run.path, run.summary, run.manifest, numbers)
+    blocks: list[Block] = []
+    if index is not None:
+        blocks = [AnswerBrowser(worst=10), Part("Answers", [AnswerBrowser()], id="items")]
+        if not (run.path / RECORDS).exists():
+            words = "This run is made without records: questions and answers are not in it."
+            blocks.insert(0, Text(words, "note"))
+    else:
+        blocks.append(Text("No answer is scored yet; they appear here as they are.", "note"))
+    return Page("run", MARK, page_title(run.manifest), blocks, version=run.manifest["trueground"])
+
+
+class _Scores(dict[str, Any]):
+    """Metric → its scores; each is read when it is asked for."""
+
+    def __init__(self, index: RunIndex) -> None:
+        super().__init__(dict.fromkeys(index.state.metrics))
+        self._index = index
+
+    def __getitem__(self, name: str) -> Any:
+        return self._index.scores(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The scores, or the default where there are none."""
+        return self._index.scores(name) if name in self else default
+
+
+def _number(text: str | None) -> int:
+    return (
+        int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 9 else 0
+    )
+
+
+@cache
+def _assets() -> dict[str, tuple[str, str]]:
+    fed = (resources.files("trueground.web") / "assets" / "view.js").read_text("utf-8")
+    return {
+        "viewer.js": (viewer_script(fed), "text/javascript"),
+        "viewer.css": (viewer_style(), "text/css"),
+    }
+
+
+async def _asset(request: web.Request) -> web.Response:
+    found = _assets().get(request.match_info["name"])
+    if found is None:
+        return refuse(404, "not found")
+    return web.Response(text=found[0], content_type=found[1], charset="utf-8")
+
+
+def view_app(address: Address, paths: Sequence[Path]) -> web.Application:
+    """The application that shows the runs in these folders."""
+    app, view = new_app(address), ViewServer(paths)
+    run = "/run/{key}/"
+    pair = "/compare/{a}/{b}/"
+    for path in ("/", run, run + REPORT, pair, "/leaderboard/"):
+        app.router.add_get(path, view.frame)
+    app.router.add_get("/assets/{name}", _asset)
+    app.router.add_get("/page", view.runs)
+    app.router.add_get("/state", view.runs_state)
+    app.router.add_get(run + "page", view.run)
+    app.router.add_get(run + "state", view.state)
+    app.router.add_get(run + "list", view.list)
+    app.router.add_get(run + "worst", view.worst)
+    app.router.add_get(run + "item", view.item)
+    app.router.add_get(run + "answers.{kind:csv|jsonl}", view.export)
+    app.router.add_get(pair + "page", view.compare)
+    app.router.add_get("/leaderboard/page", view.leaderboard)
+    return app
