@@ -29,7 +29,7 @@ from trueground.types import REASON_TITLES, Answered
 from trueground.web.indexing import (
     MOST_VALUES,
     IndexState,
-    Row,
+    ListRow,
     by_id,
     hash_id,
     index_folder,
@@ -229,11 +229,11 @@ class RunIndex:
             rows = order[mask[order]][:most].tolist()
         return [self._shown(row, one) for row, one in zip(rows, self.rows(rows), strict=True)]
 
-    def rows(self, wanted: Sequence[int]) -> Iterator[Row]:
+    def rows(self, wanted: Sequence[int]) -> Iterator[ListRow]:
         """What the list shows of these rows, in their order."""
         blocks = self._pairs("blocks")
         unpack = zstandard.ZstdDecompressor()
-        decode = msgspec.json.Decoder(Row).decode
+        decode = msgspec.json.Decoder(ListRow).decode
         last, lines = -1, [b""]
         with (self._folder / "rows").open("rb", buffering=0) as file:
             for row in wanted:
@@ -260,7 +260,7 @@ class RunIndex:
         with self._lock:
             return self._columns.take(name, read)
 
-    def _shown(self, row: int, one: Row) -> dict[str, Any]:
+    def _shown(self, row: int, one: ListRow) -> dict[str, Any]:
         names = self.state.metrics
         return {
             "n": row,
@@ -343,7 +343,7 @@ class RunIndex:
             else:
                 yield b"".join(msgspec.json.encode(one) + b"\n" for one in told)
 
-    def _exported(self, one: Row) -> dict[str, Any]:
+    def _exported(self, one: ListRow) -> dict[str, Any]:
         scores = dict.fromkeys(self.state.metrics)
         return {
             "id": one.id,

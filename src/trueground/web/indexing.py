@@ -75,7 +75,7 @@ class IndexState(msgspec.Struct):
     sizes: dict[str, int] = {}
 
 
-class Row(msgspec.Struct, array_like=True):
+class ListRow(msgspec.Struct, array_like=True):
     """What the list shows of an answer; scores and statuses in the order of the metrics."""
 
     id: str
@@ -89,7 +89,7 @@ class Row(msgspec.Struct, array_like=True):
     by: list[str | None]
 
 
-class _Item(msgspec.Struct):
+class _ItemLine(msgspec.Struct):
     """A line of items.jsonl as far as it is needed; what is raw is read where it must be."""
 
     id: str
@@ -99,7 +99,7 @@ class _Item(msgspec.Struct):
     evidence: dict[str, msgspec.Raw] = {}
 
 
-class _Claim(msgspec.Struct):
+class _ClaimPart(msgspec.Struct):
     start: Any = None
     end: Any = None
     supported: Any = None
@@ -107,10 +107,10 @@ class _Claim(msgspec.Struct):
 
 
 class _Checked(msgspec.Struct):
-    claims: list[_Claim]
+    claims: list[_ClaimPart]
 
 
-class _Record(msgspec.Struct):
+class _RecordLine(msgspec.Struct):
     """A line of the records as far as it is needed, the contexts not."""
 
     id: str
@@ -123,8 +123,8 @@ class _Record(msgspec.Struct):
     meta: dict[str, Any] | None = None
 
 
-_decode_item = msgspec.json.Decoder(_Item).decode
-_decode_record = msgspec.json.Decoder(_Record).decode
+_decode_item = msgspec.json.Decoder(_ItemLine).decode
+_decode_record = msgspec.json.Decoder(_RecordLine).decode
 _decode_checked = msgspec.json.Decoder(_Checked).decode
 
 
@@ -285,8 +285,8 @@ class _Writer:
             total = found.st_size
             file.seek(state.items_end)
             records = self._records() if state.has_records else None
-            items: list[_Item] = []
-            kept: list[_Record | None] = []
+            items: list[_ItemLine] = []
+            kept: list[_RecordLine | None] = []
             starts: list[int] = []
             end = state.items_end
             told(end, total)
@@ -337,8 +337,8 @@ class _Writer:
 
     def _add(
         self,
-        items: list[_Item],
-        records: list[_Record | None],
+        items: list[_ItemLine],
+        records: list[_RecordLine | None],
         starts: list[int],
         end: int,
     ) -> None:
@@ -368,7 +368,7 @@ class _Writer:
             kinds.append(sum(1 << kind for kind in listed.kinds))
             hashes.append(hash_id(listed.id))
             keys.append(_key(listed.id))
-            row = Row(
+            row = ListRow(
                 listed.id,
                 question,
                 response,
@@ -410,7 +410,7 @@ class _Writer:
             self._append(f"score-{k}", np.full(state.count, np.nan, np.float32).tobytes())
             self._append(f"status-{k}", np.full(state.count, NONE, np.uint8).tobytes())
 
-    def _add_scores(self, items: list[_Item]) -> list[list[float | None]]:
+    def _add_scores(self, items: list[_ItemLine]) -> list[list[float | None]]:
         """The columns of scores; the rounded scores of each row."""
         state = self._state
         names = state.metrics
@@ -431,7 +431,7 @@ class _Writer:
         rounded: list[Any] = values.round(6).tolist()  # NaN is written as null
         return rounded
 
-    def _add_status(self, items: list[_Item]) -> list[list[int | None]]:
+    def _add_status(self, items: list[_ItemLine]) -> list[list[int | None]]:
         """The columns of statuses; the codes of each row. Few rows have statuses of their own."""
         names = self._state.metrics
         known: dict[bytes, list[int | None]] = {}
@@ -451,7 +451,7 @@ class _Writer:
             self._append(f"status-{k}", np.ascontiguousarray(column[:, k]).tobytes())
         return found
 
-    def _add_fields(self, records: list[_Record | None]) -> list[list[str | None]]:
+    def _add_fields(self, records: list[_RecordLine | None]) -> list[list[str | None]]:
         state, found = self._state, []
         for k, field in enumerate(state.fields):
             texts = [

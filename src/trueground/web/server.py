@@ -108,6 +108,7 @@ def bind(host: str, port: int, url: str | None = None) -> tuple[socket.socket, A
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(place)
+            listening.listen(128)  # who reads the address may ask at once
         except OSError:
             listening.close()
             raise

@@ -324,7 +324,7 @@ def _run_page(opened: _Opened, is_whole: bool) -> Page:
     """The page of a run; charts where all answers are indexed."""
     run, index = opened.run, opened.index
     if run.is_finished:
-        numbers = _Scores(index) if index is not None and is_whole else {}
+        numbers = _IndexScores(index) if index is not None and is_whole else {}
         return run_page(run.path, run.summary, run.manifest, numbers)
     blocks: list[Block] = []
     if index is not None:
@@ -337,7 +337,7 @@ def _run_page(opened: _Opened, is_whole: bool) -> Page:
     return Page("run", MARK, page_title(run.manifest), blocks, version=run.manifest["trueground"])
 
 
-class _Scores(dict[str, Any]):
+class _IndexScores(dict[str, Any]):
     """Metric → its scores; each is read when it is asked for."""
 
     def __init__(self, index: RunIndex) -> None:

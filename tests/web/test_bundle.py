@@ -1,0 +1,101 @@
+"""`trueground view --bundle`: the same pages as files; others' folders stay as they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from tests.commands import trueground
+from tests.reports.payload import blocks, payload, words
+
+from trueground.errors import TruegroundError
+from trueground.web.bundle import PAIRED, write_bundle
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
+
+
+def run_of(folder: Path, start: int = 1) -> Path:
+    options = ("--metrics", "f1,support", "--quiet", "--out", folder)
+    assert trueground("score", EXAMPLES, *options).returncode == 0
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"start": f"2026-01-0{start}"}))
+    return folder
+
+
+def test_all_pages_are_there_and_lead_to_each_other(tmp_path: Path) -> None:
+    for k in (1, 2, 3):
+        run_of(tmp_path / "runs" / f"run{k}", k)
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / "manifest.json").write_text("{")
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "runs").rglob("*")}
+    done = trueground("view", tmp_path / "runs", "--bundle", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (0, f"page   {tmp_path / 'out' / 'index.html'}\n")
+    assert before == {p: p.stat().st_mtime_ns for p in (tmp_path / "runs").rglob("*")}
+    out = tmp_path / "out"
+    index = (out / "index.html").read_text()
+    assert "manifest.json cannot be read" in words(index)
+    table = blocks(index, "table")[0]
+    hrefs = [row["cells"][0][0]["href"] for row in table["rows"] if "key" in row]
+    keys = [row["key"] for row in table["rows"] if "key" in row]
+    assert len(hrefs) == 3
+    for href in hrefs:
+        assert payload((out / href).read_text())["home"] == "../../index.html"
+    assert payload((out / "leaderboard.html").read_text())["home"] == "index.html"
+    for b, a in ((0, 1), (0, 2), (1, 2)):  # the newest stands first
+        href = table["pair"]["href"].format(a=keys[a], b=keys[b])
+        page = payload((out / href).read_text())
+        assert page["home"] == "../index.html"
+        links = [row["cells"][0][0]["href"] for row in blocks(page, "table")[-1]["rows"]]
+        for link in links:
+            assert (out / "compare" / link).resolve().is_file()
+    again = trueground("view", tmp_path / "runs" / "run1", "--bundle", out)
+    assert again.returncode == 0
+    assert not (out / "compare").exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "runs"]
+
+
+def test_runs_that_cannot_be_compared_say_why(tmp_path: Path) -> None:
+    first, second = run_of(tmp_path / "a"), run_of(tmp_path / "b", 2)
+    text = (second / "items.jsonl").read_text().replace('{"id":"', '{"id":"other-')
+    (second / "items.jsonl").write_text(text)
+    (second / "records.jsonl.zst").unlink()
+    page = write_bundle([first, second], tmp_path / "out")
+    refused = blocks(page.read_text(), "table")[0]["pair"]["refused"]
+    assert len(refused) == 2
+    assert not list((tmp_path / "out" / "compare").iterdir())
+
+
+def test_many_runs_are_not_paired(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "runs" / "0")
+    for k in range(1, PAIRED + 1):
+        (tmp_path / "runs" / str(k)).mkdir()
+        for path in run.iterdir():
+            (tmp_path / "runs" / str(k) / path.name).write_bytes(path.read_bytes())
+    page = write_bundle([tmp_path / "runs"], tmp_path / "out")
+    assert "pair" not in blocks(page.read_text(), "table")[0]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "index.html"])
+def test_other_peoples_folders_stay(tmp_path: Path, name: str) -> None:
+    run, out = run_of(tmp_path / "run"), tmp_path / "out"
+    out.mkdir()
+    (out / name).write_text("mine")
+    done = trueground("view", run, "--bundle", out)
+    assert done.returncode == 2
+    assert "so it stays" in done.stderr
+    assert [p.name for p in out.iterdir()] == [name]
+    assert trueground("view", tmp_path / "out", "--bundle", tmp_path / "new").returncode == 2
+
+
+def test_a_bundle_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
+    run, out = run_of(tmp_path / "run"), tmp_path / "out"
+    write_bundle([run], out)
+    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    full = OSError(28, "No space left on device")
+    failing = mock.patch("trueground.web.bundle.list_page", side_effect=full)
+    with failing, pytest.raises(TruegroundError, match="No space left"):
+        write_bundle([run], out)
+    assert before == {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "run"]

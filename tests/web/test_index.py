@@ -1,0 +1,246 @@
+"""The index of a run: the same list as of the whole run, however it grew; it follows the run."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+from tests.reports.report_fixture import sample_run
+
+from trueground.errors import InputError, UsageError
+from trueground.web import indexing
+from trueground.web.index import Query, RunIndex, read_query
+from trueground.web.indexing import grow, index_folder, read_state, still_holds
+
+RANKS = {"not": 0, "partly": 1, "grounded": 2}
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(indexing, "CHUNK", 70)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return sample_run(tmp_path / "run", 300)
+
+
+def opened(run: Path) -> RunIndex:
+    return RunIndex(run, grow(run), json.loads((run / "manifest.json").read_text()))
+
+
+def lines(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "items.jsonl").read_text().splitlines()]
+
+
+def records(run: Path) -> list[dict[str, Any]]:
+    with (run / "records.jsonl.zst").open("rb") as file:
+        plain = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read()
+    return [json.loads(line) for line in plain.splitlines()]
+
+
+def test_lists_are_those_of_the_run(run: Path) -> None:
+    index, items, kept = opened(run), lines(run), records(run)
+    assert index.state.count == 300
+    low = [
+        k
+        for k, item in enumerate(items)
+        if item["scores"]["f1"] is not None and 0.2 <= round(item["scores"]["f1"], 6) <= 0.6
+    ]
+    found = index.listed(Query(metric="f1", low="0.2", high="0.6", sort="+row"))
+    assert found.tolist() == low
+    words = index.listed(Query(q="MERIAN in", sort="+row")).tolist()
+    text = [f"{r['id']} {r['question']} {r['response']}".lower() for r in kept]
+    assert words == [k for k, t in enumerate(text) if "merian" in t and "in" in t]
+    declined = index.listed(Query(status="abstained", metric="grounding_f1", sort="+row")).tolist()
+    assert declined == [
+        k for k, item in enumerate(items) if item["status"].get("grounding_f1") == "abstained"
+    ]
+    field = next(
+        f for f, v in zip(index.state.fields, index.state.values, strict=True) if len(v) > 1
+    )
+    value = index.state.values[index.state.fields.index(field)][0]
+    shown = index.page(Query(by=((field, value),)), 0)["rows"]
+    assert {row["by"][field] for row in shown} == {value}
+
+
+def test_orders_are_those_of_the_run(run: Path) -> None:
+    index, items = opened(run), lines(run)
+    down = index.listed(Query(sort="-f1")).tolist()
+    values = [items[k]["scores"]["f1"] for k in down]
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=True)
+    assert values[len(known) :] == [None] * (len(values) - len(known))
+    ids = [items[k]["id"] for k in index.listed(Query(sort="+id")).tolist()]
+    assert sorted(ids) == sorted(item["id"] for item in items)
+    assert (
+        index.listed(Query(sort="-id")).tolist() == index.listed(Query(sort="+id")).tolist()[::-1]
+    )
+    name = index.headline
+    assert name
+    keys = []
+    for k in index.listed(Query()).tolist():
+        value = items[k]["scores"][name]
+        rank = RANKS.get(items[k].get("verdict"), 3)
+        keys.append((1, 0, 0.0) if value is None else (0, rank, np.float32(value)))
+    assert keys == sorted(keys)
+    worst = [row["id"] for row in index.worst(5)]
+    assert worst == [items[k]["id"] for k in index.listed(Query()).tolist()[:5]]
+
+
+def test_ids_with_numbers_are_sorted_by_their_value() -> None:
+    names = ["a10", "a9", "B1", "a010", "a100000000000", "b", "a"]
+    assert sorted(names, key=indexing._key) == [
+        "a",
+        "a9",
+        "a10",
+        "a010",
+        "a100000000000",
+        "b",
+        "B1",
+    ]
+
+
+def test_an_answer_is_opened_with_those_beside_it(run: Path) -> None:
+    index, items, kept = opened(run), lines(run), records(run)
+    query = Query(sort="-f1")
+    order = index.listed(query).tolist()
+    for place in (0, 150, 299):
+        k = order[place]
+        found = index.open(items[k]["id"], query)
+        assert found["row"]["n"] == k
+        near = [order[at] if 0 <= at < 300 else None for at in (place - 1, place + 1)]
+        assert [found["before"], found["after"]] == [
+            None if at is None else items[at]["id"] for at in near
+        ]
+        assert found["detail"]["response"] == kept[k]["response"]
+        for name, value in items[k]["scores"].items():
+            shown = found["row"]["scores"][name]
+            assert (value is None and math.isnan(shown or math.nan)) or shown == round(value, 6)
+    assert index.open("no such id", query)["row"] is None
+
+
+def test_it_grows_with_the_run(tmp_path: Path, run: Path) -> None:
+    whole = (run / "items.jsonl").read_bytes()
+    kept = [msgspec.json.encode(one) + b"\n" for one in records(run)]
+    cut = [line + b"\n" for line in whole.splitlines()]
+    pack = zstandard.ZstdCompressor()
+    part = tmp_path / "part"
+    part.mkdir()
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest |= {
+        "status": "running",
+        "by": list(json.loads((run / "summary.json").read_text())["by"]),
+    }
+    (part / "manifest.json").write_text(json.dumps(manifest))
+    frames = b""
+    for start, stop in ((0, 10), (10, 11), (11, 100), (100, 180), (180, 300)):
+        frames += pack.compress(b"".join(kept[start:stop]))
+        (part / "records.jsonl.zst").write_bytes(frames)
+        torn = b"".join(cut[:stop])[:-20]  # the last line is being written
+        (part / "items.jsonl").write_bytes(torn)
+        assert grow(part).count == stop - 1
+        (part / "items.jsonl").write_bytes(b"".join(cut[:stop]))
+        assert grow(part).count == stop
+    grown, made = opened(part), opened(run)
+    assert grown.state.generation == (read_state(part) or grown.state).generation
+    for query in (Query(), Query(q="lake"), Query(sort="-f1"), Query(sort="+id", verdict="not")):
+        assert grown.listed(query).tolist() == made.listed(query).tolist()
+    for k in (0, 10, 99, 100, 299):
+        name = lines(run)[k]["id"]
+        assert grown.open(name, Query()) == made.open(name, Query())
+
+
+def test_a_run_that_was_scored_again_gets_a_new_index(tmp_path: Path, run: Path) -> None:
+    first = grow(run)
+    assert grow(run).generation == first.generation
+    text = (run / "items.jsonl").read_text()
+    (run / "items.jsonl").write_text(text.replace('"f1":0', '"f1":1'))
+    assert not still_holds(first, run)
+    again = grow(run)
+    assert again.generation != first.generation
+    assert [one.name for one in index_folder(run).iterdir() if one.is_dir()] == [again.generation]
+    sample_run(run, 40)
+    assert grow(run).count == 40
+
+
+def test_what_a_killed_writer_left_is_cut_off(run: Path) -> None:
+    state = grow(run)
+    folder = index_folder(run) / state.generation
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for path in folder.iterdir():
+        with path.open("ab") as file:
+            file.write(b"left over")
+    with (run / "items.jsonl").open("ab") as items:
+        line = lines(run)[0] | {"id": "one more"}
+        items.write(msgspec.json.encode(line) + b"\n")
+    more = msgspec.json.encode(records(run)[0] | {"id": "one more"}) + b"\n"
+    with (run / "records.jsonl.zst").open("ab") as kept:
+        kept.write(zstandard.ZstdCompressor().compress(more))
+    assert grow(run).count == 301
+    for name, data in before.items():
+        assert (folder / name).read_bytes().startswith(data)
+    index = opened(run)
+    assert index.find("one more") == 300
+    assert index.listed(Query(q="one more"))[-1] == 300
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        (lambda text: text.replace('"scores"', '"scores', 1), "line 1: not readable"),
+        (lambda text: text.replace('{"id":"', '{"id":"x', 1), "found id"),
+    ],
+)
+def test_what_is_wrong_in_a_run_is_named(run: Path, damage: Any, expected: str) -> None:
+    items = run / "items.jsonl"
+    items.write_text(damage(items.read_text()))
+    with pytest.raises(InputError, match=expected):
+        grow(run)
+
+
+def test_without_records_the_ids_are_searched(tmp_path: Path) -> None:
+    run = sample_run(tmp_path / "bare", 30, records=False)
+    index = opened(run)
+    name = lines(run)[3]["id"]
+    assert 3 in index.listed(Query(q=name[-6:])).tolist()
+    assert index.page(Query(), 0)["rows"][0]["question"] is None
+    assert "question" not in index.open(name, Query())["detail"]
+
+
+def test_hostile_queries_find_nothing_or_are_refused(run: Path) -> None:
+    index = opened(run)
+    for text in ('" OR 1=1 --', "* NEAR(", "\0", "%", "\ud800", "a" * 10_000, "^", "id:"):
+        assert len(index.listed(Query(q=text))) in range(301)
+    for query in (
+        Query(verdict="'"),
+        Query(kind="../"),
+        Query(status="none"),
+        Query(metric="__class__", low="0"),
+        Query(by=(("nope", "x"),)),
+        Query(by=(("model", "x" * 999),)),
+    ):
+        with pytest.raises(UsageError, match="in this run"):
+            index.listed(query)
+    assert index.page(Query(low="nan", high="inf", sort="$$"), 10**8)["page"] == 5
+    assert read_query({"by.model": "a", "by": "b", "q": "c", "x": "d"}) == Query(
+        q="c", by=(("model", "a"),)
+    )
+
+
+def test_what_is_listed_is_exported(run: Path) -> None:
+    index = opened(run)
+    query = Query(verdict="not", sort="+row")
+    told = [json.loads(x) for x in b"".join(index.export(query, "jsonl")).splitlines()]
+    items = lines(run)
+    assert [one["id"] for one in told] == [items[k]["id"] for k in index.listed(query).tolist()]
+    table = b"".join(index.export(query, "csv")).decode()
+    assert table.startswith("id,question,response,verdict,reasons,")
+    assert table.count("\r\n") >= len(told) + 1

@@ -1,0 +1,193 @@
+"""`trueground view` as a server: what its addresses give, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+from tests.commands import trueground
+from tests.reports.report_fixture import sample_run
+from tests.web.view_fixture import Viewing, viewing
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
+METRICS = "f1,support,support_min"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs, one deeper; broken ones, one of something else, one that has failed."""
+    runs = tmp_path_factory.mktemp("view") / "runs"
+    for name, start in (("one", "2026-01-01T00:00:00"), ("deep/two", "2026-01-02T00:00:00")):
+        run = runs / name
+        scored = trueground("score", EXAMPLES, "--quiet", "--metrics", METRICS, "--out", run)
+        assert scored.returncode == 0
+        manifest = json.loads((run / "manifest.json").read_text()) | {"start": start}
+        (run / "manifest.json").write_text(json.dumps(manifest))
+    for name, text in (("broken", "{"), ("foreign", '{"a": 1}'), ("list", "[]")):
+        (runs / name).mkdir()
+        (runs / name / "manifest.json").write_text(text)
+    failed = runs / "failed"
+    shutil.copytree(runs / "one", failed)
+    manifest = json.loads((failed / "manifest.json").read_text()) | {"status": "failed"}
+    (failed / "manifest.json").write_text(json.dumps(manifest))
+    (failed / "summary.json").unlink()
+    half = runs / "half"
+    shutil.copytree(runs / "one", half)
+    (half / "summary.json").write_text("{}")
+    (runs / "secret.txt").write_text("secret")
+    return runs
+
+
+@pytest.fixture(scope="module")
+def served(folder: Path) -> Iterator[Viewing]:
+    with viewing(folder, home=folder.parent / "home") as found:
+        yield found
+
+
+def test_the_list_tells_of_every_folder(served: Viewing) -> None:
+    page = served.json("/page")["page"]
+    table = next(block for block in page["blocks"] if block["type"] == "table")
+    rows = {}
+    for row in table["rows"]:
+        cell = row["cells"][0][0]
+        rows[cell["text"] if isinstance(cell, dict) else cell] = row
+    assert next(iter(rows)) == "deep/two"  # the newest first
+    assert rows["one"]["cells"][4] == 64
+    assert rows["one"]["cells"][6] == "finished"
+    assert rows["broken"]["title"].startswith("manifest.json cannot be read")
+    assert rows["foreign"]["title"] == "manifest.json is not of a trueground run"
+    assert rows["list"]["title"] == "manifest.json holds no object"
+    assert rows["half"]["title"] == "summary.json has no metrics"
+    assert rows["failed"]["cells"][6] == "failed"
+    assert "key" not in rows["failed"]
+    assert served.json(f"/run/{served.key('failed')}/list")["total"] == 64
+
+
+def test_a_run_is_told_and_listed(served: Viewing, folder: Path) -> None:
+    run = f"/run/{served.key('one')}/"
+    page = served.json(run + "page")
+    assert page["about"]["metrics"]
+    assert page["going"] == 0
+    listed = served.json(run + "list?sort=-f1&page=1")
+    assert (listed["total"], listed["count"], listed["page"], len(listed["rows"])) == (
+        64,
+        64,
+        1,
+        14,
+    )
+    name = listed["rows"][0]["id"]
+    item = served.json(f"{run}item?sort=-f1&id={name}")
+    assert item["row"]["id"] == name
+    assert item["detail"]["response"]
+    assert item["after"] == listed["rows"][1]["id"]
+    assert len(served.json(run + "worst?most=3")) == 3
+    status, body, headers = served.get(run + "answers.csv?verdict=not")
+    assert status == 200
+    assert body.startswith(b"id,question")
+    assert headers["Content-Disposition"] == 'attachment; filename="answers.csv"'
+    state = served.json(f"{run}state?version={page['version']}")
+    assert state["page"] is None
+
+
+def test_two_runs_and_all_runs(served: Viewing) -> None:
+    pair = f"/compare/{served.key('one')}/{served.key('deep/two')}/page"
+    for path, title in ((pair, "two against one"), ("/leaderboard/page", "Leaderboard")):
+        found = served.json(path)
+        give_up = time.monotonic() + 60
+        while "waiting" in found and time.monotonic() < give_up:
+            found = served.json(path)
+        assert found["page"]["title"] == title
+        assert found["page"]["home"] == "/"
+    same = served.json(pair.replace(served.key("deep/two"), served.key("one")))
+    assert "given twice" in same["error"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/run/../secret.txt",
+        "/run/..%2f..%2fsecret.txt/page",
+        "/run/%2e%2e/page",
+        "/run/secret.txt/page",
+        "/assets/..%2fview.py",
+        "/assets/../view.py",
+        "/assets/label.html",
+        "/compare/x/y/page",
+        "/run/no-such-run/item?id=../../secret",
+        "/etc/passwd",
+    ],
+)
+def test_nothing_else_is_reached(served: Viewing, path: str) -> None:
+    status, body, _ = served.get(path)
+    assert status in (400, 404)
+    assert b"secret" not in body
+
+
+def test_what_is_refused_says_why(served: Viewing) -> None:
+    run = f"/run/{served.key('one')}/"
+    assert served.get(run + "list?verdict=x")[0] == 400
+    assert "no verdict 'x' in this run" in served.json(run + "list?verdict=x")["error"]
+    assert served.get(run + "list?q=%00%ff%22*&page=-1&low=x")[0] == 200
+    assert served.get(run + "list?page=99999999999999999999")[0] == 200
+    assert served.json(run + "item?id=no")["row"] is None
+    assert served.get("/", Host="evil.example")[0] == 421
+    _, _, headers = served.get("/")
+    assert "script-src 'self'" in headers["Content-Security-Policy"]
+    assert headers["Cache-Control"] == "no-store"
+
+
+def test_a_run_in_progress_is_followed(tmp_path: Path) -> None:
+    whole = sample_run(tmp_path / "whole", 40)
+    run = tmp_path / "runs" / "going"
+    run.mkdir(parents=True)
+    manifest = json.loads((whole / "manifest.json").read_text())
+    going = json.dumps(manifest | {"status": "running", "n": 40})
+    (run / "manifest.json").write_text(going)
+    items = (whole / "items.jsonl").read_bytes().splitlines(keepends=True)
+    with (whole / "records.jsonl.zst").open("rb") as file:
+        plain = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read()
+    records = plain.splitlines(keepends=True)
+    with viewing(run.parent, home=tmp_path / "home") as served:
+        at = f"/run/{served.key('going')}/"
+        assert "No answer is scored yet" in json.dumps(served.json(at + "page"))
+        version = ""
+        for count in (10, 25):
+            (run / "records.jsonl.zst").write_bytes(
+                b"".join(zstandard.compress(one) for one in records[:count])
+            )
+            (run / "items.jsonl").write_bytes(b"".join(items[:count]))
+            state = served.json(f"{at}state?version={version}")
+            assert state["going"]
+            assert f"{count} of 40 scored" in state["busy"]
+            assert state["version"] != version
+            version = state["version"]
+            assert served.json(at + "list")["total"] == count
+        for path in whole.iterdir():
+            shutil.copy(path, run / path.name)
+        state = served.json(f"{at}state?version={version}")
+        assert state["going"] == 0
+        assert state["page"]["blocks"][0]["type"] != "note"
+        assert served.json(at + "list")["total"] == 40
+
+
+def test_it_ends_with_ctrl_c_and_says_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    with viewing(tmp_path / "runs", home=tmp_path) as served:
+        assert "No run is here yet" in json.dumps(served.json("/page"))
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(20) == 0
+    wrong = trueground("view", tmp_path / "nowhere")
+    assert (wrong.returncode, "nowhere is not there" in wrong.stderr) == (2, True)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        busy = trueground("view", tmp_path, "--port", taken.getsockname()[1])
+    assert busy.returncode == 2
+    assert "choose another port" in busy.stderr
