@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser
+from tests.chromium import Chromium
+from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_browser
 from tests.web.label_fixture import HOSTILE, Person, Served, person, serving, write_tasks
 
 pytest.importorskip("sqlalchemy")
 pytestmark = needs_a_browser
+__all__ = ["browser"]
 
 PASSAGES = [
     "The bridge at Umber has seven arches. It was built by the guild of masons in 1644.",
@@ -40,11 +44,16 @@ def served(folder: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
 
 
 @pytest.fixture
-def ada(served: Served, folder: Path) -> Iterator[Person]:
-    with person(folder / "profile", served.lead) as found:
-        yield found
-        noise = [m for m in found.browser.messages() if "Failed to load resource" not in m]
-        assert noise == []
+def ada(served: Served, browser: Chromium) -> Iterator[Person]:
+    """Somebody at the browser; each server is an origin of its own, with nothing kept of others."""
+    found = Person(browser)
+    browser.messages()
+    found.enter(served.lead, begin=True)
+    browser.dialogs.clear()
+    yield found
+    emulate(browser, "light")
+    noise = [said for said in browser.messages() if "Failed to load resource" not in said]
+    assert noise == []
 
 
 def one(kind: str, shown: dict[str, Any], many: int = 1) -> Any:
@@ -182,8 +191,9 @@ def test_a_label_waits_while_the_server_is_away(ada: Person, served: Served) -> 
     assert "not saved yet" in ada.find(".banner").text.lower()
     ada.press("2", "Enter", "Enter")  # nothing more can happen to it
     served.start()
+    before = ada.turn
     ada.find(".banner button").click()
-    ada.wait("/1 done/.test(document.querySelector('.progress').textContent)")
+    ada.browser.wait_until(lambda: ada.turn not in (before, "loading"))
     found = labels(ada)
     assert [one["values"] for one in found] == [{"support": "fully"}]
     assert len(ada.ask(f"/api/history/{found[0]['task']}")["labels"]) == 1
@@ -270,3 +280,94 @@ def test_it_can_be_read_anywhere(ada: Person, scheme: str) -> None:
     ada.press("Escape", "Tab")
     focus = "return getComputedStyle(document.activeElement).outlineStyle"
     assert ada.script(focus) == "solid"
+
+
+@one("support", SUPPORT, 3)
+def test_a_lost_lease_and_a_link_opened_again(ada: Person, served: Served, folder: Path) -> None:
+    ada.script("window.other = window.open(arguments[0])", served.lead)  # another session
+    ada.browser.wait_until(
+        lambda: ada.script("return other.document.querySelector('.top') !== null")
+    )
+    ada.script("other.close()")
+    ada.press("1")
+    ada.save()
+    assert ada.progress.startswith("1 done")
+    held = ada.turn.partition("-")[0]
+    with sqlite3.connect(folder / "labels.db") as database:  # long ago, and somebody else was here
+        database.execute("insert into people (name, role, created) values ('Eve', 'annotator', 0)")
+        database.execute(
+            "update work set person = (select number from people where name = 'Eve'), "
+            "until = until + 600 where task = ?",
+            [held],
+        )
+    ada.press("2")
+    ada.save()
+    assert "not taken" in ada.find(".warning").text
+    ada.press("2")
+    ada.save()
+    assert ada.progress.startswith("2 done")
+    assert not ada.browser.find_elements("css selector", ".warning")
+
+
+@one("support", {**SUPPORT, "contexts": PASSAGES * 6})
+def test_other_keyboards_and_scrolling(ada: Person) -> None:
+    def press(key: str, code: str) -> None:
+        ada.browser.send("Input.dispatchKeyEvent", type="keyDown", text=key, key=key, code=code)
+        ada.browser.send("Input.dispatchKeyEvent", type="keyUp", key=key, code=code)
+        ada.browser.settle()
+
+    press("é", "Digit2")  # French
+    assert ada.find(".option[aria-pressed=true]").text.endswith("partially")
+    press("г", "KeyU")  # Russian
+    assert ada.said == "Undone."
+    ada.browser.resize(1280, 260)
+    where = "return document.querySelector('.sources').scrollTop"
+    ada.press("ArrowDown")
+    assert ada.script(where) == 60
+    ada.press(" ", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp")
+    assert ada.script(where) == 0
+
+
+@pytest.mark.long
+@one("support", SUPPORT, 100)
+def test_a_hundred_tasks_without_the_mouse(ada: Person) -> None:
+    began = time.monotonic()
+    for _ in range(100):
+        ada.press("f", "2")
+        ada.save()
+    assert ada.turn == "end"
+    assert ada.progress.startswith("100 done, 0 left")
+    assert time.monotonic() - began < 60
+
+
+@one("support", SUPPORT, 2)
+def test_a_lead_invites_and_sends_away(ada: Person, folder: Path) -> None:
+    """Ada is the lead here."""
+    ada.go("#/people")
+    ada.wait("document.querySelector('form.filters input')")
+    ada.find("form.filters input").click()
+    ada.write(HOSTILE[:60])
+    ada.press("Enter")
+    ada.wait("document.querySelector('.copied')")
+    link = str(ada.script("return document.querySelector('.copied input').value"))
+    with person(folder / "eve", link) as eve:
+        for page in ("people", "agreement", "dispute/1"):  # what is not hers is not there
+            eve.go(f"#/{page}")
+            assert not eve.browser.find_elements("css selector", ".tiles, .sides, table")
+        ada.find(".people tbody tr:last-child button:nth-child(2)").click()
+        ada.find("dialog .danger").click()
+        ada.wait("document.querySelector('.people tbody tr:last-child.apart')")
+        eve.press("1", "Enter")
+        eve.wait("document.querySelector('.banner')")
+        assert "session has ended" in eve.find(".banner").text
+        eve.browser.get("about:blank")
+        eve.browser.get(link)
+        eve.wait("document.querySelector('.calm .warning')")
+        assert "opens nothing" in eve.find(".calm .warning").text
+    ada.find(".people tbody tr:last-child button:nth-child(2)").click()
+    assert "deleted for good" in ada.find("dialog").text
+    ada.press("Escape")  # thought better of it
+    assert "<script>" in ada.find(".people tbody tr:last-child").text
+    ada.find(".people tbody tr:last-child button:nth-child(2)").click()
+    ada.find("dialog .danger").click()
+    ada.wait("!/<script>/.test(document.querySelector('.people').textContent)")

@@ -9,6 +9,7 @@ export class Refusal extends Error {
 }
 
 const PATIENCE_MS = 20000;  // of one request
+const LEAD_PATIENCE_MS = 600000;  // agreement of many people is counted in minutes
 const LONGEST_WAIT_MS = 15000;  // between two tries
 let me = null;
 let prefix = "trueground:";
@@ -21,7 +22,8 @@ const state = { trouble: "" };
 export const outage = (error) => error.status === 0 || error.status >= 500;
 
 async function request(path, body) {
-  const options = { signal: AbortSignal.timeout(PATIENCE_MS) };
+  const slow = path.startsWith("/api/lead/") && path !== "/api/lead/decide";
+  const options = { signal: AbortSignal.timeout(slow ? LEAD_PATIENCE_MS : PATIENCE_MS) };
   if (body !== undefined) {
     options.method = "POST";
     options.headers = { "Content-Type": "application/json", "X-CSRF-Token": me?.csrf ?? "" };
@@ -83,6 +85,16 @@ export function onOtherTab(saved) {
   addEventListener("storage", follow);
   return () => removeEventListener("storage", follow);
 }
+
+/* ---- whether somebody is at work ---- */
+
+let used = Date.now();
+for (const name of ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "touchmove"]) {
+  addEventListener(name, () => { used = Date.now(); }, { passive: true, capture: true });
+}
+
+/* Whether the page is seen, and was used not longer ago. */
+export const isUsed = (ms) => document.visibilityState === "visible" && Date.now() - used < ms;
 
 /* ---- labels on their way ---- */
 

@@ -1,5 +1,5 @@
 /* The application: who is here, which page is shown, the queue of tasks, and what was labelled. */
-import { ask, countWaiting, deliverOld, keep, know, onOtherTab, onTrouble, outage, read, save } from "./api.js";
+import { ask, countWaiting, deliverOld, isUsed, keep, know, onOtherTab, onTrouble, outage, read, save } from "./api.js";
 import { Labeller } from "./label.js";
 import { LEAD_PAGES } from "./lead.js";
 import { Dialog, Markdown, inTime, onDay } from "./texts.js";
@@ -8,6 +8,7 @@ const { html, render, useCallback, useEffect, useLayoutEffect, useRef, useState 
 const LOOK_AGAIN_MS = 15000;  // while others hold the last tasks
 const TRY_AGAIN_MS = 3000;
 const RENEW_MS = 60000;
+const AWAY_MS = 300000;  // whoever does nothing for so long does not hold a task any more
 const MOST_BACK = 200;
 
 /* ---- the tasks, one after another ---- */
@@ -16,6 +17,7 @@ function Queue({ me, number, setProgress }) {
   const [task, setTask] = useState(null);
   const [why, setWhy] = useState(null);
   const [trouble, setTrouble] = useState("");
+  const [refused, setRefused] = useState("");
   const trail = useRef(null);  // numbers of saved tasks, the last one at the end
   const fresh = useRef(0);
 
@@ -43,7 +45,7 @@ function Queue({ me, number, setProgress }) {
   }, [why, next]);
   useEffect(() => {  // the lease holds while somebody is here
     if (!task || number !== null) return undefined;
-    const timer = setInterval(() => { if (document.visibilityState === "visible") ask("/api/renew", { task: task.task }).catch(() => {}); }, RENEW_MS);
+    const timer = setInterval(() => { if (isUsed(AWAY_MS)) ask("/api/renew", { task: task.task }).catch(() => {}); }, RENEW_MS);
     return () => clearInterval(timer);
   }, [task, number]);
   useEffect(() => onOtherTab((saved) => { if (saved === task?.task && number === null) next(); }), [task, next, number]);
@@ -63,7 +65,16 @@ function Queue({ me, number, setProgress }) {
     return () => removeEventListener("keydown", follow);
   });
   const put = async (label) => {
-    const reply = await save({ task: task.task, ...label });
+    let reply;
+    try {
+      reply = await save({ task: task.task, ...label });
+      setRefused("");
+    } catch (error) {
+      if (number !== null || ![404, 409].includes(error.status)) throw error;
+      setRefused(error.message);  // others have taken all its places meanwhile
+      await next();
+      return;
+    }
     if (trail.current) trail.current = [...trail.current.filter((one) => one !== task.task), task.task].slice(-MOST_BACK);
     setProgress(reply.progress);
     if (number === null) { await next(); return; }
@@ -76,8 +87,9 @@ function Queue({ me, number, setProgress }) {
     <p>${why === "waiting" ? "If one of them is given back, it appears here by itself." : "There is no task left for you. Thank you."}</p>
     <p><a href="#/mine">My labels</a> can still be changed; <kbd>u</kbd> opens the last one.</p></main>`;
   const kind = me.project.kinds.find((one) => one.name === task.kind);
+  if (!kind) return html`<main class="calm"><p class="warning" role="alert">There are tasks of a new kind.</p><button type="button" onClick=${() => location.reload()}>Load the page again</button></main>`;
   return html`<${Instructed} kind=${kind}><//>
-    <main>${number !== null ? html`<p class="note again">You change a label of yours. <a href="#/">Back to the queue</a></p>` : null}
+    <main>${refused ? html`<p class="warning again" role="alert">The label before was not taken: ${refused}</p>` : null}${number !== null ? html`<p class="note again">You change a label of yours. <a href="#/">Back to the queue</a></p>` : null}
     <${Labeller} key=${task.turn} task=${task} kind=${kind} label=${task.label} save=${put} back=${back} /></main>`;
 }
 
@@ -113,7 +125,7 @@ function Mine() {
     ${found ? html`<p class="quiet">${found.total} labelled, the latest first</p><ul class="answer-list">${found.labels.map((label) => html`<li key=${label.task} class="answer-row">
       <a href=${`#/task/${label.task}`} dir="auto">${label.title}</a><${Label} label=${label} />
       <div class="facts quiet">${onDay(label.at)} · ${inTime(label.seconds)} <button type="button" class="small" aria-label=${`history of ${label.title}`} onClick=${() => show(label.task)}>History</button></div>
-      ${history[label.task] ? html`<ol class="history">${history[label.task].map((one, k) => html`<li key=${k}><span class="quiet">${onDay(one.at)}</span> <${Label} label=${one} /></li>`)}</ol>` : null}</li>`)}</ul>
+      ${history[label.task] ? html`<ol class="history" reversed>${history[label.task].map((one, k) => html`<li key=${k}><span class="quiet">${onDay(one.at)}</span> <${Label} label=${one} /></li>`)}</ol>` : null}</li>`)}</ul>
       <nav class="pager" aria-label="Pages"><button type="button" disabled=${page <= 1} onClick=${() => setPage(page - 1)}>Newer</button><span class="quiet">page ${found.page} of ${Math.max(1, found.pages)}</span>
       <button type="button" disabled=${page >= found.pages} onClick=${() => setPage(page + 1)}>Older</button></nav>` : null}</main>`;
 }

@@ -1,5 +1,5 @@
 /* One task on the screen: what is read, what is filled in, and the keys for all of it. */
-import { keep, read } from "./api.js";
+import { isUsed, keep, read } from "./api.js";
 import { Field, answered, asked, chosen, missing, optionsOf, placeOf, wantedOf } from "./fields.js";
 import { MarkList, Marking, erase, mark, overlap, rangeOf, useSegments, walk, wordsOf } from "./spans.js";
 import { Dialog, Markdown, Marked, inTime } from "./texts.js";
@@ -9,7 +9,7 @@ const { html, useEffect, useLayoutEffect, useMemo, useRef, useState } = htmPreac
 const KEYS = [
   ["1 … 9", "choose an option of the current field; the next field becomes the current one"],
   ["0", "none of several options; nothing to mark"],
-  ["↑ ↓", "the field before, the next field"],
+  ["↑ ↓", "the field before, the next field; of a single field: scroll the texts, as Space does"],
   ["Enter", "save and go on"],
   ["f F", "the likeliest sentence of the passages; the one before"],
   ["u", "undo the last choice; where there is none, open the task saved before"],
@@ -24,6 +24,7 @@ const SPAN_KEYS = [
   ["1 … 9", "mark the words taken, as that type"],
   ["Backspace", "take a mark away"],
 ];
+const SCROLLS = { PageDown: (page) => 0.85 * page, PageUp: (page) => -0.85 * page, " ": (page) => 0.85 * page, ArrowDown: () => 60, ArrowUp: () => -60 };
 const IDLE_MS = 60000;  // who does nothing for so long is not at work
 const SECOND_DIGIT_MS = 900;
 const SOURCES = new Set(["context", "contexts", "passage", "passages", "text", "references", "citation", "paragraph", "knowledge"]);
@@ -41,20 +42,24 @@ function useClock(task, before) {
   useEffect(() => {
     seconds.current = before;
     setShown(before);
-    let used = Date.now(), last = Date.now();
-    const use = () => { used = Date.now(); };
+    let last = Date.now();
     const tick = () => {
       const now = Date.now();
-      if (document.visibilityState === "visible" && now - used < IDLE_MS && !document.querySelector("dialog[open]")) seconds.current += Math.min(now - last, 2000) / 1000;
+      if (isUsed(IDLE_MS) && !document.querySelector("dialog[open]")) seconds.current += Math.min(now - last, 2000) / 1000;
       last = now;
       setShown(Math.floor(seconds.current));
     };
-    const events = ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "touchmove"];
-    for (const name of events) addEventListener(name, use, { passive: true, capture: true });
     const timer = setInterval(tick, 500);
-    return () => { clearInterval(timer); for (const name of events) removeEventListener(name, use, { capture: true }); };
+    return () => clearInterval(timer);
   }, [task]);
   return [seconds, shown];
+}
+
+/* The key as a Latin keyboard has it: where a layout has something else there, digits and letters go by their place. */
+function keyOf({ key, code, shiftKey }) {
+  if (/^Digit\d$/u.test(code) && !shiftKey && !/^[a-z]$/iu.test(key)) return code.at(-1);
+  if (/^Key[A-Z]$/u.test(code) && /^[^\x00-\x7f]$/u.test(key)) return shiftKey ? code.at(-1) : code.at(-1).toLowerCase();
+  return key;
 }
 
 /* What was typed and not saved yet, or else the label as it was saved, or else nothing. */
@@ -79,7 +84,7 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
   const [busy, setBusy] = useState(false);
   const [seconds, shownSeconds] = useClock(task.task, draft.seconds);
   const saving = useRef(false);  // at once, where `busy` is drawn a moment later
-  const head = useRef(null), box = useRef(null), comment = useRef(null), digits = useRef({ typed: "", timer: 0 });
+  const head = useRef(null), box = useRef(null), sources = useRef(null), comment = useRef(null), digits = useRef({ typed: "", timer: 0 });
   const spansField = kind.fields.find((field) => field.form === "spans");
   const marked = spansField?.text_of ?? null;
   const segments = useSegments(marked ? task.shown[marked] : "");
@@ -115,6 +120,11 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
     }
     const next = set(one.name, chosen(one, names, draft.values[one.name], at));
     if (one.form !== "choices") step(1, asked(kind, next.values));
+  };
+  const unmark = (range) => {
+    const spans = draft.values[spansField.name] ?? [], left = erase(spans, range);
+    if (left.length < spans.length) set(spansField.name, left);
+    else setSaid("Nothing is marked there.");
   };
   const none = (one) => { const next = set(one.name, []); setSelection(null); if (one.form === "choices") step(1, asked(kind, next.values)); };
   const digit = (key) => {
@@ -178,7 +188,7 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
   const finish = () => submit(draft.unclear ? "unclear" : "done");
 
   const onKey = (event) => {
-    const { key, target } = event;
+    const { target } = event, key = keyOf(event);
     let walked = null;
     if (event.defaultPrevented || event.isComposing || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
     if (target.closest?.("textarea, input, select")) {
@@ -204,10 +214,11 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
       const range = rangeOf(segments, walked), under = draft.values[field.name]?.find((span) => overlap(span, range));
       setSaid(`“${wordsOf(task.shown[marked], range)}”${under ? `, marked as ${under.type}` : ""}`);
     }
-    else if (field.form === "spans" && selection && (key === "Backspace" || key === "Delete")) set(field.name, erase(draft.values[field.name], rangeOf(segments, selection)));
+    else if (field.form === "spans" && selection && (key === "Backspace" || key === "Delete")) unmark(rangeOf(segments, selection));
     else if (field.form === "spans" && key === "Escape") setSelection(null);
     else if (key === "ArrowDown" && fields.length > 1) step(1);
     else if (key === "ArrowUp" && fields.length > 1) step(-1);
+    else if (SCROLLS[key] && !(key === " " && target.closest?.("button"))) sources.current.scrollBy(0, SCROLLS[key](sources.current.clientHeight) * (event.shiftKey ? -1 : 1));
     else if (plain[key]) { if (!event.repeat || key === "f" || key === "F") plain[key](); }
     else return;
     event.preventDefault();
@@ -241,12 +252,12 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
     <div class="judged-texts">${names.filter((name) => !isSource(kind, task.shown, name)).map(showOf)}
       ${task.part && !inAnswer ? html`<section class="shown" aria-label="the whole answer"><h3>the whole answer, with what is asked about marked</h3>
         <${Marked} text=${task.part.text} marks=${[{ ...task.part, name: "part" }]} /></section>` : null}</div>
-    <div class="sources">${names.filter((name) => isSource(kind, task.shown, name)).map(showOf)}</div>
+    <div class="sources" ref=${sources}>${names.filter((name) => isSource(kind, task.shown, name)).map(showOf)}</div>
     <form class="answers-form" onSubmit=${(event) => event.preventDefault()}>
       ${aside}
       ${fields.map((one) => html`<${Field} key=${one.name} field=${one} options=${optionsOf(task, one)} value=${draft.values[one.name]} current=${one === field && !draft.unclear} error=${errors[one.name]} busy=${busy}
         pick=${(at) => pick(one, at)} none=${() => none(one)} write=${(value) => set(one.name, value, draft.log)} focus=${() => setCurrent(one.name)} />`)}
-      ${spansField ? html`<${MarkList} text=${task.shown[marked]} spans=${draft.values[spansField.name]} types=${optionsOf(task, spansField)} busy=${busy} remove=${(span) => set(spansField.name, erase(draft.values[spansField.name], span))} />` : null}
+      ${spansField ? html`<${MarkList} text=${task.shown[marked]} spans=${draft.values[spansField.name]} types=${optionsOf(task, spansField)} busy=${busy} remove=${unmark} />` : null}
       ${commenting ? html`<label class="comment">${draft.unclear ? "What is unclear?" : "Comment"} <textarea rows="2" dir="auto" ref=${comment} disabled=${busy} value=${draft.comment} onInput=${(event) => put({ comment: event.target.value }, draft.log)}></textarea></label>` : null}
       <div class="now quiet"><p class="said-now" role="status">${busy ? "Saving …" : said}</p><span aria-hidden="true">${inTime(shownSeconds)}</span></div>
       <div class="tools">

@@ -21,10 +21,14 @@ function useFound(path, live = false) {
     } catch (error) { setTrouble(error.message); }
   };
   useEffect(() => {
-    load();
-    if (!live) return undefined;
-    const timer = setInterval(() => { if (document.visibilityState === "visible") load(); }, LIVE_MS);
-    return () => clearInterval(timer);
+    let timer = 0, gone = false;
+    const look = async () => {
+      const began = Date.now();
+      if (!last.current || document.visibilityState === "visible") await load();
+      if (live && !gone) timer = setTimeout(look, Math.max(LIVE_MS, 5 * (Date.now() - began)));  // what is slow is asked for less often
+    };
+    look();
+    return () => { gone = true; clearTimeout(timer); };
   }, [path]);
   return [found, trouble, load, setTrouble];
 }
@@ -33,10 +37,11 @@ const Wrong = ({ words }) => words ? html`<p class="warning" role="alert">${word
 
 function Copied({ text, name }) {
   const [done, setDone] = useState(false);
+  const place = useRef(null);
   const copy = async () => {
-    try { await navigator.clipboard.writeText(text); setDone(true); } catch { /* the text stands there to be taken by hand */ }
+    try { await navigator.clipboard.writeText(text); setDone(true); } catch { place.current.select(); }  // not without TLS: Ctrl+C does it
   };
-  return html`<div class="copied"><input type="text" readonly aria-label=${name} value=${text} onFocus=${(event) => event.target.select()} />
+  return html`<div class="copied"><input type="text" readonly ref=${place} aria-label=${name} value=${text} onFocus=${(event) => event.target.select()} />
     <button type="button" onClick=${copy}>${done ? "Copied" : "Copy"}</button></div>`;
 }
 
@@ -96,7 +101,7 @@ function Project() {
           ${one.withdrawn ? null : html`<button type="button" onClick=${() => setAsking({ one, what: "withdraw" })}>Withdraw</button>`}
           ${one.forgotten ? null : html`<button type="button" onClick=${() => setAsking({ one, what: "forget" })}>Forget</button>`}</td></tr>`)}</tbody></table></div>
       ${Object.entries(found.rules).filter(([flag]) => found.people.some((one) => one.flags.includes(flag))).map(([flag, words]) => html`<p key=${flag} class="quiet"><span class="badge partly">${flag}</span> ${words}</p>`)}
-      <form class="filters" onSubmit=${invite}><label class="grow">Invite <input type="text" dir="auto" placeholder="name" value=${name} maxlength="200" onInput=${(event) => setName(event.target.value)} /></label>
+      <form class="filters" onSubmit=${invite}><label class="grow">Invite <input type="text" dir="auto" placeholder="name" value=${name} maxlength="80" onInput=${(event) => setName(event.target.value)} /></label>
         <label>as <select value=${role} onChange=${(event) => setRole(event.target.value)}><option value="annotator">annotator</option><option value="lead">lead</option></select></label><button>Make a link</button></form></section>
     <section aria-label="Files"><h2>Files</h2><ul class="files">
       <li><button type="button" onClick=${() => fetchFile("labels")}>Labels</button><span>one for each task, with your decisions: for <code>validate --labels</code>, <code>judge calibrate --labels</code>, <code>build --labels</code></span></li>

@@ -56,7 +56,7 @@ export function Dialog({ title, close, children }) {
     last.current.focus({ preventScroll: true });  // what is long is read from its beginning
     return () => before?.focus?.();
   }, []);
-  return html`<dialog ref=${place} aria-label=${title} onClose=${close} onClick=${(event) => event.target === place.current && close()}>
+  return html`<dialog ref=${place} aria-label=${title} onClose=${close}>
     <h2>${title}</h2>${children}
     <form method="dialog"><button ref=${last}>Close</button></form></dialog>`;
 }
