@@ -47,14 +47,15 @@ def label_all(folder: Path, clients: int, tasks: int, database: str | None = Non
     words += [database or str(folder / "labels.db"), "--from-run", str(records)]
     words += ["--overlap", str(clients)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
     try:
-        assert process.stdout is not None
         line = next(line for line in process.stdout if line.startswith("lead"))
         url, token = line.split()[1].split("/#token=")
         return asyncio.run(_label(url, token, clients))
     finally:
         process.terminate()
         process.wait(20)
+        process.stdout.close()
 
 
 async def _label(url: str, token: str, clients: int) -> Load:

@@ -239,6 +239,7 @@ COMMANDS = (
     "agreement",
     "annotate export",
     "annotate import",
+    "annotate serve",
     "annotate plan",
     "index build",
     "index search",

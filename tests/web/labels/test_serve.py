@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -70,13 +71,36 @@ def test_the_command_serves_until_it_is_told_to_end(place: str, tmp_path: Path) 
         assert len(enter(address, ann).label_all(lambda _: "not")) == 6
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
-    with started(place) as (process, address, newer):  # the project has its tasks
+    before = address
+    with started(place) as (process, address, newer):  # the project has its tasks, and its place
+        assert address == before
         assert Browser(address).ask("POST", "/api/enter", {"token": token}).status == 401
         lead = enter(address, newer)
         assert lead.get("/api/lead/overview")["tasks"]["started"] == 6
         assert enter(address, ann).get("/api/me")["progress"]["done"] == 6
         process.terminate()
         assert process.wait(10) == 0
+        assert process.stdout is not None
+        assert process.stdout.read() == "annotators' links stay valid\n"
+
+
+def test_a_project_keeps_its_address(place: str, tmp_path: Path) -> None:
+    records = write_records(tmp_path / "records.jsonl")
+    with started(place, "--from-run", records) as (_, address, token):
+        invite(enter(address, token), "Ann")
+    with socket.create_server((LOOPBACK, address.port)):
+        done = trueground("annotate", "serve", place)
+        assert done.returncode == 2
+        assert "the port of the project's last start" in done.stderr
+        with socket.create_server((LOOPBACK, 0)) as free:
+            port = free.getsockname()[1]
+        with started(place, "--port", port) as (process, moved, _):
+            assert moved.port == port
+            process.terminate()
+            assert process.stdout is not None
+            assert f"links lead to {address.url}" in process.stdout.read()
+    with started(place) as (_, again, _):
+        assert again == moved
 
 
 def test_what_cannot_be_meant_is_told_before_anything_is_made(tmp_path: Path) -> None:

@@ -47,10 +47,18 @@ def serve_project(
     ] = None,
     title: Annotated[str | None, Option("The project's name, as annotators see it.")] = None,
     host: Annotated[str, Option("Address to listen on. Default: this machine only.")] = "127.0.0.1",
-    port: Annotated[int, Option("0: one that is free.", min=0, max=65_535)] = 0,
+    port: Annotated[
+        int | None,
+        Option(
+            "Default: that of the project's last start, at first a free one.", min=1, max=65_535
+        ),
+    ] = None,
     url: Annotated[
         str | None,
-        Option("Where browsers reach the server, of a proxy with TLS: https://labels.example.org."),
+        Option(
+            "Where browsers reach the server, of a proxy with TLS: https://labels.example.org. "
+            "Default: as at the last start."
+        ),
     ] = None,
 ) -> None:
     """Serve a project until Ctrl-C; print a link for the lead, with which all else is done.
@@ -67,10 +75,9 @@ def serve_project(
         import sqlalchemy  # noqa: F401
     except ImportError:
         raise MissingExtraError("labelling on the web", "web") from None
-    from trueground.web.labels.serving import open_project, serve
-    from trueground.web.server import bind
+    from trueground.web.labels.serving import claim_address, open_project, serve
 
-    listening, address = bind(host, port, url)
+    listening, address = claim_address(project, host, port, url)
     with listening:
         opened = open_project(
             project,

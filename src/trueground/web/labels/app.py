@@ -47,7 +47,7 @@ from trueground.web.labels.queue import (
 )
 from trueground.web.server import Address, asset, new_app, refuse, send_json
 
-_THREADS = 4  # more only wait for each other
+_THREADS = 3  # more would only wait for each other
 _BLOCK = 1 << 20  # bytes of a file that are sent at once
 _LONGEST_COMMENT = 10_000  # characters
 _MOST = 2**31 - 1

@@ -158,6 +158,12 @@ class Database:
 _SERVER = "a PostgreSQL server that runs, with a database and a user that may make tables"
 
 
+def is_new(place: str) -> bool:
+    """Whether a project of this name would be a file that is not there yet. UsageError."""
+    path = _file_of(place)
+    return path is not None and not path.exists()
+
+
 def read_meta(connection: Connection) -> dict[str, str]:
     """What holds for the whole project, by name."""
     rows = connection.execute(sql.select(meta.c.name, meta.c.value))
@@ -185,13 +191,10 @@ def tell_reason(error: SQLAlchemyError) -> str:
 
 def _make_engine(place: str) -> tuple[Engine, Path | None]:
     """An engine, and the file where there is one. UsageError, InputError, MissingExtraError."""
-    kind, mark, rest = place.partition("://")
-    if not mark:
-        return _open_file(Path(place))
-    if kind == "sqlite":
-        if not rest.startswith("/") or not rest[1:]:
-            raise UsageError(f"{place}: expected sqlite:///FILE, or the bare path of the file")
-        return _open_file(Path(rest[1:]))
+    path = _file_of(place)
+    if path is not None:
+        return _open_file(path)
+    kind = place.partition("://")[0]
     if kind not in _KINDS:
         raise UsageError(
             f"{redact_urls(place)}: unknown kind of database {kind!r}; expected a path, "
@@ -212,6 +215,16 @@ def _make_engine(place: str) -> tuple[Engine, Path | None]:
             "postgresql://USER@HOST:PORT/NAME"
         ) from None
     return engine, None
+
+
+def _file_of(place: str) -> Path | None:
+    """The file of a project, if it is one. UsageError."""
+    kind, mark, rest = place.partition("://")
+    if mark and kind != "sqlite":
+        return None
+    if mark and (not rest.startswith("/") or not rest[1:]):
+        raise UsageError(f"{place}: expected sqlite:///FILE, or the bare path of the file")
+    return Path(rest[1:] if mark else place)
 
 
 def _open_file(path: Path) -> tuple[Engine, Path]:

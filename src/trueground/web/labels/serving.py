@@ -12,12 +12,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import InputError, UsageError, tell
 from trueground.web.labels.app import LabelServer
-from trueground.web.labels.database import Database, tell_reason
-from trueground.web.labels.people import People
+from trueground.web.labels.database import Database, is_new, read_meta, tell_reason, write_meta
+from trueground.web.labels.people import People, names_of
 from trueground.web.labels.project import Project, settle_project
 from trueground.web.labels.queue import Queue
 from trueground.web.labels.tasks import find_in_runs, find_parts, read_files, take_in
-from trueground.web.server import Address, run
+from trueground.web.server import Address, bind, run
 
 _WAITING = 128  # connections that nobody has taken yet
 
@@ -85,18 +85,61 @@ def open_project(
     return OpenProject(database, project, added, total)
 
 
+def claim_address(
+    place: str, host: str, port: int | None, url: str | None
+) -> tuple[socket, Address]:
+    """A listening socket, at the port and URL of the project's last start where none is given.
+
+    People's links, and what their browsers keep, belong to that address. UsageError, InputError.
+    """
+    known: dict[str, str] = {}
+    if (port is None or url is None) and not is_new(place):
+        with Database(place) as database, database.read() as connection:
+            known = read_meta(connection)
+    last = known.get("port")
+    try:
+        return bind(host, int(last or 0) if port is None else port, url or known.get("url") or None)
+    except UsageError as error:
+        if port is not None or last is None:
+            raise
+        raise UsageError(
+            f"{error}. It is the port of the project's last start, which people's links lead to: "
+            "end what runs there, or name another --port and give them new links"
+        ) from None
+
+
 def serve(opened: OpenProject, listening: socket, address: Address) -> None:
     """Serve until Ctrl-C; the lead's link is printed."""
     with opened.database as database:
         listening.listen(_WAITING)  # from now on whoever has the link waits for an answer
         token = People(database).open_for_lead()
         project = opened.project
+        links = _keep_address(database, address)
         new = f" ({opened.added:,} new)" if opened.added < opened.tasks else ""
         print(f"{project.title}: {opened.tasks:,} tasks{new} in {database.place}")
-        print(f"lead   {address.url}/#token={token}", flush=True)
+        print(f"lead   {address.url}/#token={token}")
+        print(links, end="", flush=True)
         if not address.is_loopback and not address.is_https:
             tell(
                 "WARNING: links and labels travel unencrypted from other machines; put a proxy "
                 "with TLS before the server, and name it with --url https://…"
             )
         run(listening, LabelServer(database, project, address).make_app(), address)
+
+
+def _keep_address(database: Database, address: Address) -> str:
+    """Keep where the project is served; what is to be said of the links that people have."""
+
+    def keep(connection: Connection) -> tuple[str | None, int]:
+        before = read_meta(connection).get("address")
+        behind = not address.url.endswith(f":{address.port}")  # a proxy, whose URL it is
+        told = {"address": address.url, "port": str(address.port)}
+        write_meta(connection, {**told, "url": address.url if behind else ""})
+        return before, len(names_of(connection))
+
+    before, people = database.write(keep)
+    if before is None or people < 2:
+        return ""
+    if before == address.url:
+        return "annotators' links stay valid\n"
+    return f"annotators' links lead to {before}: open the lead's page and make new ones\n"
