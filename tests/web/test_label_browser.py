@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -210,6 +211,36 @@ def test_a_label_waits_while_the_server_is_away(ada: Person, served: Served) -> 
     assert "unsent" not in ada.script("return Object.keys(localStorage).join()")
 
 
+@one("support", SUPPORT, 2)
+def test_a_lost_reply_makes_no_second_label(ada: Person) -> None:
+    lose = """const real = window.fetch; let lost = 0;
+        window.fetch = async (path, options) => {
+            const reply = await real(path, options);
+            if (path === '/api/label' && lost++ < 2) throw new TypeError('the network is gone');
+            return reply;
+        }"""
+    ada.script(lose)
+    before = ada.turn
+    ada.press("3", "Enter")
+    for _ in range(2):
+        ada.wait("document.querySelector('.banner button')")
+        ada.script("dispatchEvent(new Event('online'))")
+    ada.browser.wait_until(lambda: ada.turn not in (before, "loading"))
+    found = labels(ada)
+    assert [one["values"] for one in found] == [{"support": "not"}]
+    assert len(ada.ask(f"/api/history/{found[0]['task']}")["labels"]) == 1
+
+
+@one("support", SUPPORT)
+def test_time_counts_only_while_the_page_is_seen(ada: Person) -> None:
+    ada.press("1")
+    state = "Object.defineProperty(document, 'visibilityState', {value: arguments[0]})"
+    ada.script(state.replace("}", ", configurable: true}"), "hidden")
+    time.sleep(2.5)
+    ada.save()
+    assert labels(ada)[0]["seconds"] < 2
+
+
 @one("support", SUPPORT, 4)
 def test_double_clicks_and_two_tabs_make_one_label(ada: Person) -> None:
     ada.press("1")
@@ -237,6 +268,8 @@ def test_an_ended_session_keeps_what_was_typed(ada: Person, served: Served) -> N
         const post = (me) => ({method: 'POST', headers: {'X-CSRF-Token': me.csrf}});
         fetch('/api/me').then((r) => r.json()).then((me) => fetch('/api/leave', post(me)))
             .then((reply) => ended(reply.status));"""
+    ada.browser.refresh()
+    ada.wait("document.querySelector('.option[aria-pressed=true]')")
     assert ada.browser.execute_async_script(leave) == 200
     ada.press("Enter")
     ada.wait("/session has ended/.test(document.querySelector('.banner')?.textContent)")
@@ -278,6 +311,12 @@ def test_it_can_be_read_anywhere(ada: Person, scheme: str) -> None:
     ada.press("?")
     assert ada.script(CONTRAST) >= 4.5
     ada.press("Escape", "Tab")
+    tree = ada.browser.send("Accessibility.getFullAXTree")["nodes"]
+    used = [
+        node for node in tree if node["role"]["value"] in ("button", "textbox", "link", "group")
+    ]
+    assert len(used) > 10
+    assert all(node["name"]["value"] for node in used if not node["ignored"])
     focus = "return getComputedStyle(document.activeElement).outlineStyle"
     assert ada.script(focus) == "solid"
 
@@ -371,3 +410,23 @@ def test_a_lead_invites_and_sends_away(ada: Person, folder: Path) -> None:
     ada.find(".people tbody tr:last-child button:nth-child(2)").click()
     ada.find("dialog .danger").click()
     ada.wait("!/<script>/.test(document.querySelector('.people').textContent)")
+
+
+def test_a_claim_is_marked_in_its_answer(browser: Chromium, tmp_path: Path) -> None:
+    record = {"id": "a", "question": "Who?", "contexts": PASSAGES}
+    record["response"] = "The \U0001f9ea bridge has seven arches [1]. It was built in 1655 [1]."
+    (tmp_path / "a.jsonl").write_text(json.dumps(record))
+    words = ("--from-run", "a.jsonl", "--kind", "alignment")
+    with serving(tmp_path, "labels.db", *words) as served:
+        ada = Person(browser)
+        ada.enter(served.lead, begin=True)
+        claims = set()
+        while ada.turn != "end":
+            part = ada.find("mark.part").text
+            assert part in ada.shown("the sentence")
+            claims.add(part)
+            ada.press("f")
+            assert ada.find(".sources mark.hint").text in " ".join(PASSAGES)
+            ada.press("1")
+            ada.save()
+        assert len(claims) == 2

@@ -1,10 +1,11 @@
 /* One task on the screen: what is read, what is filled in, and the keys for all of it. */
 import { isUsed, keep, read } from "./api.js";
 import { Field, answered, asked, chosen, missing, optionsOf, placeOf, wantedOf } from "./fields.js";
+import { Texts } from "./shown.js";
 import { MarkList, Marking, erase, mark, overlap, rangeOf, useSegments, walk, wordsOf } from "./spans.js";
-import { Dialog, Markdown, Marked, inTime } from "./texts.js";
+import { Dialog, Markdown, inTime } from "./texts.js";
 
-const { html, useEffect, useLayoutEffect, useMemo, useRef, useState } = htmPreact;
+const { html, useEffect, useLayoutEffect, useRef, useState } = htmPreact;
 
 const KEYS = [
   ["1 … 9", "choose an option of the current field; the next field becomes the current one"],
@@ -27,13 +28,6 @@ const SPAN_KEYS = [
 const SCROLLS = { PageDown: (page) => 0.85 * page, PageUp: (page) => -0.85 * page, " ": (page) => 0.85 * page, ArrowDown: () => 60, ArrowUp: () => -60 };
 const IDLE_MS = 60000;  // who does nothing for so long is not at work
 const SECOND_DIGIT_MS = 900;
-const SOURCES = new Set(["context", "contexts", "passage", "passages", "text", "references", "citation", "paragraph", "knowledge"]);
-
-/* Texts to judge by stand on the left, what is judged on the right; of two versions the old one on the left. */
-function isSource(kind, shown, name) {
-  if (Object.keys(shown).some((one) => one.startsWith("new_"))) return !name.startsWith("new_");
-  return SOURCES.has(name) || (Array.isArray(shown[name]) && kind.fields.every((field) => field.numbers_of !== name));
-}
 
 /* Seconds that the page was seen and used. */
 function useClock(task, before) {
@@ -77,7 +71,7 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
   const [current, setCurrent] = useState(kind.fields[0].name);
   const [errors, setErrors] = useState({});
   const [said, setSaid] = useState("");
-  const [hint, setHint] = useState(-1);
+  const [hint, setHint] = useState(null);
   const [selection, setSelection] = useState(null);
   const [dialog, setDialog] = useState(null);
   const [commenting, setCommenting] = useState(Boolean(draft.comment) || draft.unclear);
@@ -155,8 +149,8 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
   const point = (by) => {
     const many = task.hints?.length ?? 0;
     if (!many) { setSaid("No sentence of the passages stands out."); return; }
-    const at = hint < 0 && by < 0 ? many - 1 : (hint + by + many) % many;
-    setHint(at);
+    const at = ((hint?.at ?? (by < 0 ? 0 : -1)) + by + many) % many;
+    setHint({ ...task.hints[at], at });  // the same one, too, is scrolled to again
     setSaid(`Likely sentence ${at + 1} of ${many}.`);
   };
   const submit = async (state) => {
@@ -231,28 +225,14 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
     return () => removeEventListener("keydown", follow);
   }, []);
 
-  const pointed = task.hints?.[hint];
-  const hints = useMemo(() => pointed ? [{ start: pointed.start, end: pointed.end, name: "hint" }] : [], [pointed]);
-  const inAnswer = Object.keys(task.shown).find((name) => task.part && task.shown[name] === task.part.text);
-  const marksOf = (name, part) => [
-    ...(pointed?.show === name && (pointed.part ?? null) === part ? hints : []),
-    ...(inAnswer === name && Number.isInteger(task.part.start) ? [{ ...task.part, name: "part" }] : []),
-  ];
-  const tool = (name, key, click, on) => html`<button type="button" disabled=${busy} aria-pressed=${on} onClick=${() => { click(); if (name !== "Comment" && name !== "Unclear") head.current.focus({ preventScroll: true }); }}>${name} <kbd aria-hidden="true">${key}</kbd></button>`;
-  const numbered = fields.filter((one) => one.numbers_of);
-  const showOf = (name) => html`<section key=${name} class="shown" aria-label=${kind.shows[name] ?? name}>
-    <h3>${kind.shows[name] ?? name}</h3>${name === marked
-      ? html`<${Marking} ...${{ segments, selection, box, busy }} spans=${draft.values[spansField.name]} types=${optionsOf(task, spansField)} select=${(one) => { setSelection(one); setCurrent(spansField.name); }} />`
-      : Array.isArray(task.shown[name])
-        ? html`<ol>${task.shown[name].map((text, k) => html`<li key=${k} class=${numbered.some((one) => one.numbers_of === name && draft.values[one.name]?.includes(String(k + 1))) ? "taken" : null}><${Shown} value=${text} marks=${marksOf(name, k)} /></li>`)}</ol>`
-        : html`<${Shown} value=${task.shown[name]} marks=${marksOf(name, null)} />`}</section>`;
-  const names = Object.keys(kind.shows).filter((name) => !isNothing(task.shown[name]));
+  const tool = (name, key, click, on) => html`<button type="button" disabled=${busy} aria-pressed=${on} onClick=${click}>${name} <kbd aria-hidden="true">${key}</kbd></button>`;
+  const toTask = (click) => () => { click(); head.current.focus({ preventScroll: true }); };  // where keys work
+  const taken = (name, number) => fields.some((one) => one.numbers_of === name && draft.values[one.name]?.includes(number));
+  const marking = spansField && html`<${Marking} ...${{ segments, selection, box, busy }} spans=${draft.values[spansField.name]} types=${optionsOf(task, spansField)}
+    select=${(one) => { setSelection(one); setCurrent(spansField.name); }} />`;
   return html`<div class="bench" aria-busy=${busy} data-turn=${`${task.task}-${task.turn ?? 0}`}>
     <h1 class="hidden" tabindex="-1" ref=${head}>${kind.name}: ${kind.doc}</h1>
-    <div class="judged-texts">${names.filter((name) => !isSource(kind, task.shown, name)).map(showOf)}
-      ${task.part && !inAnswer ? html`<section class="shown" aria-label="the whole answer"><h3>the whole answer, with what is asked about marked</h3>
-        <${Marked} text=${task.part.text} marks=${[{ ...task.part, name: "part" }]} /></section>` : null}</div>
-    <div class="sources" ref=${sources}>${names.filter((name) => isSource(kind, task.shown, name)).map(showOf)}</div>
+    <${Texts} ...${{ task, kind, taken, marked, marking, sources }} hint=${hint} />
     <form class="answers-form" onSubmit=${(event) => event.preventDefault()}>
       ${aside}
       ${fields.map((one) => html`<${Field} key=${one.name} field=${one} options=${optionsOf(task, one)} value=${draft.values[one.name]} current=${one === field && !draft.unclear} error=${errors[one.name]} busy=${busy}
@@ -262,23 +242,13 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
       <div class="now quiet"><p class="said-now" role="status">${busy ? "Saving …" : said}</p><span aria-hidden="true">${inTime(shownSeconds)}</span></div>
       <div class="tools">
         <button type="button" class="primary" disabled=${busy} onClick=${() => { finish(); }}>${draft.unclear ? "Save as unclear" : "Save"} <kbd aria-hidden="true">⏎</kbd></button>
-        ${final ? null : [tool("Skip", "s", () => submit("skipped")), tool("Unclear", "x", unclear, draft.unclear)]}
-        ${tool("Undo", "u", undo)}
-        ${task.hints?.length ? tool("Likely sentence", "f", () => point(1)) : null}
+        ${final ? null : [tool("Skip", "s", toTask(() => submit("skipped"))), tool("Unclear", "x", unclear, draft.unclear)]}
+        ${tool("Undo", "u", toTask(undo))}
+        ${task.hints?.length ? tool("Likely sentence", "f", toTask(() => point(1))) : null}
         ${tool("Comment", "c", openComment)}${tool("Instructions", "i", () => setDialog("instructions"))}<span class="by-keys">${tool("Keys", "?", () => setDialog("keys"))}</span>
       </div>
     </form>
     ${dialog === "keys" ? html`<${Dialog} title="Keys" close=${() => setDialog(null)}><table class="keys"><tbody>${[...KEYS, ...(spansField ? SPAN_KEYS : [])].map(([name, words]) => html`<tr key=${words}><th scope="row"><kbd>${name}</kbd></th><td>${words}</td></tr>`)}</tbody></table><//>` : null}
     ${dialog === "instructions" ? html`<${Dialog} title=${`${kind.name}: ${kind.doc}`} close=${() => setDialog(null)}><${Markdown} text=${kind.instructions} /><//>` : null}
   </div>`;
-}
-
-const isNothing = (value) => value === null || value === undefined || value === "" || (Array.isArray(value) && !value.length);
-
-/* A text, or a passage with its title; marks count in the text. */
-function Shown({ value, marks }) {
-  if (typeof value === "string") return html`<${Marked} text=${value} marks=${marks} />`;
-  if (typeof value?.text === "string") return html`${value.title ? html`<p class="text"><b dir="auto">${value.title}</b></p>` : null}<${Marked} text=${value.text} marks=${marks} />`;
-  const lines = value && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name}: ${one}`) : [String(value)];
-  return html`<${Marked} text=${lines.join("\n")} />`;
 }
