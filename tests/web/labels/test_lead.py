@@ -18,6 +18,8 @@ from trueground.annotation.answers import Answer, Answers
 from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import get_kind
 from trueground.builders import people as building
+from trueground.web.labels import lead
+from trueground.web.labels.lead import LeadDesk
 from trueground.web.labels.serving import open_project
 from trueground.web.labels.watching import RULES, watch
 
@@ -220,23 +222,51 @@ def test_people_who_stand_out_are_flagged() -> None:
     kind = get_kind("support")
     found = Answers()
     random_ = random.Random(1)
+    seconds = {"Guess": 1.0, "Slow": 90.0}
     for number in range(60):
         task = ShownTask(kind, f"q{number}", {}, {})
         right = SAYS[number % 3]
         said = {"Ann": right, "Ben": right, "Cleo": right, "Guess": random_.choice(SAYS),
-                "Same": "fully"}  # fmt: skip
+                "Same": "fully", "Slow": right}  # fmt: skip
         found.tasks["support", task.id] = [
-            Answer(task, who, {"support": value}, 1.0 if who == "Guess" else 20.0, "", "")
+            Answer(task, who, {"support": value}, seconds.get(who, 20.0), "", "")
             for who, value in said.items()
         ]
-    found.annotators = ["Ann", "Ben", "Cleo", "Guess", "Same"]
+    found.annotators = ["Ann", "Ben", "Cleo", "Guess", "Same", "Slow"]
     watched = watch(found)
     assert {who: set(one.flags) for who, one in watched.items()} == {
         "Ann": set(), "Ben": set(), "Cleo": set(),
         "Guess": {"fast", "apart"}, "Same": {"apart", "same"},
+        "Slow": {"slow"},
     }  # fmt: skip
-    assert watched["Ann"].compared == 240
-    assert set(RULES) == {"fast", "apart", "same"}
+    assert watched["Ann"].compared == 300
+    assert set(RULES) == {"fast", "slow", "apart", "same"}
+
+
+def test_what_takes_long_is_not_made_with_every_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = make_project(str(tmp_path / "labels.db"), tmp_path)
+    with opened.database as database:
+        desk = LeadDesk(database, opened.project)
+        now, made = 0.0, []
+
+        def make(seconds: float) -> int:
+            nonlocal now
+            now += seconds
+            made.append(now)
+            return len(made)
+
+        monkeypatch.setattr(lead.time, "monotonic", lambda: now)
+        monkeypatch.setattr(lead, "stand_of", lambda _: (now,))  # always another one
+        assert desk.keep("judge", lambda: make(10)) == 1
+        assert desk.keep("judge", lambda: make(10)) == 1
+        now += 49
+        assert desk.keep("judge", lambda: make(10)) == 1
+        now += 2
+        assert desk.keep("judge", lambda: make(1)) == 2
+        now += 0.1
+        assert desk.keep("judge", lambda: make(1)) == 3  # what is quick is always fresh
 
 
 def test_the_overview_counts(worked: Served) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import sqlalchemy as sql
 
@@ -27,7 +28,18 @@ from trueground.web.labels.watching import RULES, watch
 T = TypeVar("T")
 RESAMPLES, SEED, HARDEST = 2_000, 0, 10  # as `trueground agreement` has them
 _MOST_PAIRS = 45  # of people; the intervals of more take too long for a page
+# What took longer than so many seconds is kept for so many times that.
+_SLOW, _REST = 2.0, 5.0
 Key = Literal["gathered", "agreement", "judge"]
+
+
+class Kept(NamedTuple):
+    """What was made of which stand of the labels, when, and in how many seconds."""
+
+    stand: tuple[Any, ...]
+    found: Any
+    since: float
+    took: float
 
 
 class LeadDesk:
@@ -35,7 +47,7 @@ class LeadDesk:
 
     def __init__(self, database: Database, project: Project) -> None:
         self._database, self._project = database, project
-        self._kept: dict[str, tuple[Any, Any]] = {}
+        self._kept: dict[str, Kept] = {}
         self._making = threading.Lock()
 
     def gathered(self) -> Gathered:
@@ -43,18 +55,25 @@ class LeadDesk:
         return self.keep("gathered", lambda: gather(self._database))
 
     def keep(self, name: Key, make: Callable[[], T]) -> T:
-        """What `make` gives; made anew once the labels, or the people's names, are others."""
+        """What `make` gives; made anew once the labels, or the people's names, are others.
+
+        What takes long to make is not made anew with every label.
+        """
         with self._database.read() as connection:
             stand = stand_of(connection)
         with self._making:
             kept = self._kept.get(name)
-            if kept is not None and kept[0] == stand:
-                found: T = kept[1]
+        if kept is not None:
+            rests = kept.took > _SLOW and time.monotonic() - kept.since < _REST * kept.took
+            if kept.stand == stand or rests:
+                found: T = kept.found
                 return found
-        found = make()
+        start = time.monotonic()
+        made = make()
+        now = time.monotonic()
         with self._making:
-            self._kept[name] = stand, found
-        return found
+            self._kept[name] = Kept(stand, made, now, now - start)
+        return made
 
     def overview(self) -> dict[str, Any]:
         """Everybody's progress and what stands out of it, and how far the tasks are."""

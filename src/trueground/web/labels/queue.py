@@ -29,6 +29,7 @@ from trueground.web.labels.schema import PLACES, labels, tasks, work
 
 LEASE = 30 * 60.0  # seconds
 PAGE = 50  # labels on a page of them
+_LOOKS = 3  # for a task, before others have to wait meanwhile
 _MOST_KNOWN = 2_000  # tasks kept in memory
 State = Literal["done", "skipped", "unclear"]
 
@@ -83,18 +84,30 @@ class Queue:
         A task that they hold already comes first.
         """
 
+        own = {"person": person.number}
+        factor = 1 + draw_number("order", person.number) % (PLACES - 1)
+
+        def find(connection: Connection) -> int | None:
+            return connection.scalar(self._open, {**own, "factor": factor, "now": time.time()})
+
         def lease(connection: Connection) -> int | None:
             now = time.time()
-            own = {"person": person.number, "now": now}
-            number: int | None = connection.scalar(_HELD, own)
+            number: int | None = connection.scalar(_HELD, {**own, "now": now})
             if number is None:
-                factor = 1 + draw_number("order", person.number) % (PLACES - 1)
-                number = connection.scalar(self._open, {**own, "factor": factor})
+                number = find(connection) if is_last else found
             if number is not None:
                 self._take_slot(connection, number, person, now, is_new=True)
             return number
 
-        number = self._database.write(lease)
+        # To look for a task takes longest: others may write meanwhile, and then it may be taken.
+        for is_last in (*[False] * _LOOKS, True):
+            with self._database.read() as connection:
+                found = None if is_last else find(connection)
+            try:
+                number = self._database.write(lease)
+                break
+            except TaskTakenError:
+                continue
         if number is not None:
             return self.show(number, person), None
         with self._database.read() as connection:

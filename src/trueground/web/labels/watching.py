@@ -12,11 +12,13 @@ import msgspec
 from trueground.annotation.answers import Answers
 from trueground.stats.proportions import clopper_pearson
 
-_LEAST_TIMED, _FAST = 10, 1 / 3
+_LEAST_TIMED, _TIMES = 10, 3
 _LEAST_COMPARED = 20
 _LEAST_SAME, _SAME, _OTHERS_SAME = 20, 0.95, 0.75
 RULES = {
     "fast": f"takes less than a third of the others' time for a task (both medians, "
+    f"{_LEAST_TIMED} tasks or more)",
+    "slow": f"takes more than three times the others' time for a task (both medians, "
     f"{_LEAST_TIMED} tasks or more)",
     "apart": f"says the same as others less often than these among themselves, by more than "
     f"chance (95 %, {_LEAST_COMPARED} comparisons or more)",
@@ -54,9 +56,7 @@ def watch(answers: Answers) -> dict[str, Watched]:
             same[b.annotator].append(alike)
     found = {}
     for who in answers.annotators:
-        own, flags = same[who], []
-        if _is_fast(who, seconds):
-            flags.append("fast")
+        own, flags = same[who], _time_flags(who, seconds)
         rest = [alike for a, b, alike in pairs if who not in (a, b)]
         if len(own) >= _LEAST_COMPARED and len(rest) >= _LEAST_COMPARED:
             most = clopper_pearson(sum(own), len(own))[1]
@@ -68,10 +68,13 @@ def watch(answers: Answers) -> dict[str, Watched]:
     return found
 
 
-def _is_fast(who: str, seconds: Mapping[str, list[float]]) -> bool:
+def _time_flags(who: str, seconds: Mapping[str, list[float]]) -> list[str]:
     own = seconds.get(who, [])
     others = [median(each) for one, each in seconds.items() if one != who and each]
-    return len(own) >= _LEAST_TIMED and bool(others) and median(own) < _FAST * median(others)
+    if len(own) < _LEAST_TIMED or not others:
+        return []
+    mine, usual = median(own), median(others)
+    return ["fast"] * (_TIMES * mine < usual) + ["slow"] * (mine > _TIMES * usual)
 
 
 def _is_same(who: str, said: Mapping[str, list[str]]) -> bool:
