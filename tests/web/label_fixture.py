@@ -45,15 +45,14 @@ class Served:
     def __init__(self, folder: Path, project: object, *words: object) -> None:
         self._words = [*PROGRAM, "annotate", "serve", str(project), *map(str, words)]
         self._folder = folder
-        self._port = "0"
         self.process: subprocess.Popen[str]
         self.lead = ""
         self.start()
 
     def start(self) -> None:
-        """Begin, or begin again on the same port. The link is a new one."""
+        """Begin, or begin again, on the same port as before. The link is a new one."""
         self.process = subprocess.Popen(
-            [*self._words, "--port", self._port],
+            self._words,
             cwd=self._folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -65,7 +64,6 @@ class Served:
         for line in self.process.stdout:
             if found := re.search(r"https?://\S+#token=\S+", line):
                 self.lead = found[0]
-                self._port = re.findall(r":(\d+)/", self.lead)[0]
                 return
         raise AssertionError(self.process.stderr.read())
 
