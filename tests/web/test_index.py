@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.reports.report_fixture import sample_run
 from trueground.errors import InputError, UsageError
 from trueground.web import indexing
 from trueground.web.index import Query, RunIndex, read_query
-from trueground.web.indexing import grow, index_folder, read_state, still_holds
+from trueground.web.indexing import forget_gone, grow, index_folder, read_state, still_holds
 
 RANKS = {"not": 0, "partly": 1, "grounded": 2}
 
@@ -25,6 +26,8 @@ RANKS = {"not": 0, "partly": 1, "grounded": 2}
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(indexing, "CHUNK", 70)
+    monkeypatch.setattr(indexing, "_PIECE", 5_000)
+    monkeypatch.setattr(indexing, "_PACKED", 700)
 
 
 @pytest.fixture
@@ -171,6 +174,16 @@ def test_a_run_that_was_scored_again_gets_a_new_index(tmp_path: Path, run: Path)
     assert grow(run).count == 40
 
 
+def test_the_index_of_a_run_that_is_gone_is_removed(tmp_path: Path, run: Path) -> None:
+    other = sample_run(tmp_path / "other", 20)
+    grow(run)
+    grow(other)
+    shutil.rmtree(other)
+    forget_gone()
+    assert index_folder(run).exists()
+    assert not index_folder(other).exists()
+
+
 def test_what_a_killed_writer_left_is_cut_off(run: Path) -> None:
     state = grow(run)
     folder = index_folder(run) / state.generation
@@ -244,3 +257,19 @@ def test_what_is_listed_is_exported(run: Path) -> None:
     table = b"".join(index.export(query, "csv")).decode()
     assert table.startswith("id,question,response,verdict,reasons,")
     assert table.count("\r\n") >= len(told) + 1
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_answers_are_browsed_in_a_blink(tmp_path: Path) -> None:
+    """The bounds for a million (docs/performance.md), with room for a busy machine."""
+    from bench.viewing import measure
+
+    run = sample_run(tmp_path / "many", 100_000)
+    found = measure(
+        run, tmp_path / "home", ("list?sort=-f1", "list?q=merian", "item?id=food-00000")
+    )
+    assert found["index"] < 30
+    assert found["page"] < 2
+    assert found["server MB"] < 300
+    assert found["worker MB"] < 300
+    assert max(seconds for name, seconds in found.items() if "?" in name) < 1

@@ -321,8 +321,9 @@ class RunIndex:
         frames = self._pairs("frames")
         k = int(np.searchsorted(frames[:, 1], row, side="right")) - 1
         at, first = frames[k].tolist()
-        _, _, lines = next(read_frames(self.run / RECORDS, at, first))
-        return msgspec.json.decode(lines[row - first], type=Answered)
+        pieces = read_frames(self.run / RECORDS, at, first)
+        found = next(piece for piece in pieces if row < piece.row + len(piece.lines))
+        return msgspec.json.decode(found.lines[row - found.row], type=Answered)
 
     # ---- export ----
 

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -44,6 +44,7 @@ ORDERED = 50_000  # rows from which on the slow orders are kept
 NONE, OTHER = 255, 65_535  # codes: no status or verdict; a value beyond MOST_VALUES
 _EDGE = 4_096  # bytes by which a file is known again
 _KEY = 40  # bytes of an id by which it is sorted
+_PACKED, _PIECE = 1 << 16, 1 << 22  # bytes of records that are in memory
 _DIGITS = re.compile(rb"\d+")
 _CODES = {name: code for code, name in enumerate(STATUS_NAMES)}
 Told = Callable[[int, int], None]
@@ -142,6 +143,17 @@ def read_state(run: Path) -> IndexState | None:
         return None
 
 
+def forget_gone() -> None:
+    """Remove the indexes of runs that are no longer there."""
+    for path in (home() / "views").glob("*/state.json"):
+        try:
+            run = msgspec.json.decode(path.read_bytes(), type=IndexState).run
+        except (OSError, msgspec.DecodeError):
+            run = ""
+        if not run or not Path(run).is_dir():
+            shutil.rmtree(path.parent, ignore_errors=True)
+
+
 def still_holds(state: IndexState, run: Path) -> bool:
     """Whether the index is of this run as it is, or as it was before it grew."""
     try:
@@ -183,7 +195,9 @@ def _grow(run: Path, folder: Path, told: Told) -> IndexState:
         start, verdict, fields = _settings(run)
         generation = os.urandom(6).hex()
         has_records = (run / RECORDS).exists()
-        state = IndexState(VERSION, generation, str(run), start, verdict, fields, has_records)
+        state = IndexState(
+            VERSION, generation, str(run.resolve()), start, verdict, fields, has_records
+        )
         state.values = [[] for _ in fields]
         for old in folder.iterdir():
             shutil.rmtree(old) if old.is_dir() else old.unlink()
@@ -329,11 +343,11 @@ class _Writer:
     def _records(self) -> Iterator[bytes]:
         """The lines of the records from the next row on."""
         state, next_row = self._state, self._state.count
-        for at, first, lines in read_frames(self._run / RECORDS, *state.frame):
-            if at > state.frame[0] or not state.sizes.get("frames"):
-                self._append("frames", np.array([at, first], np.int64).tobytes())
-            state.frame = (at, first)
-            yield from lines[max(0, next_row - first) :]
+        for frame, row, lines in read_frames(self._run / RECORDS, *state.frame):
+            if frame > state.frame or not state.sizes.get("frames"):
+                self._append("frames", np.array(frame, np.int64).tobytes())
+            state.frame = frame
+            yield from lines[max(0, next_row - row) :]
 
     def _add(
         self,
@@ -521,29 +535,38 @@ def _number_key(found: re.Match[bytes]) -> bytes:
     return (b"%d" % length if length < 9 else b"9%03d" % min(length, 999)) + digits
 
 
-def read_frames(path: Path, at: int, row: int) -> Iterator[tuple[int, int, list[bytes]]]:
-    """Each whole frame of a records file from byte `at` on: its place, its first row, its lines.
+class Piece(NamedTuple):
+    """Some lines of a records file, and the frame that they are in: its byte, its first row."""
 
-    A frame that is being written is left for later.
+    frame: tuple[int, int]
+    row: int
+    lines: list[bytes]
+
+
+def read_frames(path: Path, at: int, row: int) -> Iterator[Piece]:
+    """The lines of a records file from the frame at byte `at` on, whose first line is of `row`.
+
+    What is cut off, since it is being written, is left for later.
     """
     unpack = zstandard.ZstdDecompressor(max_window_size=1 << 27)
     with path.open("rb") as file:
         file.seek(at)
-        rest = b""
+        packed = b""
         while True:
-            frame, plain = unpack.decompressobj(), []
-            size = 0
+            frame, first, size, plain = unpack.decompressobj(), row, 0, b""
             while not frame.eof:
-                packed = rest or file.read(1 << 18)
-                rest = b""
+                packed = packed or file.read(_PACKED)
                 if not packed:
                     return
-                size += len(packed)
-                plain.append(frame.decompress(packed))
-            rest = frame.unused_data
-            lines = b"".join(plain).split(b"\n")[:-1]
-            yield at, row, lines
-            at, row = at + size - len(rest), row + len(lines)
+                part, packed = packed[:_PACKED], packed[_PACKED:]
+                size += len(part)
+                plain += frame.decompress(part)
+                if len(plain) > _PIECE or frame.eof:
+                    *lines, plain = plain.split(b"\n")
+                    yield Piece((at, first), row, lines)
+                    row += len(lines)
+            packed = frame.unused_data + packed
+            at += size - len(frame.unused_data)
 
 
 # ---- orders ----

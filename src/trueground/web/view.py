@@ -24,7 +24,7 @@ from trueground.reports.run_page import MARK, page_title, run_page
 from trueground.reports.viewer import viewer_script, viewer_style
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
 from trueground.web.index import RunIndex, read_query
-from trueground.web.indexing import grow, read_state, still_holds
+from trueground.web.indexing import forget_gone, grow, read_state, still_holds
 from trueground.web.runs import FoundRun, RunFolders, list_page
 from trueground.web.server import Address, new_app, refuse, send_json
 from trueground.web.worker import work
@@ -211,8 +211,6 @@ class ViewServer:
             return  # nothing is scored yet
         state = await asyncio.to_thread(read_state, path)
         holds = state is not None and await asyncio.to_thread(still_holds, state, path)
-        if opened.is_busy and opened.index is None:
-            holds = state is not None
         if state is not None and holds and state.count:
             now = opened.index.state if opened.index else None
             if now is None or (now.generation, now.count) != (state.generation, state.count):
@@ -377,6 +375,11 @@ async def _asset(request: web.Request) -> web.Response:
 def view_app(address: Address, paths: Sequence[Path]) -> web.Application:
     """The application that shows the runs in these folders."""
     app, view = new_app(address), ViewServer(paths)
+
+    async def begin(_app: web.Application) -> None:
+        await asyncio.to_thread(forget_gone)
+
+    app.on_startup.append(begin)
     run = "/run/{key}/"
     pair = "/compare/{a}/{b}/"
     for path in ("/", run, run + REPORT, pair, "/leaderboard/"):

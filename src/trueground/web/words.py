@@ -50,7 +50,11 @@ class SegmentWriter:
         self._counts.append(len(words))
 
     def write(self, out: BinaryIO, at: int) -> tuple[Segment, int]:
-        """Write the segment, of which the file has `at` bytes before; and the bytes behind it."""
+        """Write the segment, of which the file has `at` bytes before; and the bytes behind it.
+
+        Nothing can be added after that.
+        """
+        self._known.default_factory = None  # which would keep it in memory
         numbers = np.frombuffer(self._numbers, np.int32)
         rows = np.repeat(np.arange(len(self._counts), dtype=np.uint16), self._counts)
         places = rows[np.argsort(numbers, kind="stable")]
