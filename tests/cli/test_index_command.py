@@ -315,7 +315,7 @@ def test_what_cannot_be_meant(built: Path, corpus: Path, questions: Path, tmp_pa
 def test_files_that_are_gone_are_built_again(built: Path, corpus: Path) -> None:
     assert run("build", built, "--retriever", "bm25(stem=false)").exit_code == 0
     for words in (("build", built, "--retriever", "bm25"), ("build", corpus, "--out", built)):
-        shutil.rmtree(built / "bm25")
+        shutil.rmtree(built / "retrievers" / "bm25")
         assert "build it again" in refused(InputError, "search", built, "bees", "--no-cache")
         other = run("build", built, "--retriever", "bm25(stem=false)", "--format", "json")
         assert json.loads(other.stdout)["retrievers"] == ["bm25(stem=false)"]

@@ -284,6 +284,7 @@ def _add(
     with _building(path, progress, note):
         # What another process has made or removed before the folder was ours counts.
         index, state = _same(path, passages), read_index_file(path)
+        order = list(state.retrievers)  # the first one searches where none is named
         for part in parts_of(retrievers):
             if index.has(part):
                 continue
@@ -294,6 +295,9 @@ def _add(
             (path / RETRIEVERS).mkdir(exist_ok=True)
             part.kind.build(path / part.folder, index.passages, part.given, progress)
             state.retrievers[part.folder] = part.written
+            for later in order[order.index(part.folder) + 1 :] if part.folder in order else ():
+                if later in state.retrievers:
+                    state.retrievers[later] = state.retrievers.pop(later)
             state.write(path)
     return _same(path, passages)
 
