@@ -89,7 +89,7 @@ function Queue({ me, number, setProgress }) {
   const kind = me.project.kinds.find((one) => one.name === task.kind);
   if (!kind) return html`<main class="calm"><p class="warning" role="alert">There are tasks of a new kind.</p><button type="button" onClick=${() => location.reload()}>Load the page again</button></main>`;
   return html`<${Instructed} kind=${kind}><//>
-    <main>${refused ? html`<p class="warning again" role="alert">The label before was not taken: ${refused}</p>` : null}${number !== null ? html`<p class="note again">You change a label of yours. <a href="#/">Back to the queue</a></p>` : null}
+    <main>${refused ? html`<p class="warning again" role="alert">The label before was not taken: ${refused}</p>` : null}${number !== null ? html`<p class="note again">${task.label ? "You change a label of yours." : "A task by its number."} <a href="#/">Back to the queue</a></p>` : null}
     <${Labeller} key=${task.turn} task=${task} kind=${kind} label=${task.label} save=${put} back=${back} /></main>`;
 }
 

@@ -67,7 +67,7 @@ export function Field({ field, options, value, current, error, busy, pick, none,
   const bare = areNumbers(options);
   const has = (option) => field.form === "choices" ? (value ?? []).includes(option) : field.form === "scale" ? value === Number(option) : value === option;
   const button = (name, digit, pressed, click) => html`<button type="button" key=${name} class="option" disabled=${busy} aria-pressed=${pressed} onClick=${click}>
-    ${digit === null ? null : html`<kbd aria-hidden="true">${digit}</kbd>`}${bare && digit === name ? html`<span class="hidden">${name}</span>` : html`<span dir="auto">${name}</span>`}</button>`;
+    ${bare && digit === name ? null : html`<kbd aria-hidden="true">${digit}</kbd>`}<span dir="auto">${name}</span></button>`;
   const inside = field.form === "text"
     ? html`<input type="text" dir="auto" aria-label=${field.doc} disabled=${busy} value=${value ?? ""} onInput=${(event) => write(event.target.value)} />`
     : field.form === "texts"

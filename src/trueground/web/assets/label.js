@@ -239,14 +239,14 @@ export function Labeller({ task, kind, label, save, back, aside, final }) {
         pick=${(at) => pick(one, at)} none=${() => none(one)} write=${(value) => set(one.name, value, draft.log)} focus=${() => setCurrent(one.name)} />`)}
       ${spansField ? html`<${MarkList} text=${task.shown[marked]} spans=${draft.values[spansField.name]} types=${optionsOf(task, spansField)} busy=${busy} remove=${unmark} />` : null}
       ${commenting ? html`<label class="comment">${draft.unclear ? "What is unclear?" : "Comment"} <textarea rows="2" dir="auto" ref=${comment} disabled=${busy} value=${draft.comment} onInput=${(event) => put({ comment: event.target.value }, draft.log)}></textarea></label>` : null}
-      <div class="now quiet"><p class="said-now" role="status">${busy ? "Saving …" : said}</p><span aria-hidden="true">${inTime(shownSeconds)}</span></div>
+      <div class="foot"><div class="now quiet"><p class="said-now" role="status">${busy ? "Saving …" : said}</p><span aria-hidden="true">${inTime(shownSeconds)}</span></div>
       <div class="tools">
         <button type="button" class="primary" disabled=${busy} onClick=${() => { finish(); }}>${draft.unclear ? "Save as unclear" : "Save"} <kbd aria-hidden="true">⏎</kbd></button>
         ${final ? null : [tool("Skip", "s", toTask(() => submit("skipped"))), tool("Unclear", "x", unclear, draft.unclear)]}
         ${tool("Undo", "u", toTask(undo))}
         ${task.hints?.length ? tool("Likely sentence", "f", toTask(() => point(1))) : null}
         ${tool("Comment", "c", openComment)}${tool("Instructions", "i", () => setDialog("instructions"))}<span class="by-keys">${tool("Keys", "?", () => setDialog("keys"))}</span>
-      </div>
+      </div></div>
     </form>
     ${dialog === "keys" ? html`<${Dialog} title="Keys" close=${() => setDialog(null)}><table class="keys"><tbody>${[...KEYS, ...(spansField ? SPAN_KEYS : [])].map(([name, words]) => html`<tr key=${words}><th scope="row"><kbd>${name}</kbd></th><td>${words}</td></tr>`)}</tbody></table><//>` : null}
     ${dialog === "instructions" ? html`<${Dialog} title=${`${kind.name}: ${kind.doc}`} close=${() => setDialog(null)}><${Markdown} text=${kind.instructions} /><//>` : null}
