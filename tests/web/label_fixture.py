@@ -27,6 +27,8 @@ HOSTILE = (
     "</textarea><svg onload=\"document.title = 'pwned'\">&lt;b&gt; \U0001f9ea"
 )
 
+WAIT_S = 40.0  # other tests may run beside
+
 
 def write_tasks(path: Path, tasks: Iterable[tuple[str, Mapping[str, Any]]]) -> Path:
     """A file for annotators, of (kind, what is shown)."""
@@ -132,7 +134,7 @@ class Person:
         """Press what saves, and wait for the next task or the end."""
         before = self.turn
         self.press(key)
-        self.browser.wait_until(lambda: self.turn not in (before, "loading"))
+        self.browser.wait_until(lambda: self.turn not in (before, "loading"), WAIT_S)
 
     @property
     def turn(self) -> str:
@@ -147,7 +149,7 @@ class Person:
 
     def wait(self, condition: str) -> None:
         """Wait until an expression in the page holds."""
-        self.browser.wait_until(lambda: self.script(f"return Boolean({condition})"))
+        self.browser.wait_until(lambda: self.script(f"return Boolean({condition})"), WAIT_S)
 
     def ask(self, path: str) -> Any:
         """What the server gives to this person's session, by GET."""

@@ -74,6 +74,11 @@ export function keep(name, value) {
   } catch { /* full or forbidden: the label still waits in this page, which warns when it is left */ }
 }
 
+/* Whoever leaves takes along what was typed; what waits to be sent stays. */
+export function leaveNothing() {
+  for (const name of Object.keys(localStorage)) if (name.startsWith(prefix) && !name.startsWith(`${prefix}unsent:`)) localStorage.removeItem(name);
+}
+
 /* Labels of anybody that this browser still has to send. */
 export const countWaiting = () => Object.keys(localStorage).filter((name) => /^trueground:.*:unsent:/u.test(name)).length;
 
@@ -160,7 +165,7 @@ export async function deliverOld(acknowledged) {
   const refused = [];
   for (const key of [...unsent.keys()]) {
     try {
-      acknowledged(await deliver(key));
+      if (unsent.has(key)) acknowledged(await deliver(key));  // another tab may have been first
     } catch (error) {
       if (error.status === 401) throw error;
       refused.push(error.message);

@@ -1,5 +1,5 @@
 /* The application: who is here, which page is shown, the queue of tasks, and what was labelled. */
-import { ask, countWaiting, deliverOld, isUsed, keep, know, onOtherTab, onTrouble, outage, read, save } from "./api.js";
+import { ask, countWaiting, deliverOld, isUsed, keep, know, leaveNothing, onOtherTab, onTrouble, outage, read, save } from "./api.js";
 import { Labeller } from "./label.js";
 import { LEAD_PAGES } from "./lead.js";
 import { Dialog, Markdown, inTime, onDay } from "./texts.js";
@@ -149,7 +149,7 @@ const FOR_LEADS = [["#/people", "Project"], ["#/agreement", "Agreement"], ["#/ju
 function Top({ me, route, progress }) {
   const { done, skipped, unclear, left, seconds } = progress;
   const seen = done + skipped + unclear;
-  const leave = async () => { await ask("/api/leave", {}).catch(() => {}); location.reload(); };
+  const leave = async () => { await ask("/api/leave", {}).catch(() => {}); leaveNothing(); location.reload(); };
   return html`<header class="top"><span class="brand">${me.project.title || "trueground"}</span>
     <nav aria-label="Pages">${[...(me.role === "lead" ? FOR_LEADS : []), ...PAGES].map(([href, name]) => html`<a key=${href} href=${href} aria-current=${(route || "#/") === href ? "page" : null}>${name}</a>`)}</nav>
     <span class="progress quiet" hidden=${me.role === "lead" && !seen && route !== "#/"}><progress max=${Math.max(1, seen + left)} value=${seen} aria-label="my progress"></progress>
@@ -159,7 +159,7 @@ function Top({ me, route, progress }) {
 
 const ENDED = "Your session has ended. What you typed is kept in this browser: open your link again in this window, and it is sent or is still there.";
 function Trouble({ trouble }) {
-  if (trouble === "waiting") return html`<p class="warning banner" role="alert">Not saved yet: the server cannot be reached. Your label waits in this browser and is sent again by itself. Leave the page open, or come back to it.
+  if (trouble === "waiting") return html`<p class="warning banner" role="alert">Not saved yet: the server cannot be reached, or cannot save just now. Your label waits in this browser and is sent again by itself. Leave the page open, or come back to it.
     <button type="button" onClick=${() => dispatchEvent(new Event("try-now"))}>Try now</button></p>`;
   return trouble === "ended" ? html`<p class="warning banner" role="alert">${ENDED}</p>` : null;
 }
