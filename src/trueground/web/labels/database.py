@@ -22,6 +22,7 @@ T = TypeVar("T")
 _PATIENCE = 20  # seconds that a writer waits for another one
 _TRIES = 5
 _LOCK = 7_470_621_501  # of PostgreSQL's advisory locks: ours
+_LASTING, _PASSING = "FULL", "NORMAL"  # in SQLite's words
 _KINDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
 
@@ -61,14 +62,15 @@ class Database:
             else:  # that is what SQLite's readers see
                 yield plain
 
-    def write(self, change: Callable[[Connection], T]) -> T:
+    def write(self, change: Callable[[Connection], T], *, lasting: bool = True) -> T:
         """What `change` gives, once all it wrote is safe on disk; or nothing is written.
 
-        It is called again where another server on the same database was quicker.
+        It is called again where another server on the same database was quicker. What is not
+        `lasting` is not waited for: it outlives a kill, and may be lost when the power goes.
         """
         for tried in range(1, _TRIES + 1):
             try:
-                with self._writing, self._transaction() as connection:
+                with self._writing, self._transaction(lasting) as connection:
                     return change(connection)
             except IntegrityError:
                 if tried == _TRIES:
@@ -76,12 +78,14 @@ class Database:
         raise AssertionError
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def _transaction(self, lasting: bool) -> Iterator[Connection]:
         with self.engine.connect() as plain:
-            connection = plain.execution_options(writes=True)
+            connection = plain.execution_options(writes=_LASTING if lasting else _PASSING)
             with connection.begin():
-                if self.path is None:  # also between servers
-                    connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
+                if self.path is None:  # one at a time, also between servers
+                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                    if not lasting:
+                        connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
                 yield connection
 
     def sweep(self) -> None:
@@ -259,7 +263,7 @@ def _is_database(path: Path) -> bool:
 def _set_up(connection: Any, _record: object) -> None:
     with closing(connection.cursor()) as cursor:
         cursor.execute("PRAGMA journal_mode = WAL")
-        cursor.execute("PRAGMA synchronous = FULL")  # what is acknowledged outlives a power cut
+        cursor.execute(f"PRAGMA synchronous = {_LASTING}")  # a label outlives a power cut
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")  # a name that is forgotten leaves no trace
 
@@ -267,4 +271,10 @@ def _set_up(connection: Any, _record: object) -> None:
 def _begin(connection: Connection) -> None:
     """SQLite's own beginnings: a writer that begins as a reader may have to give up."""
     writes = connection.get_execution_options().get("writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    # Past SQLAlchemy, for these come with every request; the last one may have to tell its error.
+    raw: Any = connection.connection.driver_connection
+    if writes is None:
+        raw.execute("BEGIN")
+    else:
+        raw.execute(f"PRAGMA synchronous = {writes}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -86,7 +86,7 @@ def back_up(database: Database) -> Path:
         with Database(str(path)) as copy, database.snapshot() as source:
             rows = {table: sql.select(table) for table in metadata.sorted_tables}
             with copy.engine.connect() as plain:
-                target = plain.execution_options(writes=True)
+                target = plain.execution_options(writes="FULL")
                 with target.begin():
                     for table in reversed(metadata.sorted_tables):
                         target.execute(sql.delete(table))

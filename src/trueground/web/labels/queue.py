@@ -104,7 +104,7 @@ class Queue:
             with self._database.read() as connection:
                 found = None if is_last else find(connection)
             try:
-                number = self._database.write(lease)
+                number = self._database.write(lease, lasting=False)
                 break
             except TaskTakenError:
                 continue
@@ -120,7 +120,8 @@ class Queue:
         NotYoursError, TaskTakenError.
         """
         return self._database.write(
-            lambda connection: self._take_slot(connection, number, person, time.time())
+            lambda connection: self._take_slot(connection, number, person, time.time()),
+            lasting=False,
         )
 
     def show(self, number: int, person: Person) -> dict[str, Any]:
