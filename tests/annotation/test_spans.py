@@ -160,14 +160,20 @@ def test_the_type_has_the_most_votes_else_the_last() -> None:
 @pytest.mark.parametrize(
     ("tie", "spans", "how"),
     [
-        ("open", None, "open"),
-        ("drop", None, "open"),
+        ("open", [("by", "contradiction")], "open"),
+        ("drop", [("by", "contradiction")], "open"),
         ("first", [("1912 by", "contradiction")], "tie"),
         ("lowest", [("by", "contradiction")], "tie"),
     ],
 )
 def test_words_that_half_of_them_mark(tie: Tie, spans: Any, how: str) -> None:
     assert merged([(20, 27, 0)], [(25, 31, 0)], tie=tie) == (spans, how)
+
+
+def test_nothing_is_decided_where_only_tied_words_are_marked() -> None:
+    """Else the response would count as supported."""
+    assert merged([(20, 24, 0)], []) == (None, "open")
+    assert merged([(20, 24, 0)], [(28, 31, 0)]) == (None, "open")
 
 
 def test_every_letter_belongs_to_a_word() -> None:

@@ -66,7 +66,8 @@ def item_of(task: str) -> str:
 class Label(msgspec.Struct, omit_defaults=True):
     """What the annotators of one task said together.
 
-    `values` has the fields that are decided. `how` says of every field that was asked whether all
+    `values` has the fields that are decided; of spans that are `open` the words that most people
+    marked, if there are any. `how` says of every field that was asked whether all
     `agreed`, only one answered (`single`), the `majority` or the `tie` rule decided, or it is
     `open`; of texts also `united` (all that anyone gave) and `first` (the first one's of several),
     of grades on a scale their `mean`. A lead of a labelling project `decided` what people disputed.

@@ -158,7 +158,7 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             case "spans":
                 marks, open_ = merge_marks(text, options, votes, first if tie == "first" else ())
                 if open_ and tie not in ("first", "lowest"):
-                    return None, "open"
+                    return marks or None, "open"  # the words that are decided are, all the same
                 return marks, "tie" if open_ else "majority"
             case "scale":
                 return fmean(votes), "mean"

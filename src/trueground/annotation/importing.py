@@ -49,11 +49,12 @@ def merge(answers: Sequence[Answer], tie: Tie = "open") -> Label:
 
     A value holds that more than half of those give who answered the field; of several values
     (`choices`) each is voted on by itself. Where no value does, the tie rule decides: `open` leaves
-    the field out, `first` takes the first annotator's value, `lowest` the least of the values with
-    most votes (no before yes; of a list of options the later is the lower one; of several values
-    those without a majority go), and where there is no order leaves it open. `drop` is `open`, for
-    the caller to leave the task out. Texts are united, of a single text the first is taken, of
-    grades on a scale the mean; none of these is ever disputed.
+    the field out (of spans, only the words that are tied), `first` takes the first annotator's
+    value, `lowest` the least of the values with most votes (no before yes; of a list of options the
+    later is the lower one; of several values those without a majority go), and where there is no
+    order leaves it open. `drop` is `open`, for the caller to leave the task out. Texts are united,
+    of a single text the first is taken, of grades on a scale the mean; none of these is ever
+    disputed.
     """
     task = answers[0].task
     label = Label(task.kind.name, task.id, {}, {}, len(answers), task.drawn)

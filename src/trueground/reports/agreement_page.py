@@ -71,7 +71,7 @@ def _fields(fields: Mapping[str, FieldAgreement], level: float) -> Table:
     shown = {name: column for name, column in named.items() if any(column)}
     columns = [Head("field"), Head("tasks by two", "number")]
     for name in shown:
-        note = "share of yes, or mean grade" if name == "mean" else None
+        note = "share of yes, of words marked, or mean grade" if name == "mean" else None
         low = -1.0 if "kappa" in name or "alpha" in name else 0.0
         columns.append(Head(name, "estimate", note=note, digits=4, low=low))
     columns += [Head("labels are"), Head("counted over")]
