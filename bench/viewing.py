@@ -125,7 +125,7 @@ def served(run: Path, home: Path) -> Iterator[tuple[str, Memory]]:
     finally:
         memory.stop()
         process.terminate()
-        process.wait()
+        process.communicate()
 
 
 def ask(url: str) -> tuple[Any, float]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from unittest import mock
 
@@ -75,6 +77,21 @@ def test_many_runs_are_not_paired(tmp_path: Path) -> None:
             (tmp_path / "runs" / str(k) / path.name).write_bytes(path.read_bytes())
     page = write_bundle([tmp_path / "runs"], tmp_path / "out")
     assert "pair" not in blocks(page.read_text(), "table")[0]
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    run_of(tmp_path / "runs" / "one")
+    shutil.copytree(
+        os.fsencode(tmp_path / "runs" / "one"), os.fsencode(tmp_path / "runs") + b"/caf\xe9 #1?"
+    )
+    page = write_bundle([tmp_path / "runs"], tmp_path / "out")
+    assert "caf? #1?" in words(page.read_text())
+    for href in (
+        row["cells"][0][0]["href"] for row in blocks(page.read_text(), "table")[0]["rows"]
+    ):
+        assert (page.parent / href).is_file()
+    assert (page.parent / "leaderboard.html").is_file()
+    assert len(list((page.parent / "compare").iterdir())) == 1
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "index.html"])

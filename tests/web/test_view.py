@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -42,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(runs / "one", half)
     (half / "summary.json").write_text("{}")
     (runs / "secret.txt").write_text("secret")
+    shutil.copytree(os.fsencode(runs / "one"), os.fsencode(runs) + b"/caf\xe9 #1?")
     return runs
 
 
@@ -68,6 +70,12 @@ def test_the_list_tells_of_every_folder(served: Viewing) -> None:
     assert rows["failed"]["cells"][6] == "failed"
     assert "key" not in rows["failed"]
     assert served.json(f"/run/{served.key('failed')}/list")["total"] == 64
+
+
+def test_a_folder_may_have_any_name(served: Viewing) -> None:
+    at = f"/run/{served.key('caf? #1?')}/"
+    assert served.json(at + "page")["page"]["title"]
+    assert served.json(at + "list")["total"] == 64
 
 
 def test_a_run_is_told_and_listed(served: Viewing, folder: Path) -> None:

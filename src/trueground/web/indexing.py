@@ -35,7 +35,7 @@ from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
 from trueground.types import Failure, Record
 from trueground.web.words import Segment, SegmentWriter
 
-VERSION = 1
+VERSION = 2
 CHUNK = 10_000  # rows that are added at a time
 BLOCK = 32  # rows that are packed together
 SHOWN = 1_000  # characters of a question, and of an answer, that are listed and searched
@@ -55,7 +55,7 @@ class IndexState(msgspec.Struct):
 
     version: int
     generation: str
-    run: str
+    run: bytes
     start: str | None  # of the run, by its manifest
     verdict: str | None  # the metric whose claims are shown
     fields: list[str]
@@ -149,8 +149,8 @@ def forget_gone() -> None:
         try:
             run = msgspec.json.decode(path.read_bytes(), type=IndexState).run
         except (OSError, msgspec.DecodeError):
-            run = ""
-        if not run or not Path(run).is_dir():
+            run = b""
+        if not run or not Path(os.fsdecode(run)).is_dir():
             shutil.rmtree(path.parent, ignore_errors=True)
 
 
@@ -196,7 +196,7 @@ def _grow(run: Path, folder: Path, told: Told) -> IndexState:
         generation = os.urandom(6).hex()
         has_records = (run / RECORDS).exists()
         state = IndexState(
-            VERSION, generation, str(run.resolve()), start, verdict, fields, has_records
+            VERSION, generation, os.fsencode(run.resolve()), start, verdict, fields, has_records
         )
         state.values = [[] for _ in fields]
         for old in folder.iterdir():

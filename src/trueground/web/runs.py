@@ -79,7 +79,7 @@ class RunFolders:
 
     def named(self) -> str:
         """The folders, as they are told."""
-        return ", ".join(map(str, self._paths))
+        return readable(", ".join(map(str, self._paths)))
 
     def progress(self, run: FoundRun) -> str:
         """How far a run in progress is, in words."""
@@ -126,8 +126,8 @@ def _read_run(folder: Path, label: str, version: str) -> FoundRun:
         str(folder.resolve()).encode("utf-8", "surrogateescape"), digest_size=4
     )
     run = FoundRun(
-        f"{safe_name(label)}-{digest.hexdigest()}",
-        label.encode("utf-8", "replace").decode(),
+        f"{safe_name(readable(label))}-{digest.hexdigest()}",
+        readable(label),
         folder,
         "broken",
         {},
@@ -148,10 +148,15 @@ def _read_run(folder: Path, label: str, version: str) -> FoundRun:
         if not run.problem and not (folder / ITEMS).is_file() and run.state != "running":
             run.problem = f"{ITEMS} is not there"
     except (OSError, ValueError) as error:
-        run.problem = str(error)
+        run.problem = readable(str(error))
     if run.problem:
         run.state = "broken"
     return run
+
+
+def readable(text: str) -> str:
+    """The text without what no UTF-8 has; names of files may hold it."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _read_json(path: Path) -> dict[str, Any]:

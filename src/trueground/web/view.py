@@ -25,12 +25,12 @@ from trueground.reports.viewer import viewer_script, viewer_style
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
 from trueground.web.index import RunIndex, read_query
 from trueground.web.indexing import forget_gone, grow, read_state, still_holds
-from trueground.web.runs import FoundRun, RunFolders, list_page
+from trueground.web.runs import FoundRun, RunFolders, list_page, readable
 from trueground.web.server import Address, new_app, refuse, send_json
 from trueground.web.worker import work
 
 _SMALL = 8 << 20  # bytes of items.jsonl that are indexed without a process for it
-_SOON_S, _LATER_S = 0.7, 3.0  # until the page looks again
+_SOON_S, _LATER_S = 1.5, 3.0  # until the page looks again
 _PAGES = 16  # made by workers, that are kept
 _OPEN = 4  # runs whose columns may stay in memory
 _FRAME = """<!doctype html>
@@ -66,11 +66,15 @@ class _Opened:
         return self.task is not None and not self.task.done()
 
     @property
-    def version(self) -> str:
-        """Changes with all that the page shows."""
+    def page_version(self) -> str:
+        """Changes with all that the page shows beside its answers."""
+        return f"{self.run.version}.{int(self.is_busy)}.{int(self.index is not None)}"
+
+    @property
+    def rows_version(self) -> str:
+        """Changes with the answers."""
         state = self.index.state if self.index else None
-        rows = f"{state.generation}.{state.count}" if state else ""
-        return f"{self.run.version}/{rows}/{int(self.is_busy)}"
+        return f"{state.generation}.{state.count}" if state else ""
 
 
 class ViewServer:
@@ -185,7 +189,7 @@ class ViewServer:
     async def _open(self, request: web.Request) -> _Opened:
         run = await self._find(request.match_info["key"])
         if run.problem is not None:
-            raise TruegroundError(f"{run.path}: {run.problem}. Score or run again.")
+            raise TruegroundError(f"{run.label}: {run.problem}. Score or run again.")
         opened = self._opened.get(run.key)
         if opened is None:
             opened = self._opened[run.key] = _Opened(run)
@@ -244,13 +248,13 @@ class ViewServer:
             self._tell_terminal(opened.run, None)
             opened.tried = stamp
         except TruegroundError as error:
-            opened.problem, opened.tried = str(error), stamp
+            opened.problem, opened.tried = readable(str(error)), stamp
 
     def _tell_terminal(self, run: FoundRun, share: float | None) -> None:
         """How far the index is, on standard error: on a terminal in one line, else now and then."""
         tenth = 10 if share is None else int(10 * share)
         if sys.stderr.isatty():
-            words = "done" if share is None else f"{share:.0%}"
+            words = "done" if share is None else f"{100 * share:.0f} %"
             end = "\n" if share is None else ""
             print(f"\rindexing {run.label}: {words} ", end=end, file=sys.stderr, flush=True)
         elif tenth != self._told:
@@ -259,7 +263,7 @@ class ViewServer:
 
     async def _tell(self, opened: _Opened, known: str | None) -> dict[str, Any]:
         """The page of a run where it is not known, and whether to look again."""
-        run, version = opened.run, opened.version
+        run, page_version = opened.run, opened.page_version
         going = _SOON_S if opened.is_busy else _LATER_S if run.goes_on else 0
         words = []
         if run.goes_on:
@@ -267,17 +271,20 @@ class ViewServer:
         elif not run.is_finished:
             words.append(f"This run is {run.state}: what it has is shown.")
         if opened.is_busy:
-            words.append(f"Its answers are being indexed, once: {opened.share:.0%}.")
+            share = f"{100 * opened.share:.0f} %"
+            words.append(
+                f"Its answers are being indexed (once): {share}. Those that are, are listed."
+            )
         if opened.problem:
             words.append(opened.problem)
         told: dict[str, Any] = {
-            "version": version,
+            "version": f"{page_version}/{opened.rows_version}",
             "going": 1000 * going,
             "busy": " ".join(words) or None,
             "about": opened.index.about() if opened.index else None,
             "page": None,
         }
-        if known != version:
+        if known is None or known.split("/")[0] != page_version:
             told["page"] = await asyncio.to_thread(_run_page, opened, not opened.is_busy)
             told["page"].home = "/"
         return told

@@ -7,6 +7,7 @@ at the end `{"page": …}`, `{"indexed": n}` or `{"error": words}`.
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 import msgspec
 
 from trueground.errors import TruegroundError
+from trueground.reports.blocks import Page
+from trueground.web.runs import readable
 
 
 async def work(task: str, *words: str, told: Callable[[int, int], None] | None = None) -> Any:
@@ -51,21 +54,32 @@ async def work(task: str, *words: str, told: Callable[[int, int], None] | None =
     raise TruegroundError(f"the work for this page ended early: {why}")
 
 
-def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Any:
+def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
     """The page of two runs; `places` are what leads to each."""
     from trueground.reports.comparison_page import comparison_page
     from trueground.studies.compare import compare
 
-    return comparison_page(compare([a, b]).as_dict(), places=places)
+    return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places))
 
 
-def rank_runs(runs: Sequence[Path]) -> Any:
+def rank_runs(runs: Sequence[Path]) -> Page:
     """The leaderboard's page."""
     from trueground.reports.leaderboard.page import leaderboard_page
     from trueground.studies.leaderboard.study import leaderboard_data
     from trueground.studies.prompts import in_order, prompt_studies
 
-    return leaderboard_page(leaderboard_data(runs), prompt_studies(in_order(runs)))
+    found = leaderboard_page(leaderboard_data(runs), prompt_studies(in_order(runs)))
+    return _readable_page(found)
+
+
+def _readable_page(page: Page) -> Page:
+    """The page; what names of folders have that no UTF-8 has is shown as a question mark."""
+    try:
+        msgspec.json.encode(page)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(page), ensure_ascii=False)
+        return msgspec.json.decode(text.encode("utf-8", "replace"), type=Page)
+    return page
 
 
 def _say(value: Any) -> None:
@@ -87,7 +101,7 @@ def main(words: Sequence[str]) -> None:
         else:
             _say({"page": rank_runs([Path(word) for word in rest])})
     except TruegroundError as error:
-        _say({"error": str(error)})
+        _say({"error": readable(str(error))})
 
 
 if __name__ == "__main__":

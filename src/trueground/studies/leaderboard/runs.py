@@ -260,7 +260,8 @@ def _labelled(folders: Sequence[Path]) -> list[tuple[str, Path]]:
         depth = 1 if any(map(str.isalpha, folder.resolve().name)) else 2
         while depth < len(own) and any(p[-depth:] == own[-depth:] for p in others):
             depth += 1
-        labels.append(("/".join(own[-depth:]), folder))
+        label = "/".join(own[-depth:])  # which may have bytes that are no UTF-8
+        labels.append((label.encode("utf-8", "replace").decode(), folder))
     return labels
 
 
