@@ -130,10 +130,6 @@ def test_none_of_several_and_scales(ada: Person) -> None:
     assert labels(ada)[0]["values"] == values
 
 
-def words(who: Person, spans: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(who.shown("the response")[one["start"] : one["end"]], one["type"]) for one in spans]
-
-
 @one("span", {**SUPPORT, "response": "\U0001f9ea " + RESPONSE})
 def test_words_are_marked_by_keys_mouse_and_touch(ada: Person) -> None:
     kept = "return JSON.parse(Object.entries(localStorage).find(([k]) => /:draft:/.test(k))[1])"
@@ -182,6 +178,9 @@ def test_words_are_marked_by_keys_mouse_and_touch(ada: Person) -> None:
     assert len(spans()) == 2
     ada.save()
     assert len(labels(ada)[0]["values"]["spans"]) == 2
+    ada.go("#/mine")
+    ada.wait("document.querySelector('.answer-row')")
+    assert "“Per Holt” not-in-contexts" in ada.find(".answer-row").text
 
 
 @one("support", SUPPORT, 3)

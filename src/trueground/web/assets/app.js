@@ -2,7 +2,7 @@
 import { ask, countWaiting, deliverOld, isUsed, keep, know, leaveNothing, onOtherTab, onTrouble, outage, read, save } from "./api.js";
 import { Labeller } from "./label.js";
 import { LEAD_PAGES } from "./lead.js";
-import { Dialog, Markdown, inTime, onDay } from "./texts.js";
+import { Dialog, Markdown, allInWords, inTime, onDay } from "./texts.js";
 
 const { html, render, useCallback, useEffect, useLayoutEffect, useRef, useState } = htmPreact;
 const LOOK_AGAIN_MS = 15000;  // while others hold the last tasks
@@ -104,11 +104,7 @@ function Instructed({ kind }) {
 
 /* ---- what I labelled ---- */
 
-function valuesText(values) {
-  return Object.entries(values).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.map((one) => one.type ? `${one.type} ${one.start}–${one.end}` : one).join(", ") || "none" : value}`).join("; ");
-}
-
-const Label = ({ label }) => html`<span class="facts"><span class="tag">${label.state}</span> <span class="quiet" dir="auto">${valuesText(label.values)}</span></span>
+const Label = ({ label }) => html`<span class="facts"><span class="tag">${label.state}</span> <span class="quiet" dir="auto">${allInWords(label.values)}</span></span>
   ${label.comment ? html`<span class="quiet text" dir="auto">“${label.comment}”</span>` : null}`;
 
 function Mine() {

@@ -1,7 +1,7 @@
 /* The pages of whoever leads: people, agreement, judge, disputes, calibration. */
 import { ask, save } from "./api.js";
 import { Labeller } from "./label.js";
-import { Dialog, inTime, onDay } from "./texts.js";
+import { Dialog, allInWords, inTime, inWords, onDay } from "./texts.js";
 
 const { html, useEffect, useLayoutEffect, useRef, useState } = htmPreact;
 
@@ -115,7 +115,6 @@ function Project() {
 
 /* ---- disputes ---- */
 
-const ofList = (value) => Array.isArray(value) ? value.map((one) => one.type ? `“${one.text ?? `${one.start}–${one.end}`}” ${one.type}` : one).join(", ") || "none" : value ?? "–";
 const share = (agreement) => agreement === null || agreement === undefined ? "–" : `${(100 * agreement).toFixed(0)} %`;
 
 function Disputes() {
@@ -132,7 +131,7 @@ function Disputes() {
     <p class="quiet">${found.total ? html`${found.total} ${found.total === 1 ? "task" : "tasks"} on which people differ or found unclear, lowest agreement first; ${found.decided} decided.${open ? html` <kbd>Enter</kbd> opens the first that is open.` : ""}` : "Nobody differs so far."}</p>
     <ul class="answer-list">${found.disputes.map((one) => html`<li key=${one.task} class="answer-row"><a href=${`#/dispute/${one.task}`} dir="auto">${one.title}</a>
       <div class="facts"><span class="tag">agreement ${share(one.agreement)}</span>${one.decision ? html`<span class="badge supported">✓ decided</span>` : html`<span class="badge unknown">open</span>`}
-      ${one.labels.map((label, k) => html`<span class="quiet" key=${k} dir="auto">${label.author}: ${Object.values(label.values).map(ofList).join("; ") || label.state}</span>`)}</div></li>`)}</ul>
+      ${one.labels.map((label, k) => html`<span class="quiet" key=${k} dir="auto">${label.author}: ${label.state === "done" ? allInWords(label.values) : label.state}</span>`)}</div></li>`)}</ul>
     ${found.pages > 1 ? html`<nav class="pager" aria-label="Pages"><button type="button" disabled=${page <= 1} onClick=${() => setPage(page - 1)}>Previous</button><span class="quiet">page ${page} of ${found.pages}</span>
       <button type="button" disabled=${page >= found.pages} onClick=${() => setPage(page + 1)}>Next</button></nav>` : null}</main>`;
 }
@@ -161,7 +160,7 @@ function Dispute({ me, number }) {
   const said = one.labels.filter((label) => label.state === "done");
   const aside = html`<div class="scroll" tabindex="0" role="region" aria-label="labels side by side"><table class="sides"><thead><tr><th scope="col"></th>${one.labels.map((label, k) => html`<th scope="col" key=${k} dir="auto">${label.author}</th>`)}</tr></thead><tbody>
     ${kind.fields.map((field) => html`<tr key=${field.name} class=${new Set(said.map((label) => JSON.stringify(label.values[field.name] ?? null))).size > 1 ? "differ" : null}><th scope="row">${field.name}</th>
-      ${one.labels.map((label, k) => html`<td key=${k} dir="auto">${label.state === "done" ? ofList(label.values[field.name]) : label.state}</td>`)}</tr>`)}
+      ${one.labels.map((label, k) => html`<td key=${k} dir="auto">${label.state === "done" ? inWords(label.values[field.name]) : label.state}</td>`)}</tr>`)}
     ${one.labels.some((label) => label.comment) ? html`<tr><th scope="row">comment</th>${one.labels.map((label, k) => html`<td key=${k} dir="auto">${label.comment}</td>`)}</tr>` : null}</tbody></table></div>`;
   return html`<main><p class="note again">You decide. <a href="#/disputes">All disputes</a></p>
     <${Labeller} key=${number} task=${task} kind=${kind} label=${one.decision} save=${decide} aside=${aside} final /></main>`;

@@ -61,6 +61,10 @@ export function Dialog({ title, close, children }) {
     <form method="dialog"><button ref=${last}>Close</button></form></dialog>`;
 }
 
+/* A field's value, or all of a label's, in words. */
+export const inWords = (value) => Array.isArray(value) ? value.map((one) => one.type ? `“${one.text ?? `${one.start}–${one.end}`}” ${one.type}` : one).join(", ") || "none" : value ?? "–";
+export const allInWords = (values) => Object.entries(values).map(([name, value]) => `${name}: ${inWords(value)}`).join("; ");
+
 export function inTime(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   const whole = Math.round(seconds);
