@@ -131,7 +131,7 @@ function Disputes() {
     <p class="quiet">${found.total ? html`${found.total} ${found.total === 1 ? "task" : "tasks"} on which people differ or found unclear, lowest agreement first; ${found.decided} decided.${open ? html` <kbd>Enter</kbd> opens the first that is open.` : ""}` : "Nobody differs so far."}</p>
     <ul class="answer-list">${found.disputes.map((one) => html`<li key=${one.task} class="answer-row"><a href=${`#/dispute/${one.task}`} dir="auto">${one.title}</a>
       <div class="facts"><span class="tag">agreement ${share(one.agreement)}</span>${one.decision ? html`<span class="badge supported">✓ decided</span>` : html`<span class="badge unknown">open</span>`}
-      ${one.labels.map((label, k) => html`<span class="quiet" key=${k} dir="auto">${label.author}: ${label.state === "done" ? allInWords(label.values) : label.state}</span>`)}</div></li>`)}</ul>
+      ${one.labels.map((label, k) => html`<span class="quiet" key=${k} dir="auto"><b>${label.author}</b> ${label.state === "done" ? allInWords(label.values) : label.state}</span>`)}</div></li>`)}</ul>
     ${found.pages > 1 ? html`<nav class="pager" aria-label="Pages"><button type="button" disabled=${page <= 1} onClick=${() => setPage(page - 1)}>Previous</button><span class="quiet">page ${page} of ${found.pages}</span>
       <button type="button" disabled=${page >= found.pages} onClick=${() => setPage(page + 1)}>Next</button></nav>` : null}</main>`;
 }
