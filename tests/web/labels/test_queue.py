@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import sqlalchemy as sql
 from sqlalchemy.exc import IntegrityError
@@ -279,8 +280,10 @@ def test_two_servers_on_one_database_never_exceed_the_overlap(place: str, tmp_pa
 
 
 def test_the_worst_come_first_for_all_alike(place: str, tmp_path: Path) -> None:
-    room = Room(place, tmp_path, 5, order="worst")
+    room = Room(place, tmp_path, 5)
     with room.opened.database as database:
+        worst = msgspec.structs.replace(room.opened.project, order="worst")
+        room.queue = Queue(database, worst)
         with database.read() as connection:
             numbers = list(connection.scalars(sql.select(tasks.c.number)))
         ranks = dict(zip(numbers, (3.0, None, 1.0, 2.0, 0.5), strict=True))

@@ -78,10 +78,10 @@ def test_the_command_serves_until_it_is_told_to_end(place: str, tmp_path: Path) 
         lead = enter(address, newer)
         assert lead.get("/api/lead/overview")["tasks"]["started"] == 6
         assert enter(address, ann).get("/api/me")["progress"]["done"] == 6
+        assert process.stdout is not None
+        assert process.stdout.readline() == "annotators' links stay valid\n"
         process.terminate()
         assert process.wait(10) == 0
-        assert process.stdout is not None
-        assert process.stdout.read() == "annotators' links stay valid\n"
 
 
 def test_a_project_keeps_its_address(place: str, tmp_path: Path) -> None:
@@ -96,9 +96,8 @@ def test_a_project_keeps_its_address(place: str, tmp_path: Path) -> None:
             port = free.getsockname()[1]
         with started(place, "--port", port) as (process, moved, _):
             assert moved.port == port
-            process.terminate()
             assert process.stdout is not None
-            assert f"links lead to {address.url}" in process.stdout.read()
+            assert f"links lead to {address.url}" in process.stdout.readline()
     with started(place) as (_, again, _):
         assert again == moved
 

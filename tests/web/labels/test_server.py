@@ -348,6 +348,20 @@ def test_guessing_is_slowed_and_nobody_is_locked_out(tmp_path: Path) -> None:
             assert time.monotonic() - start < 0.4
 
 
+def test_behind_a_proxy_addresses_are_those_that_it_tells(tmp_path: Path) -> None:
+    opened = make_project(str(tmp_path / "labels.db"), tmp_path)
+    with serving(opened, "https://labels.example.org") as served:
+        wrong = {"token": "x" * 43}
+        start = time.monotonic()
+        for number in range(8):
+            told = (
+                f"198.51.100.9, 203.0.113.{number}"  # what stands first, anybody may have written
+            )
+            reply = served.browser().ask("POST", "/api/enter", wrong, X_Forwarded_For=told)
+            assert reply.status == 401
+        assert time.monotonic() - start < 1
+
+
 def test_each_wrong_token_waits_longer_and_time_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
     keeper, now = Doorkeeper(), 1000.0
     monkeypatch.setattr(entering.time, "monotonic", lambda: now)

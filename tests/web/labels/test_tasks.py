@@ -78,6 +78,8 @@ def test_files_that_are_no_tasks(place: str, tmp_path: Path) -> None:
         open_project(place)
     with pytest.raises(UsageError, match="--sample chooses among the answers of a run"):
         open_project(place, sample=3)
+    with pytest.raises(UsageError, match="no task of the project has a rank"):
+        open_project(place, from_run=[str(tmp_path / "records.jsonl")], order="worst")
     with pytest.raises(UsageError, match="made by `trueground build`"):
         open_project(place, from_run=[str(tmp_path / "records.jsonl")], kind="validity")
 

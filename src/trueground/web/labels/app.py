@@ -255,7 +255,7 @@ class LabelServer:
             return refuse(400, str(error))
         try:
             async with self._doorkeeper.turn(from_):
-                secret = await self._call(self._people.enter, token)
+                entered = await self._call(self._open_session, token)
         except TooManyError as error:
             wait = f"{error.seconds:.0f}"
             refused = refuse(429, f"too many wrong links from there; try again in {wait} s")
@@ -263,14 +263,12 @@ class LabelServer:
             return refused
         except SQLAlchemyError as error:
             return self._unsaved(error)
-        if secret is None:
+        if entered is None:
             self._doorkeeper.note_wrong(from_)
             return refuse(401, "this link opens nothing: it may have been withdrawn or renewed")
         self._doorkeeper.note_right(from_)
-        person = await self._call(self._people.find, secret)
-        if person is None:
-            return refuse(401, "this link was withdrawn")
-        response = send_json(await self._call(self._describe, person, secret))
+        secret, told = entered
+        response = send_json(told)
         response.set_cookie(
             self._cookie,
             secret,
@@ -281,6 +279,14 @@ class LabelServer:
             secure=self._address.is_https,
         )
         return response
+
+    def _open_session(self, token: str) -> tuple[str, dict[str, Any]] | None:
+        """The secret of a new session, and what its page gets first; None: the token is wrong."""
+        secret = self._people.enter(token)
+        person = None if secret is None else self._people.find(secret)
+        return (
+            None if person is None or secret is None else (secret, self._describe(person, secret))
+        )
 
     async def _leave(self, request: web.Request) -> web.StreamResponse:
         secret = request.cookies.get(self._cookie, "")

@@ -16,7 +16,13 @@ from trueground.web.labels.database import Database, is_new, read_meta, tell_rea
 from trueground.web.labels.people import People, names_of
 from trueground.web.labels.project import Project, settle_project
 from trueground.web.labels.queue import Queue
-from trueground.web.labels.tasks import find_in_runs, find_parts, read_files, take_in
+from trueground.web.labels.tasks import (
+    find_in_runs,
+    find_parts,
+    has_ranks,
+    read_files,
+    take_in,
+)
 from trueground.web.server import Address, bind, run
 
 _WAITING = 128  # connections that nobody has taken yet
@@ -69,6 +75,11 @@ def open_project(
                 f"{place}: the project has no tasks; name files of `trueground annotate export`, "
                 "or a run with --from-run"
             )
+        if order == "worst" and not has_ranks(connection):
+            raise UsageError(
+                "--order worst: no task of the project has a rank; name a metric with --worst, and "
+                "the run with --from-run"
+            )
         return project, added, total
 
     database = Database(place)
@@ -117,8 +128,7 @@ def serve(opened: OpenProject, listening: socket, address: Address) -> None:
         links = _keep_address(database, address)
         new = f" ({opened.added:,} new)" if opened.added < opened.tasks else ""
         print(f"{project.title}: {opened.tasks:,} tasks{new} in {database.place}")
-        print(f"lead   {address.url}/#token={token}")
-        print(links, end="", flush=True)
+        print(f"lead   {address.url}/#token={token}\n{links}", end="", flush=True)
         if not address.is_loopback and not address.is_https:
             tell(
                 "WARNING: links and labels travel unencrypted from other machines; put a proxy "

@@ -186,6 +186,11 @@ def take_in(connection: Connection, new: NewTasks, parts: Mapping[Any, Any], see
     return len(rows)
 
 
+def has_ranks(connection: Connection) -> bool:
+    """Whether any task is known to be better or worse than others."""
+    return bool(connection.scalar(sql.select(sql.func.count(tasks.c.rank))))
+
+
 def find_parts(new: NewTasks) -> dict[tuple[str, str], WholeAnswer]:
     """The whole answers of tasks that ask about a claim of one, where the records are known."""
     wanted: dict[tuple[str, str], list[tuple[tuple[str, str], str]]] = {}
