@@ -116,3 +116,16 @@ def test_a_bundle_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
         write_bundle([run], out)
     assert before == {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "run"]
+
+
+def test_a_bundle_tells_no_path_but_those_that_were_typed(tmp_path: Path) -> None:
+    run_of(tmp_path / "runs" / "one")
+    run_of(tmp_path / "runs" / "two", 2)
+    assert trueground("view", "--bundle", "out", cwd=tmp_path).returncode == 0
+    pages = list((tmp_path / "out").rglob("*.html"))
+    assert len(pages) == 5
+    for page in pages:
+        assert str(tmp_path) not in page.read_text()
+    done = trueground("view", ".", "--bundle", "../../out", cwd=tmp_path / "runs" / "one")
+    assert done.returncode == 0
+    assert [one.name[:4] for one in (tmp_path / "out" / "runs").iterdir()] == ["one-"]

@@ -62,7 +62,7 @@ class RunFolders:
     """The runs that some paths are, or hold two levels deep, as they are at the moment."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = [path.absolute() for path in paths]
+        self._paths = list(paths)
         self._known: dict[Path, tuple[str, FoundRun]] = {}
         self._lines: dict[Path, tuple[int, int]] = {}
 
@@ -118,7 +118,7 @@ class RunFolders:
         for path in self._paths:
             if folder != path and folder.is_relative_to(path):
                 return folder.relative_to(path).as_posix()
-        return folder.name
+        return folder.resolve().name
 
 
 def _read_run(folder: Path, label: str, version: str) -> FoundRun:
