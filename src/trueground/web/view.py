@@ -252,6 +252,8 @@ class ViewServer:
 
     def _tell_terminal(self, run: FoundRun, share: float | None) -> None:
         """How far the index is, on standard error: on a terminal in one line, else now and then."""
+        if run.goes_on:
+            return
         tenth = 10 if share is None else int(10 * share)
         if sys.stderr.isatty():
             words = "done" if share is None else f"{100 * share:.0f} %"
@@ -270,7 +272,7 @@ class ViewServer:
             words.append(f"This run goes on: {self.folders.progress(run)}.")
         elif not run.is_finished:
             words.append(f"This run is {run.state}: what it has is shown.")
-        if opened.is_busy:
+        if opened.is_busy and not run.goes_on:
             share = f"{100 * opened.share:.0f} %"
             words.append(
                 f"Its answers are being indexed (once): {share}. Those that are, are listed."
