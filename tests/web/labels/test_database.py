@@ -159,7 +159,7 @@ def test_a_backup_of_a_project_in_use_is_a_project(
         ann, token = people.add("Ann", "annotator")
         people.enter(token)
         queue = Queue(database, opened.project)
-        task, _ = queue.next(ann)
+        task, _, _ = queue.next(ann)
         assert task is not None
         queue.save(ann, Save(task["task"], "key-00001", "done", {"support": "not"}, "x", 1.0))
         copy = back_up(database)

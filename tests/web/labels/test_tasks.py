@@ -116,7 +116,7 @@ def test_every_kind_of_task_is_labelled(kind: str, place: str, tmp_path: Path) -
     with opened.database as database:
         people, queue = People(database), Queue(database, opened.project)
         ann, _ = people.add("Ann", "annotator")
-        task, _ = queue.next(ann)
+        task, _, _ = queue.next(ann)
         assert task is not None
         assert task["kind"] == kind
         stored: ShownTask = queue.stored(task["task"]).task

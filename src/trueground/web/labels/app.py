@@ -346,8 +346,7 @@ class LabelServer:
         }
 
     def _next(self, ask: LabelRequest) -> dict[str, Any]:
-        task, why = self._queue.next(ask.person)
-        return {"task": task, "why": why, "progress": self._queue.progress(ask.person)}
+        return self._queue.next(ask.person)._asdict()
 
     def _renew(self, ask: LabelRequest) -> dict[str, Any]:
         number = check_task(read_body(ask.body, TaskBody).task)

@@ -68,6 +68,14 @@ class StoredTask(NamedTuple):
     static: Mapping[str, Any]
 
 
+class NextTask(NamedTuple):
+    """A task to label; or `why` there is none: "done", or "waiting" while others hold the rest."""
+
+    task: dict[str, Any] | None
+    why: Literal["done", "waiting"] | None
+    progress: dict[str, Any]
+
+
 class Queue:
     """The tasks of a project, for the people who label them."""
 
@@ -78,41 +86,43 @@ class Queue:
         self._open = _open_tasks(project)
         self._left = _tasks_left(project)
 
-    def next(self, person: Person) -> tuple[dict[str, Any] | None, str | None]:
-        """A task for this person, leased to them; or why there is none: "done" or "waiting".
+    def next(self, person: Person) -> NextTask:
+        """A task for this person, leased to them, or why there is none.
 
         A task that they hold already comes first.
         """
-
+        number: int | None = None
         own = {"person": person.number}
         factor = 1 + draw_number("order", person.number) % (PLACES - 1)
 
         def find(connection: Connection) -> int | None:
-            return connection.scalar(self._open, {**own, "factor": factor, "now": time.time()})
-
-        def lease(connection: Connection) -> int | None:
             now = time.time()
-            number: int | None = connection.scalar(_HELD, {**own, "now": now})
+            held: int | None = connection.scalar(_HELD, {**own, "now": now})
+            if held is not None:
+                return held
+            return connection.scalar(self._open, {**own, "factor": factor, "now": now})
+
+        def lease(connection: Connection) -> float | None:
+            nonlocal number
+            number = find(connection) if is_last else number
             if number is None:
-                number = find(connection) if is_last else found
-            if number is not None:
-                self._take_slot(connection, number, person, now, is_new=True)
-            return number
+                return None
+            return self._take_slot(connection, number, person, time.time(), is_new=True)
 
         # To look for a task takes longest: others may write meanwhile, and then it may be taken.
         for is_last in (*[False] * _LOOKS, True):
             with self._database.read() as connection:
-                found = None if is_last else find(connection)
-            try:
-                number = self._database.write(lease, lasting=False)
+                number = None if is_last else find(connection)
+                progress = self._read_progress(connection, person)
+            if number is None and not is_last:
                 break
+            try:
+                until = self._database.write(lease, lasting=False)
             except TaskTakenError:
                 continue
-        if number is not None:
-            return self.show(number, person), None
-        with self._database.read() as connection:
-            left = connection.scalar(self._left, {"person": person.number})
-        return None, "waiting" if left else "done"
+            if number is not None:
+                return NextTask(self._describe(number, person, until, None), None, progress)
+        return NextTask(None, "waiting" if progress["left"] else "done", progress)
 
     def renew(self, number: int, person: Person) -> float:
         """Hold a task for another while; until when, in seconds since 1970.
@@ -129,7 +139,7 @@ class Queue:
 
         Annotators do not learn its id, which may name the model that wrote the answer.
         """
-        stored = self.stored(number)
+        self.stored(number)
         with self._database.read() as connection:
             own = connection.execute(_OWN, {"task": number, "person": person.number}).first()
             if own is None and not person.is_lead:
@@ -138,12 +148,14 @@ class Queue:
             if own is not None and own.label is not None:
                 found = connection.execute(sql.select(labels).where(labels.c.number == own.label))
                 label = describe_label(found.mappings().one(), person.name)
-        return {
-            **stored.static,
-            "id": stored.task.id if person.is_lead else str(number),
-            "until": None if own is None else own.until,
-            "label": label,
-        }
+        return self._describe(number, person, None if own is None else own.until, label)
+
+    def _describe(
+        self, number: int, person: Person, until: float | None, label: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        stored = self.stored(number)
+        id_ = stored.task.id if person.is_lead else str(number)
+        return {**stored.static, "id": id_, "until": until, "label": label}
 
     def save(self, person: Person, save: Save, *, decision: bool = False) -> dict[str, Any]:
         """Keep a label, once; what is returned is on disk.
@@ -225,10 +237,13 @@ class Queue:
 
     def progress(self, person: Person) -> dict[str, Any]:
         """How far somebody is: their labels by state, what is left for them, seconds a task."""
-        own = {"person": person.number}
         with self._database.read() as connection:
-            rows = connection.execute(_STATES, own).all()
-            left = connection.scalar(self._left, own)
+            return self._read_progress(connection, person)
+
+    def _read_progress(self, connection: Connection, person: Person) -> dict[str, Any]:
+        own = {"person": person.number}
+        rows = connection.execute(_STATES, own).all()
+        left = connection.scalar(self._left, own)
         counts = Counter(state for state, _ in rows)
         return {
             **{state: counts[state] for state in ("done", "skipped", "unclear")},
