@@ -11,19 +11,19 @@ import sqlalchemy as sql
 
 from trueground.errors import InputError
 from trueground.web.labels import people as persons
-from trueground.web.labels.database import Database
+from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.people import IDLE, LONGEST, People, UnknownPersonError, csrf_of
 from trueground.web.labels.schema import metadata
 
 
 @pytest.fixture
-def database(place: str) -> Iterator[Database]:
-    with Database(place) as made:
+def database(place: str) -> Iterator[LabelDatabase]:
+    with LabelDatabase(place) as made:
         yield made
 
 
 @pytest.fixture
-def people(database: Database) -> People:
+def people(database: LabelDatabase) -> People:
     made = People(database)
     made.open_for_lead()
     return made
@@ -40,7 +40,7 @@ def test_a_link_lets_in(people: People) -> None:
     assert people.find(token) is None
 
 
-def test_neither_tokens_nor_secrets_are_stored(people: People, database: Database) -> None:
+def test_neither_tokens_nor_secrets_are_stored(people: People, database: LabelDatabase) -> None:
     _, token = people.add("Ann", "annotator")
     secret = people.enter(token)
     assert secret is not None
@@ -143,7 +143,7 @@ def test_unknown_people(people: People) -> None:
 
 def test_a_forgotten_name_is_nowhere(tmp_path: Path) -> None:
     path = tmp_path / "labels.db"
-    with Database(str(path)) as database:
+    with LabelDatabase(str(path)) as database:
         people = People(database)
         people.open_for_lead()
         ann, token = people.add("Annabel Quist-Ferrari", "annotator")

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from tests.web.labels.labelling import make_project
 
 from trueground.web.labels import queue as queues
-from trueground.web.labels.database import Database
+from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.people import People, Person
 from trueground.web.labels.queue import (
     NotYoursError,
@@ -251,7 +251,7 @@ def test_the_database_itself_refuses_more_people_than_slots(room: Room) -> None:
 def test_two_servers_on_one_database_never_exceed_the_overlap(place: str, tmp_path: Path) -> None:
     room = Room(place, tmp_path, 12)
     everybody = [room.person(f"person {n}") for n in range(6)]
-    with room.opened.database, Database(place) as second:
+    with room.opened.database, LabelDatabase(place) as second:
         other = Queue(second, room.opened.project)
         given: list[tuple[int, int]] = []
 

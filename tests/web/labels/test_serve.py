@@ -22,7 +22,7 @@ from tests.commands import PROGRAM, trueground
 from tests.postgres import find_binaries, postgres
 from tests.web.labels.labelling import Browser, write_records
 
-from trueground.web.labels.database import Database
+from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.schema import labels, work
 from trueground.web.server import LOOPBACK, Address
 
@@ -174,7 +174,7 @@ def kill_often(place: str, folder: Path, times: int) -> None:
                 client.join(10)
                 assert not client.trouble, client.trouble
                 acknowledged |= set(client.acknowledged)
-    with Database(place) as database, database.read() as connection:
+    with LabelDatabase(place) as database, database.read() as connection:
         found = connection.execute(sql.select(labels.c.task, labels.c.key)).all()
         newest = connection.execute(
             sql.select(sql.func.count()).where(work.c.label.is_not(None))

@@ -23,7 +23,7 @@ from trueground.annotation.answers import parse_seconds
 from trueground.annotation.base import BadAnswer
 from trueground.errors import InputError, TruegroundError, tell
 from trueground.reports.blocks import Page
-from trueground.web.labels.database import Database, tell_reason
+from trueground.web.labels.database import LabelDatabase, tell_reason
 from trueground.web.labels.entering import Doorkeeper, TooManyError
 from trueground.web.labels.files import back_up, labelled_records, write_labels, write_records
 from trueground.web.labels.judging import calibrate_judge, judge_page
@@ -153,7 +153,7 @@ _STATUS: Mapping[type[TruegroundError], int] = {
 class LabelServer:
     """The application over one project."""
 
-    def __init__(self, database: Database, project: Project, address: Address) -> None:
+    def __init__(self, database: LabelDatabase, project: Project, address: Address) -> None:
         self._database, self._project, self._address = database, project, address
         self._people, self._queue = People(database), Queue(database, project)
         self._desk = LeadDesk(database, project)

@@ -26,7 +26,7 @@ _LASTING, _PASSING = "FULL", "NORMAL"  # in SQLite's words
 _KINDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
 
-class Database:
+class LabelDatabase:
     """The database of a project; `place` names it to people, `path` is its file, if it is one.
 
     `made` says that its tables were not there before.

@@ -16,7 +16,7 @@ from trueground.errors import InputError
 from trueground.records import open_records
 from trueground.runs.directory import RECORDS
 from trueground.types import Record
-from trueground.web.labels.database import Database
+from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.gathered import Gathered
 from trueground.web.labels.schema import metadata, sessions, sources
 from trueground.web.labels.tasks import record_of
@@ -29,14 +29,14 @@ def write_labels(labels: Sequence[Label]) -> bytes:
     return b"".join(msgspec.json.encode(label) + b"\n" for label in labels)
 
 
-def read_sources(database: Database) -> dict[int, tuple[str, str]]:
+def read_sources(database: LabelDatabase) -> dict[int, tuple[str, str]]:
     """Where tasks came from: path, and the mark before their ids, by number."""
     with database.read() as connection:
         rows = connection.execute(sql.select(sources)).all()
     return {row.number: (row.path, row.mark) for row in rows}
 
 
-def labelled_records(database: Database, gathered: Gathered) -> Iterator[Record]:
+def labelled_records(database: LabelDatabase, gathered: Gathered) -> Iterator[Record]:
     """The records that somebody labelled, where it is known where they lie, each once.
 
     Their ids are as in the tasks: of several sources with the number of theirs before it.
@@ -73,7 +73,7 @@ def write_records(records: Iterator[Record]) -> bytes:
     return b"".join(msgspec.json.encode(record) + b"\n" for record in records)
 
 
-def back_up(database: Database) -> Path:
+def back_up(database: LabelDatabase) -> Path:
     """The whole project as one SQLite file of its own, as it is at one moment; sessions stay out.
 
     It lies in the folder of temporary files, and is the caller's to remove.
@@ -83,7 +83,7 @@ def back_up(database: Database) -> Path:
     path = Path(name)
     path.unlink()
     try:
-        with Database(str(path)) as copy, database.snapshot() as source:
+        with LabelDatabase(str(path)) as copy, database.snapshot() as source:
             rows = {table: sql.select(table) for table in metadata.sorted_tables}
             with copy.engine.connect() as plain:
                 target = plain.execution_options(writes="FULL")

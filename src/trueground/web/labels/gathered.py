@@ -18,7 +18,7 @@ from trueground.annotation.answers import Answer, Answers, parse_values
 from trueground.annotation.base import Label
 from trueground.annotation.files import FilledTask, ShownTask, TaskLine
 from trueground.annotation.importing import merge
-from trueground.web.labels.database import Database
+from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.people import names_of
 from trueground.web.labels.project import decode, read_task
 from trueground.web.labels.schema import labels, people, tasks, work
@@ -93,7 +93,7 @@ class Gathered:
         return found
 
 
-def gather(database: Database) -> Gathered:
+def gather(database: LabelDatabase) -> Gathered:
     """All labels as they are now."""
     with database.read() as connection:
         names = names_of(connection)

@@ -22,7 +22,7 @@ from trueground.reports.validation import validation_page
 from trueground.studies.calibrate.study import calibrate
 from trueground.studies.finished import FinishedRun, open_run
 from trueground.studies.validate.study import validate
-from trueground.web.labels.database import Database
+from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.files import (
     labelled_records,
     read_sources,
@@ -40,7 +40,7 @@ _NO_RUN = (
 _WORST = 10
 
 
-def judge_page(database: Database, gathered: Gathered) -> Page:
+def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
     """The scores of the runs that tasks came from against the labels of people.
 
     What cannot be measured, as yet or at all, is told on the page.
@@ -57,7 +57,7 @@ def judge_page(database: Database, gathered: Gathered) -> Page:
     return Page("judge", MARK, "Judge and people", blocks, lead)
 
 
-def calibrate_judge(database: Database, gathered: Gathered) -> tuple[str, Page]:
+def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> tuple[str, Page]:
     """The command that calibrates the run's judge on these labels, and what it finds.
 
     InputError where it cannot be done, as the command says it, too.
@@ -124,7 +124,7 @@ def _label_of(kind: str) -> str:
     return KINDS[kind].label
 
 
-def _find_runs(database: Database) -> list[FinishedRun]:
+def _find_runs(database: LabelDatabase) -> list[FinishedRun]:
     """The runs among the sources that can be read."""
     runs = []
     for path, _ in read_sources(database).values():

@@ -16,7 +16,7 @@ from trueground.annotation.answers import compute_median
 from trueground.annotation.kinds import KINDS
 from trueground.reports.agreement_page import agreement_page
 from trueground.reports.blocks import Page
-from trueground.web.labels.database import Database
+from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.gathered import Gathered, gather, stand_of
 from trueground.web.labels.hints import shorten_title
 from trueground.web.labels.people import names_of
@@ -45,7 +45,7 @@ class Kept(NamedTuple):
 class LeadDesk:
     """Everything over all people's work. What is computed is kept until somebody says more."""
 
-    def __init__(self, database: Database, project: Project) -> None:
+    def __init__(self, database: LabelDatabase, project: Project) -> None:
         self._database, self._project = database, project
         self._kept: dict[str, Kept] = {}
         self._making = threading.Lock()

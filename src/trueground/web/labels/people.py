@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from trueground.errors import InputError
 from trueground.records.problems import shorten
-from trueground.web.labels.database import Database, insert_row
+from trueground.web.labels.database import LabelDatabase, insert_row
 from trueground.web.labels.schema import people, sessions, work
 
 Role = Literal["annotator", "lead"]
@@ -62,7 +62,7 @@ class UnknownPersonError(InputError):
 class People:
     """Who takes part in the project of a database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LabelDatabase) -> None:
         self._database = database
 
     def add(self, name: str, role: Role) -> tuple[Person, str]:

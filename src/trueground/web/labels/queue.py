@@ -21,7 +21,7 @@ from trueground.annotation.answers import compute_median, parse_values
 from trueground.annotation.files import ShownTask
 from trueground.errors import InputError
 from trueground.text.draws import draw_number
-from trueground.web.labels.database import Database
+from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.hints import shorten_title
 from trueground.web.labels.people import Person, names_of
 from trueground.web.labels.project import Project, decode, encode, read_task
@@ -79,7 +79,7 @@ class NextTask(NamedTuple):
 class Queue:
     """The tasks of a project, for the people who label them."""
 
-    def __init__(self, database: Database, project: Project) -> None:
+    def __init__(self, database: LabelDatabase, project: Project) -> None:
         self._database = database
         self.project = project
         self._known: dict[int, StoredTask] = {}

@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import InputError, UsageError, tell
 from trueground.web.labels.app import LabelServer
-from trueground.web.labels.database import Database, is_new, read_meta, tell_reason, write_meta
+from trueground.web.labels.database import LabelDatabase, is_new, read_meta, tell_reason, write_meta
 from trueground.web.labels.people import People, names_of
 from trueground.web.labels.project import Project, settle_project
 from trueground.web.labels.queue import Queue
@@ -32,7 +32,7 @@ _WAITING = 128  # connections that nobody has taken yet
 class OpenProject:
     """An open database and what holds for it; `added` of its `tasks` are new."""
 
-    database: Database
+    database: LabelDatabase
     project: Project
     added: int
     tasks: int
@@ -82,7 +82,7 @@ def open_project(
             )
         return project, added, total
 
-    database = Database(place)
+    database = LabelDatabase(place)
     try:
         project, added, total = database.write(settle)
     except SQLAlchemyError as error:
@@ -105,7 +105,7 @@ def claim_address(
     """
     known: dict[str, str] = {}
     if (port is None or url is None) and not is_new(place):
-        with Database(place) as database, database.read() as connection:
+        with LabelDatabase(place) as database, database.read() as connection:
             known = read_meta(connection)
     last = known.get("port")
     try:
@@ -137,7 +137,7 @@ def serve(opened: OpenProject, listening: socket, address: Address) -> None:
         run(listening, LabelServer(database, project, address).make_app(), address)
 
 
-def _keep_address(database: Database, address: Address) -> str:
+def _keep_address(database: LabelDatabase, address: Address) -> str:
     """Keep where the project is served; what is to be said of the links that people have."""
 
     def keep(connection: Connection) -> tuple[str | None, int]:
