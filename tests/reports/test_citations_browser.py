@@ -43,6 +43,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def go(browser: Chromium, item: str) -> None:
     browser.execute_script("location.hash = arguments[0]", f"#item-{item}")
+    drawn = "return document.querySelector('#item .id')?.textContent.includes(arguments[0])"
+    browser.wait_until(lambda: browser.execute_script(drawn, item))
     browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 60))")
 
 
