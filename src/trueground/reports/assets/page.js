@@ -23,6 +23,7 @@ function Page({ page }) {
   useEffect(() => {
     const follow = () => setHash(location.hash);
     addEventListener("hashchange", follow);
+    follow();  // to where the address went before the page could hear of it
     return () => removeEventListener("hashchange", follow);
   }, []);
   const opened = TG.opened?.(hash) ?? null;
