@@ -139,7 +139,7 @@ function shownMetrics(state) {
 
 function AnswerList() {
   const [told, again] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const redraw = () => again((n) => n + 1);
     const follow = () => { if (location.hash.startsWith(LIST)) { listHash = location.hash; redraw(); } };
     addEventListener("tg-list", follow);
@@ -182,7 +182,7 @@ function AnswerList() {
 /* The worst answers, with what is wrong in them. */
 function Worst({ most }) {
   const [told, again] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const redraw = () => again((n) => n + 1);
     addEventListener("tg-source", redraw);
     return () => removeEventListener("tg-source", redraw);
@@ -208,7 +208,7 @@ const once = (value, take, refuse) => value instanceof Promise ? void value.then
 function Opened({ id }) {
   const place = useRef(null);
   const [error, setError] = useState(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     let gone = false;
     const fail = (reason) => { if (!gone) setError(reason.message); };
     setError(null);

@@ -1,6 +1,6 @@
 /* Every kind of block, drawn from the page's JSON. Texts are set as texts, never as markup. */
 "use strict";
-const { html, render, Component, useState, useEffect, useRef, useMemo } = htmPreact;
+const { html, render, Component, useState, useEffect, useLayoutEffect, useRef, useMemo } = htmPreact;
 const TG = { blocks: {} };
 
 /* ---- texts and numbers ---- */

@@ -20,7 +20,7 @@ function Contents({ blocks }) {
 function Page({ page }) {
   const Theme = themeButton;
   const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = () => setHash(location.hash);
     addEventListener("hashchange", follow);
     follow();  // to where the address went before the page could hear of it
