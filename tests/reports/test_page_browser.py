@@ -62,6 +62,7 @@ def listed(browser: Chromium) -> list[str]:
 
 
 def words(browser: Chromium, selector: str) -> str:
+    browser.wait_until(lambda: browser.find_elements("css selector", selector))
     return str(run(browser, "return document.querySelector(arguments[0]).innerText", selector))
 
 
@@ -158,23 +159,39 @@ def test_filters_narrow_together_and_stand_in_the_address(opened: Chromium) -> N
     assert words(opened, "#count") == "0 of 240 answers match"
 
 
+# The text of the file that a button saves, instead of the file.
+SAVED = """const done = arguments[1], make = URL.createObjectURL;
+    URL.createObjectURL = (blob) => { blob.text().then(done); return 'blob:none'; };
+    const click = HTMLAnchorElement.prototype.click;
+    HTMLAnchorElement.prototype.click = () => {};
+    document.querySelector(arguments[0]).click();
+    URL.createObjectURL = make; HTMLAnchorElement.prototype.click = click;"""
+
+
 def test_what_is_listed_can_be_saved(opened: Chromium) -> None:
     set_control(opened, "#text", "merian", "input")
-    texts = """const done = arguments[1], make = URL.createObjectURL;
-        URL.createObjectURL = (blob) => { blob.text().then(done); return 'blob:none'; };
-        const click = HTMLAnchorElement.prototype.click;
-        HTMLAnchorElement.prototype.click = () => {};
-        document.querySelector(arguments[0]).click();
-        URL.createObjectURL = make; HTMLAnchorElement.prototype.click = click;"""
-    lines = str(opened.execute_async_script(texts, "#save-jsonl")).splitlines()
+    lines = str(opened.execute_async_script(SAVED, "#save-jsonl")).splitlines()
     saved = [json.loads(line) for line in lines]
     many = int(words(opened, "#count").split()[0])
     assert len(saved) == many
     assert [one["id"] for one in saved[:50]] == listed(opened)
-    table = str(opened.execute_async_script(texts, "#save-csv"))
+    table = str(opened.execute_async_script(SAVED, "#save-csv"))
     rows = list(csv.DictReader(io.StringIO(table)))
     assert [row["id"] for row in rows] == [one["id"] for one in saved]
     assert [row["response"] for row in rows] == [one["response"] for one in saved]
+
+
+def test_fields_that_are_called_as_our_columns_lose_nothing(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    page = write_run_page(sample_run(tmp_path / "run", 20)).read_text()
+    page = page.replace('"topic"', '"response"')  # as --by response
+    (tmp_path / "page.html").write_text(page)
+    browser.get((tmp_path / "page.html").as_uri())
+    lines = str(browser.execute_async_script(SAVED, "#save-jsonl")).splitlines()
+    responses = {json.loads(line)["response"] for line in lines}
+    assert len(responses) > 5
+    assert {json.loads(line)["by.response"] for line in lines}.isdisjoint(responses)
 
 
 def test_item_opens_by_keyboard_and_the_back_button_returns(opened: Chromium) -> None:

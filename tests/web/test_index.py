@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import shutil
@@ -12,6 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 import zstandard
+from tests.commands import trueground
 from tests.reports.report_fixture import sample_run
 
 from trueground.errors import InputError, UsageError
@@ -257,6 +260,25 @@ def test_what_is_listed_is_exported(run: Path) -> None:
     table = b"".join(index.export(query, "csv")).decode()
     assert table.startswith("id,question,response,verdict,reasons,")
     assert table.count("\r\n") >= len(told) + 1
+
+
+def test_fields_that_are_called_as_our_columns_lose_nothing(tmp_path: Path) -> None:
+    fields = ("verdict", "response", "scores", "f1")
+    rows = [{"id": str(k), "question": "q", "response": f"Paris {k}", "reference": ["Paris"],
+             "meta": {name: f"{name} {k}" for name in fields}} for k in range(3)]  # fmt: skip
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    by = [word for name in fields for word in ("--by", name)]
+    done = trueground("score", source, "--metrics", "f1", *by, "--out", tmp_path / "r", "--quiet")
+    assert done.returncode == 0, done.stderr
+    index = opened(tmp_path / "r")
+    told = [json.loads(x) for x in b"".join(index.export(Query(), "jsonl")).splitlines()]
+    assert {one["response"] for one in told} == {row["response"] for row in rows}
+    assert {one["by.response"] for one in told} == {f"response {k}" for k in range(3)}
+    assert all(set(one["scores"]) == {"f1"} for one in told)
+    table = list(csv.reader(io.StringIO(b"".join(index.export(Query(), "csv")).decode())))
+    assert {len(row) for row in table} == {len(table[0])}
+    assert len(set(table[0])) == len(table[0])
 
 
 @pytest.mark.long

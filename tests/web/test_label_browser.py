@@ -347,6 +347,36 @@ def test_a_lost_lease_and_a_link_opened_again(ada: Person, served: Served, folde
     assert not ada.browser.find_elements("css selector", ".warning")
 
 
+@one("support", SUPPORT)
+def test_a_link_stays_in_the_address_until_it_has_let_in(ada: Person, served: Served) -> None:
+    assert "token" not in str(ada.script("return location.href"))
+    link = f"{served.url}#token={'x' * 43}"
+    ada.browser.get("about:blank")
+    ada.browser.get(link)
+    ada.wait("/opens nothing/.test(document.body.innerText)")
+    assert ada.script("return location.href") == link
+
+
+@one("support", SUPPORT)
+def test_what_a_browser_has_damaged_is_passed_over(ada: Person) -> None:
+    ada.press("2")
+    damage = """for (const name of Object.keys(localStorage)) {
+            if (name === 'trueground:theme') continue;
+            localStorage.setItem(name, '{');
+            localStorage.setItem(name.split(':').slice(0, 3).join(':') + ':unsent:7', '{"a"');
+        }
+        return Object.keys(localStorage).length"""
+    assert ada.script(damage) >= 3
+    ada.browser.refresh()
+    ada.wait("document.querySelector('dialog[open]')")  # that they were read is not known either
+    ada.press("Escape")
+    ada.wait("!document.querySelector('dialog') && document.querySelector('.option')")
+    ada.press("3")
+    ada.save()
+    assert "unsent" not in ada.script("return Object.keys(localStorage).join()")
+    assert [one["values"] for one in labels(ada)] == [{"support": "not"}]
+
+
 @one("support", {**SUPPORT, "contexts": PASSAGES * 6})
 def test_other_keyboards_and_scrolling(ada: Person) -> None:
     def press(key: str, code: str) -> None:

@@ -9,7 +9,9 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -19,6 +21,14 @@ from tests.web.view_fixture import Viewing, viewing
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
 METRICS = "f1,support,support_min"
+SHAPES: dict[str, tuple[str, dict[str, Any]]] = {  # of which one part is not as we write it
+    "odd metrics": ("manifest.json", {"metrics": 5}),
+    "odd by": ("manifest.json", {"by": 5}),
+    "odd benchmark": ("manifest.json", {"benchmark": [1]}),
+    "odd n": ("summary.json", {"n": "<b>"}),
+    "odd mean": ("summary.json", {"metrics": {"f1": 5}}),
+    "odd interval": ("summary.json", {"metrics": {"f1": {"mean": 0.5, "ci": [{}, 1]}}}),
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert scored.returncode == 0
         manifest = json.loads((run / "manifest.json").read_text()) | {"start": start}
         (run / "manifest.json").write_text(json.dumps(manifest))
-    for name, text in (("broken", "{"), ("foreign", '{"a": 1}'), ("list", "[]")):
+    for name, text in (("broken", ""), ("foreign", '{"a": 1}'), ("list", "[]"), ("cut", "{")):
         (runs / name).mkdir()
         (runs / name / "manifest.json").write_text(text)
     failed = runs / "failed"
@@ -39,9 +49,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     manifest = json.loads((failed / "manifest.json").read_text()) | {"status": "failed"}
     (failed / "manifest.json").write_text(json.dumps(manifest))
     (failed / "summary.json").unlink()
-    half = runs / "half"
-    shutil.copytree(runs / "one", half)
-    (half / "summary.json").write_text("{}")
+    for name, (file, change) in SHAPES.items():
+        shutil.copytree(runs / "one", runs / name)
+        found = json.loads((runs / name / file).read_text())
+        (runs / name / file).write_text(json.dumps(found | change))
+    (runs / "broken" / "manifest.json").write_text("[" * 100_000)
+    (runs / "half").mkdir()
+    shutil.copy(runs / "one" / "manifest.json", runs / "half")
+    (runs / "half" / "summary.json").write_text("{}")
     (runs / "secret.txt").write_text("secret")
     shutil.copytree(os.fsencode(runs / "one"), os.fsencode(runs) + b"/caf\xe9 #1?")
     return runs
@@ -66,7 +81,12 @@ def test_the_list_tells_of_every_folder(served: Viewing) -> None:
     assert rows["broken"]["title"].startswith("manifest.json cannot be read")
     assert rows["foreign"]["title"] == "manifest.json is not of a trueground run"
     assert rows["list"]["title"] == "manifest.json holds no object"
-    assert rows["half"]["title"] == "summary.json has no metrics"
+    assert rows["cut"]["title"].startswith("manifest.json cannot be read")
+    odd = "is not as trueground writes it: "
+    assert rows["half"]["title"] == f"summary.json {odd}Object missing required field `n`"
+    for name, (file, _) in SHAPES.items():
+        assert rows[name]["title"].startswith(f"{file} {odd}"), name
+        assert rows[name]["cells"][6] == "broken"
     assert rows["failed"]["cells"][6] == "failed"
     assert "key" not in rows["failed"]
     assert served.json(f"/run/{served.key('failed')}/list")["total"] == 64
@@ -113,8 +133,10 @@ def test_two_runs_and_all_runs(served: Viewing) -> None:
             found = served.json(path)
         assert found["page"]["title"] == title
         assert found["page"]["home"] == "/"
-    same = served.json(pair.replace(served.key("deep/two"), served.key("one")))
-    assert "given twice" in same["error"]
+    same = pair.replace(served.key("deep/two"), served.key("one"))
+    with ThreadPoolExecutor(4) as threads:  # several tabs, each is told why
+        for told in threads.map(served.json, [same] * 4):
+            assert "given twice" in told["error"]
 
 
 @pytest.mark.parametrize(

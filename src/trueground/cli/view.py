@@ -55,7 +55,7 @@ def view(
     typer.echo(url)
     if not quiet:
         typer.echo("Only this machine can reach it. Ctrl-C ends it.")
-    run(listening, view_app(address, paths), address, open_url=None if no_browser else url)
+    run(listening, view_app(address, paths), open_url=None if no_browser else url)
 
 
 def _existing(paths: list[Path]) -> list[Path]:

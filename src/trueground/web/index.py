@@ -331,11 +331,16 @@ class RunIndex:
         """All that is listed, as CSV or JSON lines, in pieces."""
         found = self.listed(query)
         names = self.state.metrics
-        head = ["id", "question", "response", "verdict", "reasons", *self.state.fields, *names]
+        own = ("id", "question", "response", "verdict", "reasons")
+        # A field of the user's may be called as one of ours.
+        taken = {*own, "scores", *names}
+        fields = [f"by.{field}" if field in taken else field for field in self.state.fields]
+        head = [*own, *fields, *names]
         if kind == "csv":
             yield _csv([head])
         for start in range(0, len(found), 1_000):
-            told = [self._exported(one) for one in self.rows(found[start : start + 1_000].tolist())]
+            rows = self.rows(found[start : start + 1_000].tolist())
+            told = [self._exported(one, fields) for one in rows]
             if kind == "csv":
                 cells = [[*one.values()] for one in told]
                 yield _csv(
@@ -344,7 +349,7 @@ class RunIndex:
             else:
                 yield b"".join(msgspec.json.encode(one) + b"\n" for one in told)
 
-    def _exported(self, one: ListRow) -> dict[str, Any]:
+    def _exported(self, one: ListRow, fields: Sequence[str]) -> dict[str, Any]:
         scores = dict.fromkeys(self.state.metrics)
         return {
             "id": one.id,
@@ -352,7 +357,7 @@ class RunIndex:
             "response": one.response,
             "verdict": None if one.verdict is None else ANSWER_VERDICTS[one.verdict],
             "reasons": [list(REASON_TITLES.values())[kind] for kind in one.kinds],
-            **dict(zip(self.state.fields, one.by, strict=True)),
+            **dict(zip(fields, one.by, strict=True)),
             "scores": {**scores, **dict(zip(self.state.metrics, one.scores, strict=False))},
         }
 

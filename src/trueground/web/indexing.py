@@ -127,6 +127,7 @@ class _RecordLine(msgspec.Struct):
 _decode_item = msgspec.json.Decoder(_ItemLine).decode
 _decode_record = msgspec.json.Decoder(_RecordLine).decode
 _decode_checked = msgspec.json.Decoder(_Checked).decode
+_decode_words = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def index_folder(run: Path) -> Path:
@@ -335,7 +336,7 @@ class _Writer:
     def _decoded(self, decode: Callable[[bytes], Any], line: bytes, name: str, row: int) -> Any:
         try:
             return decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(
                 f"{self._run / name}, line {row + 1}: not readable ({error})"
             ) from None
@@ -449,12 +450,12 @@ class _Writer:
         """The columns of statuses; the codes of each row. Few rows have statuses of their own."""
         names = self._state.metrics
         known: dict[bytes, list[int | None]] = {}
-        found = []
+        found: list[list[int | None]] = []
         for item in items:
             raw = bytes(item.status)
             codes = known.get(raw)
             if codes is None:
-                words = msgspec.json.decode(raw, type=dict[str, str])
+                words = self._decoded(_decode_words, raw, ITEMS, self._state.count + len(found))
                 codes = known[raw] = [_CODES.get(words.get(name, "")) for name in names]
             found.append(codes)
         places = {id(codes): place for place, codes in enumerate(known.values())}
@@ -506,7 +507,7 @@ def _claims(
     for raw in evidence.values() if own is None else (own, *evidence.values()):
         try:
             claims = _decode_checked(raw).claims
-        except msgspec.DecodeError:  # evidence of another kind
+        except (msgspec.DecodeError, RecursionError):  # evidence of another kind
             continue
         return [(one.start, one.end, one.supported, one.kind) for one in claims]
     return []

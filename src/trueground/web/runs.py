@@ -58,6 +58,43 @@ class FoundRun(msgspec.Struct):
         return self.problem is None and self.state == "running"
 
 
+class _ManifestShape(msgspec.Struct):
+    """What pages take for granted in a manifest.json."""
+
+    trueground: str
+    status: str = "finished"
+    kind: str | None = None
+    start: str | None = None
+    n: int | None = None
+    scored: int | None = None
+    metrics: dict[str, str] = {}
+    by: list[str] = []
+    benchmark: dict[str, Any] | None = None
+    params: dict[str, Any] | None = None
+    judge: dict[str, Any] | None = None
+    judges: list[dict[str, Any]] | None = None
+    decomposer: dict[str, Any] | None = None
+    rater: dict[str, Any] | None = None
+
+
+class _EntryShape(msgspec.Struct):
+    mean: float | None
+    ci: tuple[float, float] | None = None
+
+
+class _SummaryShape(msgspec.Struct):
+    """The same of a summary.json."""
+
+    n: int
+    metrics: dict[str, _EntryShape]
+    by: dict[str, dict[str, dict[str, Any]]] = {}
+    averages: dict[str, dict[str, dict[str, Any]]] = {}
+    reasons: dict[str, int] = {}
+    verdicts: dict[str, Any] | None = None
+    abstention: dict[str, Any] | None = None
+    abstention_rate: float | None = None
+
+
 class RunFolders:
     """The runs that some paths are, or hold two levels deep, as they are at the moment."""
 
@@ -140,11 +177,11 @@ def _read_run(folder: Path, label: str, version: str) -> FoundRun:
             run.problem = f"{MANIFEST} is not of a trueground run"
             run.state = "no run of ours"
             return run
-        run.state = str(run.manifest.get("status", "finished"))
+        _check_shape(run.manifest, _ManifestShape, MANIFEST)
+        run.state = run.manifest.get("status", "finished")
         if run.state == "finished":
             run.summary = _read_json(folder / SUMMARY)
-            if not isinstance(run.summary.get("metrics"), dict):
-                run.problem = f"{SUMMARY} has no metrics"
+            _check_shape(run.summary, _SummaryShape, SUMMARY)
         if not run.problem and not (folder / ITEMS).is_file() and run.state != "running":
             run.problem = f"{ITEMS} is not there"
     except (OSError, ValueError) as error:
@@ -167,11 +204,19 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path.name} is not there") from None
     except OSError as error:
         raise ValueError(f"{path.name} cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path.name} cannot be read: {error}") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path.name} holds no object")
     return found
+
+
+def _check_shape(found: dict[str, Any], shape: type[msgspec.Struct], name: str) -> None:
+    """Raises ValueError with what is not as pages need it."""
+    try:
+        msgspec.convert(found, shape)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ValueError(f"{name} is not as trueground writes it: {error}") from None
 
 
 def _stamp(path: Path) -> str:

@@ -185,13 +185,7 @@ def asset(package: str, name: str) -> web.Response:
     return web.Response(body=body, content_type=kind, charset="utf-8")
 
 
-def run(
-    listening: socket.socket,
-    app: web.Application,
-    address: Address,
-    *,
-    open_url: str | None = None,
-) -> None:
+def run(listening: socket.socket, app: web.Application, *, open_url: str | None = None) -> None:
     """Serve until Ctrl-C or SIGTERM; requests that have begun are answered before it ends."""
     asyncio.run(_serve(listening, app, open_url))
 

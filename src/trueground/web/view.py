@@ -96,16 +96,13 @@ class ViewServer:
     async def runs(self, _request: web.Request) -> web.Response:
         """The list of runs."""
         found = await asyncio.to_thread(self.folders.runs)
-        progress = {run.key: self.folders.progress(run) for run in found if run.goes_on}
+        going = [run for run in found if run.goes_on]
+        progress = {run.key: await asyncio.to_thread(self.folders.progress, run) for run in going}
         hrefs = {run.key: f"/run/{run.key}/" for run in found if run.problem is None}
         pair = Pair("Side by side", "/compare/{a}/{b}/")
         board = "/leaderboard/" if any(run.is_finished for run in found) else None
         page = list_page(found, self.folders.named(), hrefs, pair, progress, board)
         return send_json({"page": page, "going": 1000 * _LATER_S if progress else 0})
-
-    async def runs_state(self, request: web.Request) -> web.Response:
-        """The list again, while runs go on."""
-        return await self.runs(request)
 
     async def run(self, request: web.Request) -> web.Response:
         """One run: its page, and with what its list is drawn."""
@@ -269,7 +266,8 @@ class ViewServer:
         going = _SOON_S if opened.is_busy else _LATER_S if run.goes_on else 0
         words = []
         if run.goes_on:
-            words.append(f"This run goes on: {self.folders.progress(run)}.")
+            progress = await asyncio.to_thread(self.folders.progress, run)
+            words.append(f"This run goes on: {progress}.")
         elif not run.is_finished:
             words.append(f"This run is {run.state}: what it has is shown.")
         if opened.is_busy and not run.goes_on:
@@ -317,8 +315,8 @@ class ViewServer:
             return send_json({"waiting": waiting, "title": title, "home": "/"})
         try:
             page = task.result()
-        except TruegroundError:
-            del self._pages[key]
+        except Exception:  # of several that wait, each is told; the next one tries again
+            self._pages.pop(key, None)
             raise
         return send_json({"page": {**page, "home": "/"}})
 
@@ -395,7 +393,7 @@ def view_app(address: Address, paths: Sequence[Path]) -> web.Application:
         app.router.add_get(path, view.frame)
     app.router.add_get("/assets/{name}", _asset)
     app.router.add_get("/page", view.runs)
-    app.router.add_get("/state", view.runs_state)
+    app.router.add_get("/state", view.runs)
     app.router.add_get(run + "page", view.run)
     app.router.add_get(run + "state", view.state)
     app.router.add_get(run + "list", view.list)

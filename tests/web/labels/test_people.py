@@ -84,6 +84,18 @@ def test_a_start_ends_the_link_of_the_last_one_not_the_sessions(people: People) 
     assert lead.is_lead
 
 
+def test_a_withdrawn_lead_does_not_come_back_with_a_start(people: People) -> None:
+    people.open_for_lead()
+    zoe, _ = people.add("Zoe", "lead")
+    people.withdraw(1)
+    secret = people.enter(people.open_for_lead())
+    assert secret is not None
+    lead = people.find(secret)
+    assert lead is not None
+    assert lead.number == zoe.number
+    assert people.find(people.enter(people.renew_link(zoe.number)) or "") == lead
+
+
 def test_sessions_end(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
     _, token = people.add("Ann", "annotator")
     secret = people.enter(token)

@@ -217,6 +217,18 @@ def test_a_double_click_is_one_label(room: Room) -> None:
     assert all(reply == replies[0] for reply in replies)
 
 
+def test_a_key_is_of_one_task(room: Room) -> None:
+    ann = room.person("Ann")
+    first = room.next(ann)
+    assert first is not None
+    room.save(ann, first, "not", key="the-same-key")
+    second = room.next(ann)
+    assert second is not None
+    with pytest.raises(TaskTakenError, match="another task"):
+        room.save(ann, second, "fully", key="the-same-key")
+    assert room.count_labels() == 1
+
+
 def test_keys_of_two_people_are_their_own(room: Room) -> None:
     ann, ben = map(room.person, ("Ann", "Ben"))
     first, second = room.next(ann), room.next(ben)

@@ -149,10 +149,11 @@ TG.pageSource = () => {
   /* ---- export ---- */
 
   function exported(rows) {
-    const fields = Object.keys(index.by);
+    const taken = new Set(["id", "question", "response", "verdict", "reasons", "scores", ...index.metrics]);
+    const fields = Object.keys(index.by).map((field) => [taken.has(field) ? `by.${field}` : field, index.by[field]]);  // a field of the user's may be called as one of ours
     return rows.map((i) => ({ id: index.ids[i], question: index.questions[i], response: index.responses[i], verdict: index.verdictNames[index.verdicts[i]] ?? null,
       reasons: index.kinds[i].map((kind) => index.kindWords[kind]),
-      ...Object.fromEntries(fields.map((field) => [field, index.by[field][i]])),
+      ...Object.fromEntries(fields.map(([name, values]) => [name, values[i]])),
       scores: Object.fromEntries(index.metrics.map((metric) => [metric, index.scores[metric][i]])) }));
   }
 

@@ -62,11 +62,19 @@ export function know(person) {
   me = person;
   prefix = `trueground:${me.project.id}:${me.id}:`;
   for (const name of Object.keys(localStorage)) {
-    if (name.startsWith(`${prefix}unsent:`)) unsent.set(name.slice(prefix.length + 7), JSON.parse(localStorage.getItem(name)));
+    if (!name.startsWith(`${prefix}unsent:`)) continue;
+    const label = parsed(name);
+    if (label) unsent.set(name.slice(prefix.length + 7), label);
+    else localStorage.removeItem(name);
   }
 }
 
-export const read = (name) => JSON.parse(localStorage.getItem(prefix + name) ?? "null");
+/* What a browser has damaged is as if it were not there. */
+function parsed(name) {
+  try { return JSON.parse(localStorage.getItem(name) ?? "null"); } catch { return null; }
+}
+
+export const read = (name) => parsed(prefix + name);
 export const drop = (name) => localStorage.removeItem(prefix + name);
 export function keep(name, value) {
   try {

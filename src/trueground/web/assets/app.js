@@ -198,8 +198,8 @@ async function start() {
   let me;
   try {
     if (token) {
-      history.replaceState(null, "", location.pathname);  // nobody copies the token with the address
       me = await ask("/api/enter", { token: decodeURIComponent(token) });
+      history.replaceState(null, "", location.pathname);  // nobody copies the token with the address
     } else me = await ask("/api/me");
     know(me);
     if (!location.hash && me.role === "lead") history.replaceState(null, "", "#/people");

@@ -254,8 +254,9 @@ class LabelServer:
         except BadRequestError as error:
             return refuse(400, str(error))
         try:
-            async with self._doorkeeper.turn(from_):
-                entered = await self._call(self._open_session, token)
+            entered = await self._call(self._open_session, token)
+            if entered is None:
+                await self._doorkeeper.hold_up(from_)
         except TooManyError as error:
             wait = f"{error.seconds:.0f}"
             refused = refuse(429, f"too many wrong links from there; try again in {wait} s")
@@ -264,9 +265,7 @@ class LabelServer:
         except SQLAlchemyError as error:
             return self._unsaved(error)
         if entered is None:
-            self._doorkeeper.note_wrong(from_)
             return refuse(401, "this link opens nothing: it may have been withdrawn or renewed")
-        self._doorkeeper.note_right(from_)
         secret, told = entered
         response = send_json(told)
         response.set_cookie(

@@ -98,7 +98,9 @@ class People:
         def change(connection: Connection) -> None:
             found = connection.scalar(
                 sql.select(sql.func.min(people.c.number)).where(
-                    people.c.role == "lead", people.c.name.is_not(None)
+                    people.c.role == "lead",
+                    people.c.name.is_not(None),
+                    people.c.withdrawn.is_(None),
                 )
             )
             if found is None:
@@ -111,7 +113,7 @@ class People:
                 row = {"name": name, "role": "lead", "token": _hash(token), "created": now}
                 connection.execute(sql.insert(people).values(row))
             else:
-                _update(connection, found, {"token": _hash(token), "withdrawn": None})
+                _update(connection, found, {"token": _hash(token)})
 
         self._database.write(change)
         return token

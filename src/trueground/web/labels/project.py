@@ -17,7 +17,6 @@ from trueground.web.labels.database import read_meta, write_meta
 from trueground.web.labels.schema import tasks
 
 Order = Literal["random", "worst"]
-MOST_PEOPLE = 100  # for one task
 _OVERLAP, _ORDER = 2, "random"
 
 

@@ -168,6 +168,8 @@ class Queue:
         def change(connection: Connection) -> Mapping[str, Any] | RowMapping:
             known = connection.execute(_AGAIN, {"person": person.number, "key": save.key})
             if (row := known.mappings().first()) is not None:
+                if row["task"] != save.task:
+                    raise TaskTakenError("the key is that of a label of another task")
                 return row
             own = {"task": save.task, "person": person.number}
             label: dict[str, Any] = {

@@ -49,7 +49,7 @@ sources = Table(
 )
 
 # `shown` and `drawn` are as in a file of tasks. `place` is by what people meet them where the order
-# is random, `rank` where the worst come first (None: last), `score` the number it was ranked by.
+# is random, `rank` where the worst come first (None: last).
 # `part` and `hints` are what the screen points at, worked out when the task was added.
 tasks = Table(
     "tasks",
@@ -62,7 +62,6 @@ tasks = Table(
     Column("drawn", Text),
     Column("place", BigInteger, nullable=False),
     Column("rank", Float),
-    Column("score", Float),
     Column("part", Text),
     Column("hints", Text, nullable=False),
     Column("source", ForeignKey("sources.number")),

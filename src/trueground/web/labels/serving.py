@@ -25,8 +25,6 @@ from trueground.web.labels.tasks import (
 )
 from trueground.web.server import Address, bind, run
 
-_WAITING = 128  # connections that nobody has taken yet
-
 
 @dataclass(frozen=True)
 class OpenProject:
@@ -122,7 +120,6 @@ def claim_address(
 def serve(opened: OpenProject, listening: socket, address: Address) -> None:
     """Serve until Ctrl-C; the lead's link is printed."""
     with opened.database as database:
-        listening.listen(_WAITING)  # from now on whoever has the link waits for an answer
         token = People(database).open_for_lead()
         project = opened.project
         links = _keep_address(database, address)
@@ -134,7 +131,7 @@ def serve(opened: OpenProject, listening: socket, address: Address) -> None:
                 "WARNING: links and labels travel unencrypted from other machines; put a proxy "
                 "with TLS before the server, and name it with --url https://…"
             )
-        run(listening, LabelServer(database, project, address).make_app(), address)
+        run(listening, LabelServer(database, project, address).make_app())
 
 
 def _keep_address(database: LabelDatabase, address: Address) -> str:

@@ -38,12 +38,11 @@ _MARK = re.compile(r"[0-9]+:")
 class NewTasks:
     """Tasks to be taken in. `sources` are by the mark before their ids ("2:"), "" for a single one.
 
-    `scores` are by task, where they were chosen or ordered by one; `ranks` put the worst first.
+    `ranks` put the worst first, where tasks were chosen or ordered by a metric.
     """
 
     tasks: dict[tuple[str, str], ShownTask] = field(default_factory=dict)
     sources: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
-    scores: dict[tuple[str, str], float] = field(default_factory=dict)
     ranks: dict[tuple[str, str], float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -128,7 +127,6 @@ def find_in_runs(
         for value, _, task in (known + unknown)[:sample]:
             listed.append(replace(task, drawn=None) if sample is not None else task)
             if value is not None:
-                found.scores[chosen.name, task.id] = value
                 found.ranks[chosen.name, task.id] = sign * value
         if sample is not None:
             found.notes.append(
@@ -151,7 +149,7 @@ def take_in(connection: Connection, new: NewTasks, parts: Mapping[Any, Any], see
     numbers = _number_sources(connection, new)
     rows = list[dict[str, Any]]()
     for name, task in new.tasks.items():
-        ranked = {"rank": new.ranks.get(name), "score": new.scores.get(name)}
+        ranked = {"rank": new.ranks.get(name)}
         if name in known:
             if known[name].check != task.check:
                 raise InputError(
