@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -160,9 +161,9 @@ def a_day(served: Served, folder: Path) -> None:
     words = {"1": "fully", "2": "partially", "3": "not"}
     rows = [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
     assert by_item == {row["id"]: words[judge(row["response"])] for row in rows}
-    again = trueground("judge", "calibrate", records, "--labels", labels, "--format", "json")
-    assert again.returncode == 0, again.stderr
     assert "judge calibrate" in command
+    again = trueground(*shlex.split(command)[1:], "--format", "json", cwd=records.parent)
+    assert again.returncode == 0, again.stderr
     threshold = json.loads(again.stdout)["threshold"]
     assert f"{threshold:.4f}"[:4] in calibrated
     assert backup.read_bytes().startswith(b"SQLite format 3")

@@ -25,7 +25,10 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest as it stands while the run goes on."""
     parts = plan.parts
-    judges = [_part_as_json(judge) for judge in parts.judges] if plan.checks else []
+    checking = zip((*parts.judges, parts.decomposer), parts.written, strict=True)
+    *judges, decomposer = (_part_as_json(part, written) for part, written in checking)
+    if not plan.checks:
+        judges = []
     rates = bool(plan.rubrics)
     return {
         "trueground": __version__,
@@ -39,7 +42,7 @@ def make_manifest(
         "metrics": plan.signatures,
         "judge": judges[0] if judges else None,
         "judges": judges,
-        "decomposer": _part_as_json(parts.decomposer) if plan.checks else None,
+        "decomposer": decomposer if plan.checks else None,
         "rater": _part_as_json(parts.rater) if rates else None,
         "comparers": [_part_as_json(comparer) for comparer in parts.comparers.values()],
         "prompts": [{"id": p.id, "sha256": p.sha256} for p in plan.prompts],
@@ -55,8 +58,10 @@ def make_manifest(
     }
 
 
-def _part_as_json(part: Any) -> dict[str, str]:
-    return {"name": part.name, "signature": part.signature}
+def _part_as_json(part: Any, written: str | None = None) -> dict[str, str]:
+    """`written` makes the same part again: its name alone tells no model and no option."""
+    told = {"name": part.name, "signature": part.signature}
+    return told if written is None else {**told, "written": redact_urls(written)}
 
 
 def judging(spent: Spent | None) -> dict[str, Any]:

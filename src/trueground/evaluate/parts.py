@@ -28,15 +28,17 @@ class Parts:
     """The parts of a run. `names` are the texts from which another process can make the same.
 
     `names` is None where that cannot be done: for parts handed in as objects, and for those that
-    hold a model in memory or ask one. `own` are those that were made here and are closed here.
-    `rater_spec` is what was written of the rater, where it was named. Comparers are made when a
-    metric names them. `calibrations` are the files that were given for the judges.
+    hold a model in memory or ask one. `written` is what the user wrote of each judge, and of the
+    decomposer after them; None for an object. `own` are those that were made here and are closed
+    here. `rater_spec` is what was written of the rater, where it was named. Comparers are made
+    when a metric names them. `calibrations` are the files that were given for the judges.
     """
 
     judges: tuple[Judge, ...]
     decomposer: Decomposer
     rater: Rater | None = None
     names: tuple[tuple[str, ...], str] | None = None
+    written: tuple[str | None, ...] = ()
     own: tuple[Any, ...] = field(default=(), repr=False)
     rater_spec: PartSpec | None = None
     cache: bool = True
@@ -129,6 +131,7 @@ def make_parts(
             raise UsageError(f"{name}={part!r}; leave it out for the default, or name one")
     if twice := [text for text in wanted if wanted.count(text) > 1]:
         raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
+    written = tuple(part if isinstance(part, str) else None for part in (*wanted, decomposer))
     wanted = with_calibration(wanted, files := _as_paths(calibration), cache=cache)
     judges = tuple(get_judge(j, cache=cache) if isinstance(j, str) else j for j in wanted)
     splits = get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
@@ -150,6 +153,7 @@ def make_parts(
         splits,
         rates,
         _names_of(wanted, decomposer, (*judges, splits)),
+        written,
         tuple(part for name, part in pairs if isinstance(name, str)),
         rater_spec,
         cache,

@@ -285,6 +285,17 @@ def test_the_overview_counts(worked: Served) -> None:
     assert found["address"] == worked.address.url
 
 
+def test_the_judge_is_calibrated_as_the_run_had_it(tmp_path: Path) -> None:
+    parts = ("--judge", "lexical(threshold=0.7)", "--decomposer", "rules")
+    words = ("score", EXAMPLES, "--metrics", "support", *parts, "--out", tmp_path / "run")
+    assert trueground(*words, "--quiet").returncode == 0
+    opened = open_project(str(tmp_path / "labels.db"), from_run=[str(tmp_path / "run")], overlap=1)
+    with serving(opened) as served:
+        served.invite("Ann").label_all(say_by("Ann"))
+        command = served.lead.post("/api/lead/calibrate")["command"]
+    assert shlex.split(command)[6:10] == list(parts)
+
+
 def test_claims_are_calibrated_as_claims(tmp_path: Path) -> None:
     """Labels of parts of answers: no run's score is of a part, but the judge can be asked."""
     rows = [

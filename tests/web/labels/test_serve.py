@@ -79,7 +79,7 @@ def test_the_command_serves_until_it_is_told_to_end(place: str, tmp_path: Path) 
         assert lead.get("/api/lead/overview")["tasks"]["started"] == 6
         assert enter(address, ann).get("/api/me")["progress"]["done"] == 6
         assert process.stdout is not None
-        assert process.stdout.readline() == "annotators' links stay valid\n"
+        assert process.stdout.readline() == f"links that lead to {address.url} stay valid\n"
         process.terminate()
         assert process.wait(10) == 0
 
@@ -97,7 +97,8 @@ def test_a_project_keeps_its_address(place: str, tmp_path: Path) -> None:
         with started(place, "--port", port) as (process, moved, _):
             assert moved.port == port
             assert process.stdout is not None
-            assert f"links lead to {address.url}" in process.stdout.readline()
+            told = process.stdout.readline()
+            assert told.startswith(f"links that lead to {address.url} do not work: ")
     with started(place) as (_, again, _):
         assert again == moved
 

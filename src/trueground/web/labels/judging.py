@@ -65,14 +65,19 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> tuple[str, P
     labels = [label for label in gathered.merged() if _label_of(label.kind)]
     if not labels:
         raise InputError("no labels yet that say whether an answer, or a claim, is supported")
-    judge = next(filter(None, (_judge_of(run) for run in _find_runs(database))), "lexical")
+    runs = _find_runs(database)
+    judge = _first_written("judge", runs) or "lexical"
+    # Claims are judged as they are; of answers the weakest claim counts, as in the run.
+    of_answers = all(KINDS[label.kind].label_of != "part" for label in labels)
+    decomposer = _first_written("decomposer", runs) if of_answers else None
     words = ["trueground", "judge", "calibrate", RECORDS_FILE, "--labels", LABELS_FILE]
-    words += ["--judge", judge, "--out", "calibration.json"]
+    words += ["--judge", judge, *(["--decomposer", decomposer] if decomposer else [])]
+    words += ["--out", "calibration.json"]
     with _folder() as folder:
         records, file = folder / RECORDS_FILE, folder / LABELS_FILE
         records.write_bytes(write_records(labelled_records(database, gathered)))
         file.write_bytes(write_labels(labels))
-        found = calibrate(str(records), judge, labels=[file])
+        found = calibrate(str(records), judge, labels=[file], decomposer=decomposer)
     for one in found.raw["files"]:
         one["path"] = RECORDS_FILE
     return shlex.join(words), calibration_page(found.raw)
@@ -135,11 +140,18 @@ def _find_runs(database: LabelDatabase) -> list[FinishedRun]:
     return runs
 
 
-def _judge_of(run: FinishedRun) -> str | None:
-    """The name of a run's judge."""
-    told: Any = run.manifest.get("judge")
-    name = told.get("name") if isinstance(told, dict) else None
-    return name if isinstance(name, str) else None
+def _first_written(part: str, runs: list[FinishedRun]) -> str | None:
+    """The judge, or the decomposer, of the first run that has one: as it was written, or its name.
+
+    Runs that were scored with an object, or long ago, tell the name alone.
+    """
+    for run in runs:
+        told: Any = run.manifest.get(part)
+        if isinstance(told, dict) and isinstance(
+            found := told.get("written", told.get("name")), str
+        ):
+            return found
+    return None
 
 
 @contextmanager

@@ -148,5 +148,5 @@ def _keep_address(database: LabelDatabase, address: Address) -> str:
     if before is None or people < 2:
         return ""
     if before == address.url:
-        return "annotators' links stay valid\n"
-    return f"annotators' links lead to {before}: open the lead's page and make new ones\n"
+        return f"links that lead to {before} stay valid\n"
+    return f"links that lead to {before} do not work: make new ones on the lead's page\n"

@@ -62,6 +62,11 @@ def read_files(paths: Sequence[Path]) -> NewTasks:
     """
     found = NewTasks()
     for path in paths:
+        if path.is_dir():
+            raise InputError(
+                f"{path} is a folder; expected a file of `trueground annotate export`. Tasks are "
+                f"made of a run with --from-run {path}"
+            )
         if path.suffix.lower() == ".csv":
             raise InputError(
                 f"{path}: a spreadsheet has cells only; give the file of JSON lines beside it, "
