@@ -54,7 +54,7 @@ docs: $(VENV)/docs.done  ## build the documentation into site/
 bounds:  ## test with the oldest versions that pyproject.toml allows, in a place of its own
 	$(PYTHON) -m venv --clear $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --constraint requirements/oldest.txt \
-	  --editable . pytest hypothesis rouge-score pandas pyarrow bm25s PyStemmer faiss-cpu ir-measures pypdf beautifulsoup4 lxml pyoxigraph pyahocorasick py3langid
+	  --editable . pytest hypothesis rouge-score pandas pyarrow bm25s PyStemmer faiss-cpu ir-measures pypdf beautifulsoup4 lxml pyoxigraph pyahocorasick py3langid sqlalchemy "psycopg[binary]"
 	$(VENV)-oldest/bin/python -m pytest
 
 $(VENV)/bin/python:

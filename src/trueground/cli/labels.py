@@ -80,7 +80,7 @@ def calibrate(
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
-    from trueground.studies.calibrate.statistics import check_free
+    from trueground.studies.calibrate.result import check_free
 
     if out is not None:
         check_free(out, overwrite)

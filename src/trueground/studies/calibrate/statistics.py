@@ -1,26 +1,23 @@
-"""The result of a calibration: its numbers, from scores and labels alone, and the notes on it."""
+"""The numbers of a calibration, from scores and labels alone."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
-from trueground.errors import InputError, UsageError, tell, unknown_name
-from trueground.judges.calibrated import FAMILY, FORMAT, METHODS, USELESS, basis_of
+from trueground.errors import InputError, UsageError, unknown_name
+from trueground.judges.calibrated import FORMAT, METHODS, basis_of
 from trueground.net.redact import redact_urls
 from trueground.options import check_draws
-from trueground.runs.directory import find_outputs, make_folder, write_json
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats, Mask, sum_clusters
-from trueground.stats.corrected import LEAST_LABELS, LEAST_OF_A_CLASS
 from trueground.stats.human.measure import Measured, measure_all
 from trueground.stats.proportions import lower_bound
 from trueground.stats.thresholds import (
@@ -38,6 +35,7 @@ from trueground.stats.thresholds import (
     threshold_for_precision,
 )
 from trueground.studies.calibrate.judging import JudgedRecords
+from trueground.studies.calibrate.result import Calibration, format_notes
 
 FOLDS = 5
 VERDICT = 0.5  # between False and True
@@ -45,97 +43,6 @@ _POINTS = 200
 Read = Callable[[Floats], Floats]  # scores → probabilities
 # Fewer of a kind than this, and the steps of an isotonic curve follow single records.
 _LEAST_OF_A_KIND = 20
-_FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
-_CLEAR = 2  # standard errors
-# Below so many the literature finds that isotonic curves follow chance (Niculescu-Mizil & Caruana
-# 2005, "Predicting good probabilities with supervised learning").
-_USUAL_LEAST = 1_000
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """A judge's threshold and probabilities; a claim is supported where its score is greater than
-    `threshold`.
-
-    With the method "platt" `probability = 1 / (1 + exp(−(slope · score + intercept)))`; with
-    "isotonic" it is read between `knots`. `raw` is everything, as it stands in the file and in the
-    JSON output.
-    """
-
-    raw: dict[str, Any]
-
-    @property
-    def threshold(self) -> float:
-        """The threshold chosen for the objective; 0.5 for a judge that gives verdicts only."""
-        return float(self.raw["threshold"])
-
-    @property
-    def slope(self) -> float | None:
-        """Log-odds per unit of the score; None with an isotonic curve."""
-        slope: float | None = self.raw["slope"]
-        return slope
-
-    @property
-    def intercept(self) -> float | None:
-        """Log-odds at the score 0; None with an isotonic curve."""
-        intercept: float | None = self.raw["intercept"]
-        return intercept
-
-    @property
-    def knots(self) -> list[tuple[float, float]] | None:
-        """Corners (score, probability) of the isotonic curve; None with Platt's."""
-        found = self.raw["knots"]
-        return None if found is None else [(float(score), float(p)) for score, p in found]
-
-    @property
-    def auroc(self) -> float:
-        """The chance that a positive record scores higher than a negative one."""
-        return float(self.raw["auroc"]["value"])
-
-    @property
-    def notes(self) -> list[str]:
-        """What to know before the numbers are used."""
-        return list(self.raw["notes"])
-
-    @property
-    def refused(self) -> str | None:
-        """Why no file is written, which every judge would refuse; None where the curve rises."""
-        knots = self.knots
-        rise = self.slope or 0.0 if knots is None else knots[-1][1] - knots[0][1]
-        if rise > 0:
-            return None
-        curve = "is level" if rise == 0 else "falls"
-        return f"the curve {curve}, and judges refuse a file with such numbers. {USELESS}"
-
-    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write FILE.json, which a judge reads, the page FILE.html, or both into a folder.
-
-        InputError: no judge would read the file (`refused`); the page is written all the same.
-        UsageError, OutputError, WriteError.
-        """
-        page, file = check_free(Path(path), overwrite)
-        if page is not None or (file is not None and self.refused is None):
-            make_folder(page or file or Path())
-        if page is not None:
-            from trueground.reports.calibration import write_calibration
-
-            write_calibration(page, self.raw)
-        if file is not None:
-            if self.refused is not None:
-                raise InputError(f"{file} is not written: {self.refused}")
-            write_json(file, self.raw)
-            for note in _few_notes(self.raw):
-                tell(f"WARNING: {file}: {note}")
-
-
-def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path | None]:
-    """The page and the file that `Calibration.write` would write; only ours are ever replaced.
-
-    UsageError: a file of another kind. OutputError where it may not be written.
-    """
-    from trueground.reports.calibration import MARK
-
-    return find_outputs(path, MARK, overwrite=overwrite, numbers=FAMILY)
 
 
 @dataclass(frozen=True)
@@ -457,84 +364,3 @@ def _balanced_accuracy(scores: Floats, labels: Mask, threshold: float | None) ->
     if threshold is None:
         return None
     return measures_at(scores, labels, threshold)["balanced_accuracy"]
-
-
-def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
-    """One sentence each; `measure` is what says how well the threshold does."""
-    area = raw["auroc"]["value"]
-    if area < 0.5:
-        yield (
-            f"AUROC is {area:.3f}: higher scores go with negative labels here, so no threshold "
-            "can help"
-        )
-    yield from _curve_notes(raw)
-    if raw["of"] == "score":
-        yield from _precision_notes(raw) if raw["precision"] else _threshold_notes(raw, measure)
-    yield from _few_notes(raw)
-    if raw["chosen"]["share_positive"] in (0, 1):
-        yield "the chosen threshold gives one verdict for all; choose another objective"
-
-
-def _few_notes(raw: Mapping[str, Any]) -> Iterator[str]:
-    fewest = min(raw["positives"], raw["n"] - raw["positives"])
-    if raw["n"] < LEAST_LABELS or fewest < LEAST_OF_A_CLASS:
-        yield (
-            f"fitted to {raw['n']} labels, {fewest} of the rarer kind: threshold and probabilities "
-            f"follow single records; label {LEAST_LABELS} or more, {LEAST_OF_A_CLASS} of each kind"
-        )
-
-
-def _threshold_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
-    chosen, default = raw["chosen"], raw["default"]
-    held = chosen["cross_validated"][measure]
-    name = measure.replace("_", " ")
-    if chosen["cross_validated"]["reason"]:
-        yield f"no cross-validation: {chosen['cross_validated']['reason']}"
-    elif held is not None and default[measure] is not None and held <= default[measure]:
-        yield (
-            f"{name} on items that the threshold was not chosen on is {held:.4f}, that "
-            f"of the default threshold {default[measure]:.4f}: keep the default"
-        )
-
-
-def _precision_notes(raw: Mapping[str, Any]) -> Iterator[str]:
-    here, held = raw["precision"], raw["precision"]["cross_validated"]
-    if held["reason"]:
-        yield (
-            f"no cross-validated precision: {held['reason']}. So {here['wanted']:g} is reached on "
-            "these very records, and may not be on others"
-        )
-    elif held["lower"] is None or held["lower"] < here["wanted"]:
-        least = "not known" if held["lower"] is None else f"at least {held['lower']:.4f}"
-        value = "undefined" if held["value"] is None else f"{held['value']:.4f}"
-        yield (
-            f"the precision on items that the threshold was not chosen on is {value}, and with "
-            f"{raw['ci_level']:.0%} confidence {least}: {here['wanted']:g} is not certain on other "
-            "records. A higher --precision leaves room; more labels narrow the bound"
-        )
-    if here["groups"] is not None and here["groups"] < _FEW_GROUPS:
-        yield (
-            f"the records above the threshold are of {here['groups']} groups: with fewer than "
-            f"about {_FEW_GROUPS} the bound of the precision is rough, and may promise too much"
-        )
-
-
-def _curve_notes(raw: Mapping[str, Any]) -> Iterator[str]:
-    if raw["method"] == "isotonic":
-        if raw["knots"][0][1] == raw["knots"][-1][1]:
-            yield "the curve is level, so judges refuse a file with these numbers"
-    elif raw["slope"] <= 0:
-        yield "the slope is not above 0, so judges refuse a file with these numbers"
-    if raw["of"] == "verdict":
-        return
-    if raw["method"] == "isotonic" and raw["n"] < _USUAL_LEAST:
-        yield (
-            f"an isotonic curve over {raw['n']:,} records follows chance too; with fewer than "
-            f"about {_USUAL_LEAST:,} Platt's is usually better"
-        )
-    other = raw["other_method"]
-    if other is not None and other["brier_difference"] > _CLEAR * other["standard_error"]:
-        yield (
-            f"cross-validated, the Brier score of the method {other['name']} is better by "
-            f"{other['brier_difference']:.4f} (standard error {other['standard_error']:.4f})"
-        )

@@ -26,8 +26,8 @@ from trueground.records import Columns
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
     from trueground.judges import Judge
+    from trueground.studies.calibrate.result import Calibration
     from trueground.studies.calibrate.stacking import FittedStack
-    from trueground.studies.calibrate.statistics import Calibration
 
 _OBJECTIVES = Literal["balanced_accuracy", "f1", "accuracy", "matthews", "correlation", "kappa"]
 
