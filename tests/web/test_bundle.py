@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -13,6 +14,8 @@ from tests.commands import trueground
 from tests.reports.payload import blocks, payload, words
 
 from trueground.errors import TruegroundError
+from trueground.reports.run_page import write_run_page
+from trueground.web import bundle
 from trueground.web.bundle import PAIRED, write_bundle
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
@@ -67,6 +70,38 @@ def test_runs_that_cannot_be_compared_say_why(tmp_path: Path) -> None:
     refused = blocks(page.read_text(), "table")[0]["pair"]["refused"]
     assert len(refused) == 2
     assert not list((tmp_path / "out" / "compare").iterdir())
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_what_can_be_read_of_a_damaged_run_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
+) -> None:
+    if beside:  # as for many answers
+        monkeypatch.setattr(bundle, "write_run_page", partial(write_run_page, max_items=10))
+    run = run_of(tmp_path / "runs" / "one")
+    lines = (run / "items.jsonl").read_text().splitlines(keepends=True)
+    ids = [json.loads(line)["id"] for line in lines]
+    odd = json.loads(lines[3]) | {"status": [1]}
+    kept = [*lines[:3], json.dumps(odd) + "\n", *lines[4:9], '{"id"\n', *lines[10:60]]
+    (run / "items.jsonl").write_text("".join(kept))
+    page = write_bundle([run], tmp_path / "out")
+    row = blocks(page.read_text(), "table")[0]["rows"][0]
+    assert row["cells"][6] == "finished"
+    shown = (page.parent / row["cells"][0][0]["href"]).read_text()
+    notice = payload(shown)["notices"][-1]
+    assert notice.startswith("6 of 64 answers are missing from the list: 2 lines of items.jsonl")
+    assert "line 4: found {" in notice
+    assert "line 10: found {" in notice
+    assert "items.jsonl ends after line 60." in notice
+    listed = payload(shown, "index-0")["ids"]
+    assert listed == [*ids[:3], *ids[4:9], *ids[10:60]]
+    whole = run_of(tmp_path / "whole")
+    every = payload((whole / "report.html").read_text(), "index-0")
+    responses = [every["responses"][ids.index(name)] for name in listed]
+    found = payload(shown, "index-0")["responses"]
+    assert [text[:199] for text in found] == [text[:199] for text in responses]
+    details = {one["response"] for one in payload(shown, "block-0")}
+    assert len(details & set(responses)) == len(details) == (10 if beside else 58)
 
 
 def test_many_runs_are_not_paired(tmp_path: Path) -> None:

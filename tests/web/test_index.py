@@ -7,6 +7,8 @@ import io
 import json
 import math
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,12 @@ import zstandard
 from tests.commands import trueground
 from tests.reports.report_fixture import sample_run
 
-from trueground.errors import InputError, UsageError
-from trueground.web import indexing
+from trueground.errors import UsageError
+from trueground.web import frames, indexing
 from trueground.web.index import Query, RunIndex, read_query
-from trueground.web.indexing import forget_gone, grow, index_folder, read_state, still_holds
+from trueground.web.indexing import grow
+from trueground.web.orders import sort_key
+from trueground.web.stored import forget_gone, index_folder, read_state, still_holds
 
 RANKS = {"not": 0, "partly": 1, "grounded": 2}
 
@@ -29,8 +33,8 @@ RANKS = {"not": 0, "partly": 1, "grounded": 2}
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(indexing, "CHUNK", 70)
-    monkeypatch.setattr(indexing, "_PIECE", 5_000)
-    monkeypatch.setattr(indexing, "_PACKED", 700)
+    monkeypatch.setattr(frames, "_PIECE", 5_000)
+    monkeypatch.setattr(frames, "_PACKED", 700)
 
 
 @pytest.fixture
@@ -103,7 +107,7 @@ def test_orders_are_those_of_the_run(run: Path) -> None:
 
 def test_ids_with_numbers_are_sorted_by_their_value() -> None:
     names = ["a10", "a9", "B1", "a010", "a100000000000", "b", "a"]
-    assert sorted(names, key=indexing._key) == [
+    assert sorted(names, key=sort_key) == [
         "a",
         "a9",
         "a10",
@@ -209,17 +213,121 @@ def test_what_a_killed_writer_left_is_cut_off(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "expected"),
+    "odd",
     [
-        (lambda text: text.replace('"scores"', '"scores', 1), "line 1: not readable"),
-        (lambda text: text.replace('{"id":"', '{"id":"x', 1), "found id"),
+        b'{"id": "cut',
+        b'{"id": 5, "scores": []}',
+        b'{"id": "x", "scores": {"f1": 1e400}}',
+        b'{"id": "x", "scores": {}, "status": [1]}',
+        b'{"id": "x", "scores": {}, "evidence": {"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
+        b"\xff\xfe",
+        b"",
     ],
 )
-def test_what_is_wrong_in_a_run_is_named(run: Path, damage: Any, expected: str) -> None:
-    items = run / "items.jsonl"
-    items.write_text(damage(items.read_text()))
-    with pytest.raises(InputError, match=expected):
-        grow(run)
+def test_an_odd_line_hides_no_other(run: Path, odd: bytes) -> None:
+    items, kept = (run / "items.jsonl").read_bytes().splitlines(), records(run)
+    whole = lines(run)
+    (run / "items.jsonl").write_bytes(b"\n".join([*items[:100], odd, *items[101:]]) + b"\n")
+    index = opened(run)
+    assert index.state.count == 299
+    assert index.page(Query(), 0)["total"] == 299
+    for k in (0, 99, 101, 299):  # each with its own record
+        found = index.open(whole[k]["id"], Query(sort="+row"))
+        assert found["detail"]["response"] == kept[k]["response"]
+    assert index.open(whole[100]["id"], Query())["row"] is None
+    (notice,) = index.state.gaps.notices(299, 300)
+    assert notice.startswith("1 of 300 answers is missing from the list: 1 line of items.jsonl")
+    assert "cannot be read: line 101: found " in notice
+    assert "ends after" not in notice
+
+
+def test_a_run_that_is_cut_off_says_so(run: Path) -> None:
+    items = (run / "items.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "items.jsonl").write_bytes(b"".join(items[:20]) + items[20][:30])
+    index = opened(run)
+    assert index.state.count == 20
+    (notice,) = index.state.gaps.notices(20, 300)
+    assert notice.startswith("280 of 300 answers are missing from the list: 1 line of items.jsonl")
+    assert "line 21: found " in notice
+    assert "items.jsonl ends after line 21." in notice
+    assert index.state.gaps.notices(20, None)[0].startswith("1 line of items.jsonl")
+    (run / "items.jsonl").write_bytes(b"".join(items[:20]))
+    assert "ends after line 20." in opened(run).state.gaps.notices(20, 300)[0]
+    (run / "items.jsonl").write_bytes(b"".join(items)[:-1])  # an end without a line end is whole
+    assert opened(run).state.count == 300
+    assert opened(run).state.gaps.notices(300, 300) == []
+
+
+def test_answers_without_their_records_are_listed(run: Path) -> None:
+    kept, whole = records(run), lines(run)
+    path, pack = run / "records.jsonl.zst", zstandard.ZstdCompressor().compress
+    text = [msgspec.json.encode(one) + b"\n" for one in kept]
+    other = msgspec.json.encode(kept[8] | {"id": "other"}) + b"\n"
+    odd = pack(b"".join([*text[:5], b"{\n", *text[6:8], other, *text[9:150]]))
+    for data, bare in (
+        (odd, 152),
+        (odd + pack(b"".join(text[150:]))[:900], 152),  # cut off
+        (odd + b"no packed data", 152),
+        (pack(b"".join(text)), 0),
+    ):
+        path.write_bytes(data)
+        shutil.rmtree(index_folder(run), ignore_errors=True)
+        index = opened(run)
+        assert (index.state.count, index.state.gaps.records) == (300, bare)
+        for k in (4, 7, 9, 149):
+            assert index.open(whole[k]["id"], Query())["detail"]["response"] == kept[k]["response"]
+        for k in (5, 8, 299):
+            assert ("question" in index.open(whole[k]["id"], Query())["detail"]) == (bare == 0)
+        notices = index.state.gaps.notices(300, 300)
+        assert len(notices) == (bare > 0)
+        if bare:
+            assert "152 answers stand here without question and passages" in notices[0]
+            assert "line 6: " in notices[0]
+            assert "line 9: found id 'other', expected " in notices[0]
+
+
+def test_a_hundred_odd_lines_are_counted_and_the_first_are_named(run: Path) -> None:
+    items = (run / "items.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "items.jsonl").write_bytes(b"{}\n" * 200 + b"".join(items[200:]))
+    index = opened(run)
+    assert index.state.count == 100
+    assert (
+        "line 5: found {} (Object missing required field `id`); and 195 more."
+        in (index.state.gaps.notices(100, 300)[0])
+    )
+
+
+def test_evidence_of_other_shapes_is_no_claim(run: Path) -> None:
+    first, whole = lines(run)[0], (run / "items.jsonl").read_bytes().splitlines(keepends=True)
+    claims = [{"start": 1e30, "end": "x", "supported": False, "kind": [1]}, 5]
+    odd = {"evidence": {"support": {"claims": claims, "sentences": [1], "missed": 5}}}
+    odd |= {"scores": {"f1": 1e308, "support": -1e308}, "verdict": "none of ours"}
+    (run / "items.jsonl").write_bytes(
+        msgspec.json.encode(first | odd) + b"\n" + b"".join(whole[1:])
+    )
+    index = opened(run)
+    assert index.listed(Query(sort="-f1"))[0] == 0
+    row = index.page(Query(sort="+row"), 0)["rows"][0]
+    assert (row["claims"], row["kinds"], row["verdict"]) == ([], [], None)
+    assert index.open(first["id"], Query())["detail"]["citations"] is None
+    assert not np.isinf(index.scores("f1")).any()
+    assert row["scores"]["f1"] == 1e308
+
+
+def test_threads_read_a_column_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = opened(run)
+    read, reads = RunIndex._read, []
+
+    def slow(self: RunIndex, name: str) -> Any:
+        reads.append(name)
+        time.sleep(0.05)
+        return read(self, name)
+
+    monkeypatch.setattr(RunIndex, "_read", slow)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(index.scores, ["f1"] * 8))
+    assert reads == ["score-" + str(index.state.metrics.index("f1"))]
+    assert all(one is found[0] for one in found)
 
 
 def test_without_records_the_ids_are_searched(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 from aiohttp import web
+from tests.web.in_thread import answering
 
 from trueground.errors import InputError, UsageError
 from trueground.web import server
@@ -39,35 +39,8 @@ def serving(url: str | None = None) -> Iterator[server.Address]:
 
     app.router.add_get("/fail", fail)
     app.router.add_get("/defect", break_down)
-    started, ended = threading.Event(), threading.Event()
-    thread = threading.Thread(target=_serve, args=(listening, app, started, ended))
-    thread.start()
-    try:
-        assert started.wait(10)
+    with answering(listening, app):
         yield address
-    finally:
-        ended.set()
-        thread.join(10)
-        listening.close()
-
-
-def _serve(
-    listening: socket.socket,
-    app: web.Application,
-    started: threading.Event,
-    ended: threading.Event,
-) -> None:
-    import asyncio
-
-    async def main() -> None:
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.SockSite(runner, listening).start()
-        started.set()
-        await asyncio.to_thread(ended.wait)
-        await runner.cleanup()
-
-    asyncio.run(main())
 
 
 def ask(

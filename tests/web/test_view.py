@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (runs / "half").mkdir()
     shutil.copy(runs / "one" / "manifest.json", runs / "half")
     (runs / "half" / "summary.json").write_text("{}")
+    shutil.copytree(runs / "one", runs / "odd lines")
+    items = (runs / "one" / "items.jsonl").read_text().splitlines(keepends=True)
+    items[4], items[6] = '{"id": "cut\n', "[]\n"
+    (runs / "odd lines" / "items.jsonl").write_text("".join(items[:20]))
     (runs / "secret.txt").write_text("secret")
     shutil.copytree(os.fsencode(runs / "one"), os.fsencode(runs) + b"/caf\xe9 #1?")
     return runs
@@ -124,19 +129,50 @@ def test_a_run_is_told_and_listed(served: Viewing, folder: Path) -> None:
     assert state["page"] is None
 
 
+def made(served: Viewing, path: str) -> Any:
+    """A page that takes its time."""
+    give_up = time.monotonic() + 60
+    while "waiting" in (found := served.json(path)) and time.monotonic() < give_up:
+        pass
+    return found
+
+
 def test_two_runs_and_all_runs(served: Viewing) -> None:
     pair = f"/compare/{served.key('one')}/{served.key('deep/two')}/page"
     for path, title in ((pair, "two against one"), ("/leaderboard/page", "Leaderboard")):
-        found = served.json(path)
-        give_up = time.monotonic() + 60
-        while "waiting" in found and time.monotonic() < give_up:
-            found = served.json(path)
+        found = made(served, path)
         assert found["page"]["title"] == title
         assert found["page"]["home"] == "/"
     same = pair.replace(served.key("deep/two"), served.key("one"))
     with ThreadPoolExecutor(4) as threads:  # several tabs, each is told why
-        for told in threads.map(served.json, [same] * 4):
+        for told in threads.map(partial(made, served), [same] * 4):
             assert "given twice" in told["error"]
+
+
+def test_an_odd_line_hides_no_answer(served: Viewing) -> None:
+    at = f"/run/{served.key('odd lines')}/"
+    page = served.json(at + "page")
+    assert page["busy"].startswith("46 of 64 answers are missing from the list: 2 lines of items.")
+    assert "line 5: found {" in page["busy"]
+    assert "items.jsonl ends after line 20." in page["busy"]
+    assert served.json(at + "list")["total"] == 18
+    assert served.json(at + "item?id=hr-006")["detail"]["response"]
+
+
+def test_an_index_that_failed_is_tried_again(folder: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "views").write_text("in the way")  # as a full disk is
+    with viewing(folder / "one", home=home) as served:
+        at = f"/run/{served.key('one')}/"
+        assert "the index of" in served.json(at + "page")["busy"]
+        assert served.json(at + "list")["total"] == 0
+        (home / "views").unlink()
+        give_up = time.monotonic() + 20
+        while not served.json(at + "list")["total"] and time.monotonic() < give_up:
+            time.sleep(0.5)
+        assert served.json(at + "list")["total"] == 64
+        assert served.json(at + "page")["busy"] is None
 
 
 @pytest.mark.parametrize(

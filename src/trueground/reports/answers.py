@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,6 +22,14 @@ from trueground.metrics.registry import higher_is_better
 from trueground.records.columns import field_text
 from trueground.records.files import open_unpacked
 from trueground.reports.evidence import CHECKED, TOLD, citation_view, views
+from trueground.reports.items import (
+    CheckedClaim,
+    ClaimEvidence,
+    Gaps,
+    ReportItem,
+    claims_of,
+    readable_items,
+)
 from trueground.reports.selection import Selection
 from trueground.reports.viewer import json_block, json_bytes
 from trueground.runs.directory import ITEMS, RECORDS, replacing
@@ -54,16 +63,6 @@ _SUPPORTED: dict[Any, int] = {True: 1, False: 0}
 _VERDICTS: dict[Any, int] = {name: place for place, name in enumerate(ANSWER_VERDICTS)}
 
 
-class ReportItem(msgspec.Struct):
-    """One line of items.jsonl."""
-
-    id: str
-    scores: dict[str, float | None]
-    verdict: str | None = None
-    status: dict[str, str] = {}
-    evidence: dict[str, Any] = {}
-
-
 class ListedAnswer(msgspec.Struct):
     """What the list shows of an answer beside its scores.
 
@@ -84,7 +83,8 @@ class AnswerList(msgspec.Struct, frozen=True):
     """What the list shows: its metrics and fields, the judge of those without `@LABEL`.
 
     `verdict` is the metric that says whether an answer is grounded. `details` are the answers
-    whose details stand in the page; those of all lie beside it where `beside`.
+    whose details stand in the page; those of all lie beside it where `beside`. What cannot be read
+    of the run is left out where `has_gaps`, else an error.
     """
 
     selection: Selection
@@ -94,6 +94,7 @@ class AnswerList(msgspec.Struct, frozen=True):
     judge: str | None
     verdict: str | None
     beside: bool
+    has_gaps: bool = False
 
 
 def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList) -> None:
@@ -112,9 +113,9 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
     if shown.beside:
         folder.mkdir()
         _write_script(folder / "here.js", "TG.here()")
-    for position, (row, (item, record)) in enumerate(
-        zip(shown.selection.rows.tolist(), chosen_items(run_dir, shown.selection), strict=True)
-    ):
+    rows = shown.selection.rows.tolist()
+    found = _readable(run_dir, rows) if shown.has_gaps else chosen_items(run_dir, shown.selection)
+    for position, (row, (item, record)) in enumerate(zip(rows, found, strict=True)):
         index.add(row, item, record)
         if shown.beside or row in inside:
             told = detail(item, record, shown.judge)
@@ -202,6 +203,14 @@ def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[ReportIt
             row = next(wanted, None)
 
 
+def _readable(run_dir: Path, rows: Sequence[int]) -> Iterator[tuple[ReportItem, Record | None]]:
+    """The same of a run with gaps, of which these rows can be read."""
+    wanted = set(rows)
+    for row, item, record in readable_items(run_dir, Gaps()):
+        if row in wanted:
+            yield item, record
+
+
 def _record_lines(run_dir: Path) -> Iterator[bytes]:
     path = run_dir / RECORDS
     with open_unpacked(path) as lines:
@@ -257,10 +266,7 @@ class _ItemColumns:
 
 def list_answer(item: ReportItem, record: Record | None, verdict: str | None) -> ListedAnswer:
     """What the list shows of an answer; `verdict` is the metric that judges its claims."""
-    claims = [
-        (one.get("start"), one.get("end"), one.get("supported"), one.get("kind"))
-        for one in _claims(item, verdict)
-    ]
+    claims = claims_of(item.evidence, verdict, partial(msgspec.convert, type=ClaimEvidence))
     question, answer = (record.question, _answer(record)) if record else (None, None)
     return make_listed(item.id, question, answer, item.verdict, claims)
 
@@ -270,16 +276,16 @@ def make_listed(
     question: str | None,
     answer: str | None,
     verdict: str | None,
-    claims: Sequence[tuple[Any, Any, Any, Any]],
+    claims: Sequence[CheckedClaim],
 ) -> ListedAnswer:
-    """The same of its parts; `claims` are (start, end, supported, kind of the reason)."""
-    kinds = {kind for _, _, supported, kind in claims if supported is False}
+    """The same of its parts."""
+    kinds = {one.kind for one in claims if one.supported is False}
     return ListedAnswer(
         name,
         question,
         answer,
         _VERDICTS.get(verdict),
-        [(start, end, _SUPPORTED.get(supported)) for start, end, supported, _ in claims],
+        [(one.start, one.end, _SUPPORTED.get(one.supported)) for one in claims],
         [place for place, kind in enumerate(_KINDS) if kind in kinds] if kinds else [],
     )
 
@@ -287,14 +293,6 @@ def make_listed(
 def cut_text(text: str | None, most: int) -> str | None:
     """At most so many characters of the text."""
     return text if text is None or len(text) <= most else text[:most] + "…"
-
-
-def _claims(item: ReportItem, verdict: str | None) -> list[dict[str, Any]]:
-    """The claims of the answer as the metric of the verdicts has them, else as any has them."""
-    own = item.evidence.get(verdict) if verdict else None
-    found = [own, *item.evidence.values()]
-    lists = (one.get("claims") for one in found if isinstance(one, dict))
-    return next((one for one in lists if isinstance(one, list)), [])
 
 
 def detail(item: ReportItem, record: Record | None, judge: str | None = None) -> dict[str, Any]:
@@ -308,7 +306,10 @@ def detail(item: ReportItem, record: Record | None, judge: str | None = None) ->
             rest = {k: v for k, v in evidence.items() if k not in _SHOWN}
         if rest not in (None, [], {}):
             other.append((metric, _pretty(rest)))
-    citations = citation_view(item.evidence, record)
+    try:
+        citations = citation_view(item.evidence, record)
+    except (AttributeError, KeyError, TypeError, ValueError):  # a plug-in's, under names of ours
+        citations = None
     shown: dict[str, Any] = {
         "views": views(item.evidence, judge),
         "phrase": phrase,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
+from trueground.reports.items import Gaps
 from trueground.reports.manifest import (
     REPEAT,
     asked,
@@ -89,10 +91,12 @@ def write_run_page(
     seed: int = 0,
     out: Path | None = None,
     home: str | None = None,
+    leave_out: bool = False,
 ) -> Path:
     """Draw the page of a finished run and return its path, in the run directory or in `out`.
 
-    `home` leads from there to a list of runs.
+    `home` leads from there to a list of runs. With `leave_out` the page lists the answers that can
+    be read, and says which cannot.
 
     Reads the run directory only. Of more than `max_items` answers the details stand in files beside
     the page, in report_items/; the page itself has those of a seeded sample plus the worst, and
@@ -103,7 +107,8 @@ def write_run_page(
         raise UsageError(f"max_items is {max_items}; expected 0 or more.")
     summary, manifest = _read_json(run_dir, SUMMARY), _read_json(run_dir, MANIFEST)
     verdicts = summary.get("verdicts") or {}
-    with read_numbers(run_dir / ITEMS) as numbers:
+    gaps = Gaps() if leave_out else None
+    with read_numbers(run_dir / ITEMS, gaps) as numbers:
         metrics = in_order(summary, numbers)
         headline = headline_metric(metrics)
         values = numbers[headline] if headline else None
@@ -113,8 +118,13 @@ def write_run_page(
             choose_items(values, numbers.count, metric=headline, limit=limit, seed=seed)
             for limit in limits
         )
+        if gaps:
+            selection, details = (
+                replace(one, rows=np.array(numbers.lines)[one.rows]) for one in (selection, details)
+            )
         page = run_page(run_dir, summary, manifest, numbers, selection.statement())
         page.home = home
+        page.notices += (gaps or Gaps()).notices(numbers.count, summary.get("n"))
     shown = AnswerList(
         selection=selection,
         details=details,
@@ -123,6 +133,7 @@ def write_run_page(
         judge=first_judge(manifest),
         verdict=verdicts.get("metric"),
         beside=beside,
+        has_gaps=leave_out,
     )
     path = (out or run_dir) / REPORT
     write_page(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 from trueground.metrics.registry import higher_is_better
+from trueground.reports.items import Gaps, readable_items
 from trueground.runs.worst import worst_metrics
 
 _BLOCK = 4096
+_LARGEST = float(np.finfo(np.float32).max)
 _IN_MEMORY = 1_000_000  # bytes of a column
 
 
@@ -35,6 +38,7 @@ class Numbers(Mapping[str, NDArray[np.float32]]):
 
     def __init__(self) -> None:
         self.count = 0
+        self.lines = array("q")  # of items.jsonl, counted from 0, where some are left out
         self._files: dict[str, IO[bytes]] = {}
 
     def append(self, block: Sequence[Mapping[str, float | None]]) -> None:
@@ -44,7 +48,7 @@ class Numbers(Mapping[str, NDArray[np.float32]]):
             self._files[name].write(np.full(self.count, np.nan, np.float32).tobytes())
         for name, file in self._files.items():
             column = [np.nan if (v := scores.get(name)) is None else v for scores in block]
-            file.write(np.array(column, np.float32).tobytes())
+            file.write(short_numbers(np.array(column)).tobytes())
         self.count += len(block)
 
     def __getitem__(self, name: str) -> NDArray[np.float32]:
@@ -64,6 +68,11 @@ class Numbers(Mapping[str, NDArray[np.float32]]):
     def __exit__(self, *_error: object) -> None:
         for file in self._files.values():
             file.close()
+
+
+def short_numbers(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The same in 32 bits; what is too large for these is the largest that they have."""
+    return values.clip(-_LARGEST, _LARGEST).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -90,29 +99,36 @@ class Selection:
         return f"{shown:,} of {self.total:,} items: {how}."
 
 
-def read_numbers(items: Path) -> Numbers:
+def read_numbers(items: Path, gaps: Gaps | None = None) -> Numbers:
     """Read the scores of every line of items.jsonl; the caller closes the result.
 
-    Raises InputError for a line that is no item.
+    Raises InputError for a line that is no item; with `gaps` it is left out, and counted there.
     """
     if not items.exists():
         raise InputError(f"{items}: not found. Is {items.parent} a finished run directory?")
-    with ExitStack() as stack, items.open("rb") as lines:
+    with ExitStack() as stack:
         numbers = stack.enter_context(Numbers())
-        scores = _scores(items, lines)
+        scores = _scores(items) if gaps is None else _readable(items.parent, gaps, numbers.lines)
         while block := list(islice(scores, _BLOCK)):
             numbers.append(block)
         stack.pop_all()  # all went well: the files stay open for the caller
     return numbers
 
 
-def _scores(items: Path, lines: Iterable[bytes]) -> Iterator[dict[str, float | None]]:
+def _scores(items: Path) -> Iterator[dict[str, float | None]]:
     decoder = msgspec.json.Decoder(_Scores)
-    for number, line in enumerate(lines, 1):
-        try:
-            yield decoder.decode(line).scores
-        except msgspec.DecodeError as error:
-            raise InputError(f"{items}, line {number}: not an item ({error})") from error
+    with items.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                yield decoder.decode(line).scores
+            except msgspec.DecodeError as error:
+                raise InputError(f"{items}, line {number}: not an item ({error})") from error
+
+
+def _readable(run_dir: Path, gaps: Gaps, lines: array[int]) -> Iterator[dict[str, float | None]]:
+    for row, item, _ in readable_items(run_dir, gaps):
+        lines.append(row)
+        yield item.scores
 
 
 def headline_metric(names: Iterable[str]) -> str | None:

@@ -87,7 +87,7 @@ def _write(runs: Sequence[FoundRun], named: str, out: Path) -> None:
             folder = out / "runs" / run.key
             folder.mkdir(parents=True)
             try:
-                page = write_run_page(run.path, out=folder, home=f"../../{INDEX}")
+                page = _write_run(run.path, folder)
             except InputError as error:
                 run.problem, run.state = str(error), "broken"
                 shutil.rmtree(folder)
@@ -104,6 +104,15 @@ def _write(runs: Sequence[FoundRun], named: str, out: Path) -> None:
     pair = _write_pairs(finished, out) if 1 < len(finished) <= PAIRED else None
     board_href = LEADERBOARD if (out / LEADERBOARD).exists() else None
     write_page(out / INDEX, list_page(runs, named, hrefs, pair, {}, board_href))
+
+
+def _write_run(run: Path, folder: Path) -> Path:
+    """The page of a run; of one with lines that cannot be read, what can be."""
+    home = f"../../{INDEX}"
+    try:
+        return write_run_page(run, out=folder, home=home)
+    except InputError:
+        return write_run_page(run, out=folder, home=home, leave_out=True)
 
 
 def _write_pairs(runs: Sequence[FoundRun], out: Path) -> Pair:

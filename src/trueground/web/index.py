@@ -19,23 +19,24 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError, UsageError
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.reports.answers import STATUS_NAMES, ReportItem, detail, list_words
+from trueground.reports.answers import STATUS_NAMES, detail, list_words
+from trueground.reports.items import ReportItem, why
 from trueground.reports.manifest import first_judge
 from trueground.reports.selection import headline_metric
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.types import REASON_TITLES, Answered
-from trueground.web.indexing import (
+from trueground.web.frames import read_frames
+from trueground.web.orders import by_id, worst_first
+from trueground.web.stored import (
     MOST_VALUES,
     IndexState,
     ListRow,
-    by_id,
     hash_id,
     index_folder,
     read_column,
-    read_frames,
-    worst_first,
 )
 from trueground.web.words import find_rows
 
@@ -70,20 +71,21 @@ def read_query(found: Mapping[str, str]) -> Query:
 
 
 class _Recent(OrderedDict[Any, _T]):
-    """The values that were asked for last."""
+    """The values that were asked for last. All of an index share its lock."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, lock: threading.RLock) -> None:
         super().__init__()
-        self._most = most
+        self._most, self._lock = most, lock
 
     def take(self, key: Any, make: Callable[[], _T]) -> _T:
-        if key in self:
-            self.move_to_end(key)
-            return self[key]
-        value = self[key] = make()
-        while len(self) > self._most:
-            self.popitem(last=False)
-        return value
+        with self._lock:
+            if key in self:
+                self.move_to_end(key)
+                return self[key]
+            value = self[key] = make()
+            while len(self) > self._most:
+                self.popitem(last=False)
+            return value
 
 
 class RunIndex:
@@ -97,11 +99,11 @@ class RunIndex:
         self.headline = headline_metric(state.metrics)
         self._judge = first_judge(manifest)
         self._folder = index_folder(run) / state.generation
-        self._columns: _Recent[NDArray[Any]] = _Recent(_COLUMNS)
-        self._orders: _Recent[NDArray[np.int32]] = _Recent(_ORDERS)
-        self._lists: _Recent[NDArray[np.int32]] = _Recent(_LISTS)
-        self._words: _Recent[NDArray[np.uint8]] = _Recent(_WORDS)
-        self._lock = threading.RLock()
+        lock = threading.RLock()
+        self._columns: _Recent[NDArray[Any]] = _Recent(_COLUMNS, lock)
+        self._orders: _Recent[NDArray[np.int32]] = _Recent(_ORDERS, lock)
+        self._lists: _Recent[NDArray[np.int32]] = _Recent(_LISTS, lock)
+        self._words: _Recent[NDArray[np.uint8]] = _Recent(_WORDS, lock)
 
     def about(self) -> dict[str, Any]:
         """With what the viewer draws the list."""
@@ -137,8 +139,7 @@ class RunIndex:
 
     def listed(self, query: Query) -> NDArray[np.int32]:
         """The rows of a list in its order. Raises UsageError for what is not in the run."""
-        with self._lock:
-            return self._lists.take(query, lambda: self._listed(query))
+        return self._lists.take(query, lambda: self._listed(query))
 
     def _listed(self, query: Query) -> NDArray[np.int32]:
         order = self._orders.take(query.sort, lambda: self._order(query.sort))
@@ -222,11 +223,10 @@ class RunIndex:
         """The worst answers, those called grounded and those without a score left out."""
         if self.headline is None:
             return []
-        with self._lock:
-            order = self._orders.take("worst", lambda: self._order("worst"))
-            good = ANSWER_VERDICTS.index("grounded")
-            mask = ~np.isnan(self.scores(self.headline)) & (self._column("verdict") != good)
-            rows = order[mask[order]][:most].tolist()
+        order = self._orders.take("worst", lambda: self._order("worst"))
+        good = ANSWER_VERDICTS.index("grounded")
+        mask = ~np.isnan(self.scores(self.headline)) & (self._column("verdict") != good)
+        rows = order[mask[order]][:most].tolist()
         return [self._shown(row, one) for row, one in zip(rows, self.rows(rows), strict=True)]
 
     def rows(self, wanted: Sequence[int]) -> Iterator[ListRow]:
@@ -257,8 +257,7 @@ class RunIndex:
             size = self.state.sizes.get(name, 0)
             return np.fromfile(self._folder / name, np.int64, size // 8).reshape(-1, 2)
 
-        with self._lock:
-            return self._columns.take(name, read)
+        return self._columns.take(name, read)
 
     def _shown(self, row: int, one: ListRow) -> dict[str, Any]:
         names = self.state.metrics
@@ -279,8 +278,7 @@ class RunIndex:
 
     def find(self, name: str) -> int | None:
         """The row of an id; None where there is none."""
-        with self._lock:
-            places = np.flatnonzero(self._column("ids") == np.uint64(hash_id(name))).tolist()
+        places = np.flatnonzero(self._column("ids") == np.uint64(hash_id(name))).tolist()
         return next((row for row in places if next(self.rows([row])).id == name), None)
 
     def open(self, name: str, query: Query) -> dict[str, Any]:
@@ -303,27 +301,35 @@ class RunIndex:
 
     def detail(self, row: int, name: str) -> dict[str, Any]:
         """What the viewer shows of one opened answer beyond the list. Raises InputError."""
-        with self._lock:
-            at = int(self._column("items")[row])
+        at = int(self._column("items")[row])
         changed = InputError(f"{self.run} has changed meanwhile; load the page again.")
         try:
             with (self.run / ITEMS).open("rb") as file:
                 file.seek(at)
                 item = msgspec.json.decode(file.readline(), type=ReportItem)
-            record = self._record(row) if self.state.has_records else None
-        except (OSError, ValueError, StopIteration, zstandard.ZstdError):
+        except RecursionError as error:
+            raise InputError(f"This answer cannot be shown: found {why(error)}.") from None
+        except (OSError, ValueError):
             raise changed from None
-        if item.id != name or (record is not None and record.id != name):
+        if item.id != name:
             raise changed
-        return detail(item, record, self._judge)
+        record = self._record(row) if self.state.has_records else None
+        return detail(item, record if record and record.id == name else None, self._judge)
 
-    def _record(self, row: int) -> Answered:
-        frames = self._pairs("frames")
-        k = int(np.searchsorted(frames[:, 1], row, side="right")) - 1
+    def _record(self, row: int) -> Answered | None:
+        """The record of a row; None where it cannot be had, which the index has told of."""
+        frames, line = self._pairs("frames"), int(self._column("lines")[row]) - 1
+        k = int(np.searchsorted(frames[:, 1], line, side="right")) - 1
+        if k < 0:
+            return None
         at, first = frames[k].tolist()
-        pieces = read_frames(self.run / RECORDS, at, first)
-        found = next(piece for piece in pieces if row < piece.row + len(piece.lines))
-        return msgspec.json.decode(found.lines[row - found.row], type=Answered)
+        try:
+            for piece in read_frames(self.run / RECORDS, at, first):
+                if line < piece.row + len(piece.lines):
+                    return msgspec.json.decode(piece.lines[line - piece.row], type=Answered)
+        except (OSError, zstandard.ZstdError, *UNREADABLE):
+            pass
+        return None
 
     # ---- export ----
 

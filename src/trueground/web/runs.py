@@ -106,8 +106,9 @@ class RunFolders:
     def runs(self) -> list[FoundRun]:
         """All of them, the newest first."""
         folders, _ = find_runs(self._paths)
-        found = [self._read(folder) for folder in folders]
-        self._known = {folder: self._known[folder] for folder in folders}
+        known = {folder: self._read(folder) for folder in folders}
+        self._known = known  # as a whole: several requests may be here at once
+        found = (run for _, run in known.values())
         return sorted(found, key=lambda run: (_started(run), run.label), reverse=True)
 
     def find(self, key: str) -> FoundRun | None:
@@ -144,11 +145,12 @@ class RunFolders:
         self._lines[path] = end, lines
         return lines
 
-    def _read(self, folder: Path) -> FoundRun:
+    def _read(self, folder: Path) -> tuple[str, FoundRun]:
         version = "-".join(_stamp(folder / name) for name in (MANIFEST, SUMMARY))
-        if folder not in self._known or self._known[folder][0] != version:
-            self._known[folder] = version, _read_run(folder, self._label(folder), version)
-        return self._known[folder][1]
+        known = self._known.get(folder)
+        if known is None or known[0] != version:
+            known = version, _read_run(folder, self._label(folder), version)
+        return known
 
     def _label(self, folder: Path) -> str:
         """Its path below the one that was named, or its own name."""

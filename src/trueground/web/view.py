@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cache
@@ -24,13 +25,15 @@ from trueground.reports.run_page import MARK, page_title, run_page
 from trueground.reports.viewer import viewer_script, viewer_style
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
 from trueground.web.index import RunIndex, read_query
-from trueground.web.indexing import forget_gone, grow, read_state, still_holds
+from trueground.web.indexing import grow
 from trueground.web.runs import FoundRun, RunFolders, list_page, readable
 from trueground.web.server import Address, new_app, refuse, send_json
+from trueground.web.stored import IndexState, forget_gone, read_state, still_holds
 from trueground.web.worker import work
 
 _SMALL = 8 << 20  # bytes of items.jsonl that are indexed without a process for it
 _SOON_S, _LATER_S = 1.5, 3.0  # until the page looks again
+_RETRY_S = 5.0  # until an index that failed is tried again, when a page asks
 _PAGES = 16  # made by workers, that are kept
 _OPEN = 4  # runs whose columns may stay in memory
 _FRAME = """<!doctype html>
@@ -55,11 +58,13 @@ class _Opened:
 
     def __init__(self, run: FoundRun) -> None:
         self.run = run
+        self.state: IndexState | None = None
         self.index: RunIndex | None = None
         self.task: asyncio.Task[None] | None = None
         self.share = 0.0
         self.problem: str | None = None
-        self.tried: tuple[int, int] | None = None  # size and time of the items that failed
+        self.tried: tuple[int, int] | None = None  # size and time of the items, the last time
+        self.retry_at = 0.0  # when what failed is tried again, by the monotonic clock
 
     @property
     def is_busy(self) -> bool:
@@ -217,8 +222,10 @@ class ViewServer:
             if now is None or (now.generation, now.count) != (state.generation, state.count):
                 opened.index = RunIndex(path, state, opened.run.manifest)
         left = found.st_size - (state.items_end if state is not None and holds else 0)
+        opened.state = state if holds else None
         stamp = found.st_size, found.st_mtime_ns
-        if opened.is_busy or (holds and left <= 0) or opened.tried == stamp:
+        waits = opened.tried == stamp and time.monotonic() < opened.retry_at
+        if opened.is_busy or (holds and left <= 0) or waits:
             return
         if not holds:
             opened.index = None
@@ -230,22 +237,22 @@ class ViewServer:
     async def _grow(self, opened: _Opened, stamp: tuple[int, int], left: int) -> None:
         path = opened.run.path
         opened.problem, opened.share = None, 0.0
+
+        def told(done: int, of: int) -> None:
+            opened.share = done / of if of else 0.0
+            self._tell_terminal(opened.run, opened.share)
+
+        opened.tried, opened.retry_at = stamp, time.monotonic() + _RETRY_S
         try:
             if left < _SMALL:
                 await asyncio.to_thread(grow, path)
-                opened.tried = stamp
-                return
-
-            def told(done: int, of: int) -> None:
-                opened.share = done / of if of else 0.0
-                self._tell_terminal(opened.run, opened.share)
-
-            async with self._working:
-                await work("index", str(path), told=told)
-            self._tell_terminal(opened.run, None)
-            opened.tried = stamp
+            else:
+                async with self._working:
+                    await work("index", str(path), told=told)
+                self._tell_terminal(opened.run, None)
+            opened.retry_at = float("inf")
         except TruegroundError as error:
-            opened.problem, opened.tried = readable(str(error)), stamp
+            opened.problem, opened.retry_at = readable(str(error)), time.monotonic() + _RETRY_S
 
     def _tell_terminal(self, run: FoundRun, share: float | None) -> None:
         """How far the index is, on standard error: on a terminal in one line, else now and then."""
@@ -277,6 +284,9 @@ class ViewServer:
             )
         if opened.problem:
             words.append(opened.problem)
+        if opened.state and not opened.is_busy:
+            n = run.summary.get("n") if run.is_finished else None
+            words += opened.state.gaps.notices(opened.state.count, n)
         told: dict[str, Any] = {
             "version": f"{page_version}/{opened.rows_version}",
             "going": 1000 * going,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -14,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
-from aiohttp import web
+from tests.web.in_thread import answering
 
 from trueground.web import server
 from trueground.web.labels.app import LabelServer
@@ -156,29 +154,7 @@ def serving(opened: OpenProject, url: str | None = None) -> Iterator[Served]:
         listening, address = server.bind(server.LOOPBACK, 0, url)
         listening.listen(64)
         app = LabelServer(database, opened.project, address).make_app()
-        started, ended = threading.Event(), threading.Event()
-        thread = threading.Thread(target=_serve, args=(listening, app, started, ended))
-        thread.start()
-        try:
-            assert started.wait(10)
+        with answering(listening, app):
             lead = Browser(address)
             lead.enter(People(database).open_for_lead())
             yield Served(address, opened, lead)
-        finally:
-            ended.set()
-            thread.join(10)
-            listening.close()
-
-
-def _serve(
-    listening: Any, app: web.Application, started: threading.Event, ended: threading.Event
-) -> None:
-    async def main() -> None:
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.SockSite(runner, listening).start()
-        started.set()
-        await asyncio.to_thread(ended.wait)
-        await runner.cleanup()
-
-    asyncio.run(main())

@@ -1,0 +1,185 @@
+"""The index of one run on disk: where it is, how far it holds, and whether it is still of the run.
+
+Files of columns, one value a row, in a folder of their own under TRUEGROUND_HOME. They only ever
+grow, and `state.json`, written last, says how far each of them holds. A run that has changed
+otherwise than by growing gets a new index. Nothing is in it that the run does not have: it may be
+removed at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.annotation.files import UNREADABLE
+from trueground.errors import TruegroundError
+from trueground.metrics.grounding import verdict_spec
+from trueground.metrics.registry import parse_specs
+from trueground.net.files import write_atomically
+from trueground.net.home import home
+from trueground.reports.answers import ListedAnswer
+from trueground.reports.items import Gaps
+from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
+from trueground.web.words import Segment
+
+VERSION = 3
+MOST_VALUES = 500  # of a field by which answers are filtered
+NO_CODE, OTHER = 255, 65_535  # no status or verdict; a value beyond MOST_VALUES
+KEY_BYTES = 40  # of an id by which it is sorted
+_EDGE = 4_096  # bytes by which a file is known again
+_KINDS = {
+    "ids": "u8",
+    "items": "i8",
+    "lines": "u4",
+    "verdict": "u1",
+    "kinds": "u2",
+    "keys": f"S{KEY_BYTES}",
+    "score": "f4",
+    "status": "u1",
+    "by": "u2",
+    "order": "i4",
+}
+
+
+class IndexState(msgspec.Struct):
+    """How far an index holds. `sizes` are those of its files, in bytes."""
+
+    version: int
+    generation: str
+    run: bytes
+    start: str | None  # of the run, by its manifest
+    verdict: str | None  # the metric whose claims are shown
+    fields: list[str]
+    has_records: bool
+    count: int = 0
+    lines: int = 0  # of items.jsonl that are read; those that are no items are not counted above
+    items_end: int = 0
+    items_time: int = 0
+    head: str = ""
+    tail: str = ""
+    frame: tuple[int, int] = (0, 0)  # that of the next record: its byte, its first row
+    metrics: list[str] = []
+    whole: list[bool] = []  # whether all scores of a metric are whole numbers
+    values: list[list[str]] = []  # of each field
+    verdicts: bool = False
+    kinds: int = 0  # bits of those that there are
+    segments: list[Segment] = []
+    ordered: int = 0  # rows that the kept orders are of
+    sizes: dict[str, int] = {}
+    gaps: Gaps = msgspec.field(default_factory=Gaps)
+
+
+class ListRow(ListedAnswer, array_like=True):
+    """What the list shows of an answer; scores and statuses in the order of the metrics."""
+
+    scores: list[float | None]
+    status: list[int | None]
+    by: list[str | None]
+
+
+def index_folder(run: Path) -> Path:
+    """Where the index of this run is, or would be."""
+    name = hashlib.blake2b(str(run.resolve()).encode("utf-8", "surrogateescape"), digest_size=12)
+    return home() / "views" / name.hexdigest()
+
+
+def read_state(run: Path) -> IndexState | None:
+    """The state of a run's index; None where there is none that can be read."""
+    try:
+        return msgspec.json.decode((index_folder(run) / "state.json").read_bytes(), type=IndexState)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def forget_gone() -> None:
+    """Remove the indexes of runs that are no longer there."""
+    for path in (home() / "views").glob("*/state.json"):
+        try:
+            run = msgspec.json.decode(path.read_bytes(), type=IndexState).run
+        except (OSError, msgspec.DecodeError):
+            run = b""
+        if not run or not Path(os.fsdecode(run)).is_dir():
+            shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def still_holds(state: IndexState, run: Path) -> bool:
+    """Whether the index is of this run as it is, or as it was before it grew."""
+    try:
+        found = (run / ITEMS).stat()
+    except OSError:
+        return False
+    if state.version != VERSION or found.st_size < state.items_end:
+        return False
+    if run_settings(run) != (state.start, state.verdict, state.fields):
+        return False
+    if found.st_size == state.items_end and found.st_mtime_ns == state.items_time:
+        return True
+    with (run / ITEMS).open("rb") as file:
+        return (state.head, state.tail) == file_edges(file, state.items_end)
+
+
+def save_state(folder: Path, state: IndexState) -> None:
+    """Write how far the index in this folder holds."""
+    with write_atomically(folder / "state.json") as out:
+        out.write(msgspec.json.encode(state))
+
+
+def read_manifest(run: Path) -> dict[str, Any]:
+    """What the run says of itself; nothing where that cannot be read."""
+    return _read_json(run / MANIFEST)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except (OSError, *UNREADABLE):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def run_settings(run: Path) -> tuple[str | None, str | None, list[str]]:
+    """What makes the index another one: the run's start, the metric of verdicts, its fields."""
+    manifest, summary = _read_json(run / MANIFEST), _read_json(run / SUMMARY)
+    named = manifest.get("by") or summary.get("by") or ()
+    fields = list(dict.fromkeys([*map(str, named), "model"]))
+    verdicts = summary.get("verdicts")
+    if isinstance(verdicts, dict):
+        verdict = verdicts.get("metric")
+    else:  # as it will be
+        try:
+            spec = verdict_spec(parse_specs(list(manifest.get("metrics") or {})))
+        except TruegroundError:
+            spec = None
+        verdict = spec.key if spec else None
+    start = manifest.get("start")
+    return (None if start is None else str(start), verdict, fields)
+
+
+def file_edges(file: BinaryIO, end: int) -> tuple[str, str]:
+    """Digests of the first bytes and of those before `end`."""
+    found = []
+    for at in (0, max(0, end - _EDGE)):
+        file.seek(at)
+        found.append(hashlib.blake2b(file.read(min(_EDGE, end - at)), digest_size=12).hexdigest())
+    return found[0], found[1]
+
+
+def read_column(folder: Path, name: str, count: int) -> NDArray[Any]:
+    """The first `count` values of a column. OSError, ValueError where it is not there."""
+    found = np.fromfile(folder / name, _KINDS[name.split("-")[0]], count)
+    if len(found) < count:
+        raise OSError(f"{folder / name} is cut off")
+    return found
+
+
+def hash_id(name: str) -> int:
+    """By what an id is found."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
