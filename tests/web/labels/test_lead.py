@@ -19,6 +19,7 @@ from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import get_kind
 from trueground.builders import people as building
 from trueground.web.labels import lead
+from trueground.web.labels.board import TaskBoard
 from trueground.web.labels.lead import LeadDesk
 from trueground.web.labels.serving import open_project
 from trueground.web.labels.watching import RULES, watch
@@ -248,7 +249,7 @@ def test_what_takes_long_is_not_made_with_every_label(
 ) -> None:
     opened = make_project(str(tmp_path / "labels.db"), tmp_path)
     with opened.database as database:
-        desk = LeadDesk(database, opened.project)
+        desk = LeadDesk(database, TaskBoard(opened.project))
         now, made = 0.0, []
 
         def make(seconds: float) -> int:
@@ -280,6 +281,7 @@ def test_the_overview_counts(worked: Served) -> None:
         "finished": 40,
         "started": 0,
         "untouched": 0,
+        "skipped": 0,
         "unclear": 1,
     }
     assert found["address"] == worked.address.url

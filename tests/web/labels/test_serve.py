@@ -213,3 +213,11 @@ def test_twenty_people_at_once_in_postgresql(tmp_path: Path) -> None:
         load = label_all(tmp_path, 20, 200, server.new_database())
     assert load.labels == len(load.saves) == 4000
     assert np.percentile(load.saves, 95) < 300, np.percentile(load.saves, [50, 95, 100])
+
+
+@pytest.mark.long
+def test_a_large_project_is_as_quick(tmp_path: Path) -> None:
+    """20 clients with 50 tasks each of 100,000, one of them with 40,000 labels of their own."""
+    load = label_all(tmp_path, 20, 50, size=100_000)
+    assert len(load.saves) == 1000
+    assert np.percentile(load.saves, 95) < 100, np.percentile(load.saves, [50, 95, 100])

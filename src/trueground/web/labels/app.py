@@ -156,7 +156,7 @@ class LabelServer:
     def __init__(self, database: LabelDatabase, project: Project, address: Address) -> None:
         self._database, self._project, self._address = database, project, address
         self._people, self._queue = People(database), Queue(database, project)
-        self._desk = LeadDesk(database, project)
+        self._desk = LeadDesk(database, self._queue.board)
         self._doorkeeper = Doorkeeper()
         self._threads = ThreadPoolExecutor(_THREADS, "labels")
         self._slow = ThreadPoolExecutor(1, "labels-slow")

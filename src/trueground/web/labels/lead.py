@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -12,17 +11,16 @@ import sqlalchemy as sql
 
 from trueground.annotation import LEVEL
 from trueground.annotation.agreement import find_hardest, measure_answers, measure_pairs
-from trueground.annotation.answers import compute_median
 from trueground.annotation.kinds import KINDS
 from trueground.reports.agreement_page import agreement_page
 from trueground.reports.blocks import Page
+from trueground.web.labels.board import TaskBoard
 from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.gathered import Gathered, gather, stand_of
 from trueground.web.labels.hints import shorten_title
 from trueground.web.labels.people import names_of
-from trueground.web.labels.project import Project
 from trueground.web.labels.queue import PAGE, describe_label
-from trueground.web.labels.schema import labels, people, sessions, tasks, work
+from trueground.web.labels.schema import people, sessions
 from trueground.web.labels.watching import RULES, watch
 
 T = TypeVar("T")
@@ -45,8 +43,8 @@ class Kept(NamedTuple):
 class LeadDesk:
     """Everything over all people's work. What is computed is kept until somebody says more."""
 
-    def __init__(self, database: LabelDatabase, project: Project) -> None:
-        self._database, self._project = database, project
+    def __init__(self, database: LabelDatabase, board: TaskBoard) -> None:
+        self._database, self._board = database, board
         self._kept: dict[str, Kept] = {}
         self._making = threading.Lock()
 
@@ -84,16 +82,7 @@ class LeadDesk:
             latest = sql.select(sessions.c.person, sql.func.max(sessions.c.seen))
             last = connection.execute(latest.group_by(sessions.c.person))
             seen = {row[0]: row[1] for row in last}
-            counts: Counter[tuple[int, str]] = Counter()
-            seconds: dict[int, list[float | None]] = {}
-            own = sql.select(work.c.person, work.c.state, labels.c.seconds).join_from(
-                work, labels, work.c.label == labels.c.number
-            )
-            for person, state, took in connection.execute(own):
-                counts[person, state] += 1
-                if state != "skipped":
-                    seconds.setdefault(person, []).append(took)
-            told = self._count_tasks(connection)
+            self._board.catch_up(connection)
         listed = []
         for row in rows:
             known = watched.get(names[row.number])
@@ -107,34 +96,13 @@ class LeadDesk:
                     "forgotten": row.name is None,
                     "seen": seen.get(row.number),
                     "link_open": row.token is not None and row.number not in seen,
-                    **{s: counts[row.number, s] for s in ("done", "skipped", "unclear")},
-                    "seconds": compute_median(seconds.get(row.number, [])),
+                    **self._board.progress(row.number),
                     "agreement": known.agreement if known else None,
                     "compared": known.compared if known else 0,
                     "flags": known.flags if known else [],
                 }
             )
-        return {"people": listed, "tasks": told, "rules": RULES}
-
-    def _count_tasks(self, connection: sql.Connection) -> dict[str, int]:
-        """Tasks with as many answers as are wanted, with some, with none; some said unclear."""
-        held = sql.select(work.c.task, sql.func.count().label("n")).where(
-            work.c.slot.is_not(None), work.c.label.is_not(None)
-        )
-        done = held.group_by(work.c.task).subquery()
-        total = connection.scalar(sql.select(sql.func.count()).select_from(tasks)) or 0
-        counts = connection.scalars(sql.select(done.c.n)).all()
-        finished = sum(count >= self._project.overlap for count in counts)
-        unclear = sql.select(sql.func.count(work.c.task.distinct())).where(
-            work.c.state == "unclear"
-        )
-        return {
-            "total": total,
-            "finished": finished,
-            "started": len(counts) - finished,
-            "untouched": total - len(counts),
-            "unclear": connection.scalar(unclear) or 0,
-        }
+        return {"people": listed, "tasks": self._board.count(), "rules": RULES}
 
     def agreement(self) -> Page:
         """Agreement of each field and each pair of people, and the hardest tasks."""

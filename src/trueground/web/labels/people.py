@@ -142,9 +142,9 @@ class People:
                 values["name"] = None
             _update(connection, number, values)
             _end_sessions(connection, number)
-            connection.execute(
-                sql.delete(work).where(work.c.person == number, work.c.label.is_(None))
-            )
+            begun = (work.c.person == number) & work.c.until.is_not(None)
+            connection.execute(sql.delete(work).where(begun, work.c.label.is_(None)))
+            connection.execute(sql.update(work).where(begun).values(slot=None, until=None))
 
         self._database.write(change)
         if forget:

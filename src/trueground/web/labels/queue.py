@@ -8,28 +8,26 @@ works at it holds one, for a while, and with a label for good.
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 import sqlalchemy as sql
-from sqlalchemy import BigInteger, ColumnElement, Connection, Float, Integer, Row, RowMapping
+from sqlalchemy import Connection, Integer, Row, RowMapping
 
-from trueground.annotation.answers import compute_median, parse_values
+from trueground.annotation.answers import parse_values
 from trueground.annotation.files import ShownTask
 from trueground.errors import InputError
-from trueground.text.draws import draw_number
+from trueground.web.labels.board import TaskBoard
 from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.hints import shorten_title
 from trueground.web.labels.people import Person, names_of
 from trueground.web.labels.project import Project, decode, encode, read_task
-from trueground.web.labels.schema import PLACES, labels, tasks, work
+from trueground.web.labels.schema import labels, tasks, work
 
 LEASE = 30 * 60.0  # seconds
 PAGE = 50  # labels on a page of them
-_LOOKS = 3  # for a task, before others have to wait meanwhile
 _MOST_KNOWN = 2_000  # tasks kept in memory
 State = Literal["done", "skipped", "unclear"]
 
@@ -83,46 +81,27 @@ class Queue:
         self._database = database
         self.project = project
         self._known: dict[int, StoredTask] = {}
-        self._open = _open_tasks(project)
-        self._left = _tasks_left(project)
+        self.board = TaskBoard(project)
 
     def next(self, person: Person) -> NextTask:
         """A task for this person, leased to them, or why there is none.
 
         A task that they hold already comes first.
         """
-        number: int | None = None
-        own = {"person": person.number}
-        factor = 1 + draw_number("order", person.number) % (PLACES - 1)
 
-        def find(connection: Connection) -> int | None:
+        def lease(connection: Connection) -> tuple[int | None, float | None, dict[str, Any]]:
             now = time.time()
-            held: int | None = connection.scalar(_HELD, {**own, "now": now})
-            if held is not None:
-                return held
-            return connection.scalar(self._open, {**own, "factor": factor, "now": now})
-
-        def lease(connection: Connection) -> float | None:
-            nonlocal number
-            number = find(connection) if is_last else number
-            if number is None:
-                return None
-            return self._take_slot(connection, number, person, time.time(), is_new=True)
-
-        # To look for a task takes longest: others may write meanwhile, and then it may be taken.
-        for is_last in (*[False] * _LOOKS, True):
-            with self._database.read() as connection:
-                number = None if is_last else find(connection)
-                progress = self._read_progress(connection, person)
-            if number is None and not is_last:
-                break
-            try:
-                until = self._database.write(lease, lasting=False)
-            except TaskTakenError:
-                continue
+            self.board.catch_up(connection)
+            number = self.board.find(connection, person.number, now)
+            until = None
             if number is not None:
-                return NextTask(self._describe(number, person, until, None), None, progress)
-        return NextTask(None, "waiting" if progress["left"] else "done", progress)
+                until = self._take_slot(connection, number, person, now, is_new=True)
+            return number, until, self.board.progress(person.number)
+
+        number, until, progress = self._database.write(lease, lasting=False)
+        if number is None:
+            return NextTask(None, "waiting" if progress["left"] else "done", progress)
+        return NextTask(self._describe(number, person, until, None), None, progress)
 
     def renew(self, number: int, person: Person) -> float:
         """Hold a task for another while; until when, in seconds since 1970.
@@ -191,7 +170,7 @@ class Queue:
             else:
                 self._take_slot(connection, save.task, person, label["at"])
             key = connection.execute(_ADD, label).inserted_primary_key
-            given = {"of_task": save.task, "of_person": person.number, "state": save.state}
+            given = {"of_task": save.task, "of_person": person.number}
             connection.execute(
                 _GIVE_BACK if skips else _DONE, {**given, "label": key[0] if key else None}
             )
@@ -218,16 +197,18 @@ class Queue:
         """One's latest label of each task, newest first, a page of them."""
         mine = (work.c.person == person.number) & work.c.label.is_not(None)
         with self._database.read() as connection:
-            total = connection.scalar(sql.select(sql.func.count()).where(mine)) or 0
+            self.board.catch_up(connection)
             rows = connection.execute(
                 sql.select(labels)
                 .join_from(work, labels, work.c.label == labels.c.number)
                 .where(mine)
-                .order_by(labels.c.number.desc())
+                .order_by(work.c.label.desc())
                 .limit(PAGE)
                 .offset(PAGE * (page - 1))
             )
             found = rows.mappings().all()
+        done = self.board.progress(person.number)
+        total = done["done"] + done["skipped"] + done["unclear"]
         listed = [
             {
                 **describe_label(row, person.name),
@@ -240,18 +221,8 @@ class Queue:
     def progress(self, person: Person) -> dict[str, Any]:
         """How far somebody is: their labels by state, what is left for them, seconds a task."""
         with self._database.read() as connection:
-            return self._read_progress(connection, person)
-
-    def _read_progress(self, connection: Connection, person: Person) -> dict[str, Any]:
-        own = {"person": person.number}
-        rows = connection.execute(_STATES, own).all()
-        left = connection.scalar(self._left, own)
-        counts = Counter(state for state, _ in rows)
-        return {
-            **{state: counts[state] for state in ("done", "skipped", "unclear")},
-            "left": left or 0,
-            "seconds": compute_median(took for state, took in rows if state != "skipped"),
-        }
+            self.board.catch_up(connection)
+        return self.board.progress(person.number)
 
     def stored(self, number: int) -> StoredTask:
         """A task by its number. NotYoursError: there is none."""
@@ -320,20 +291,20 @@ class Queue:
             _check_own(own, number)
         held = {"of_task": number, "of_person": person.number, "until": until}
         if own is not None and own.slot is not None:
-            if own.label is None:
+            if own.until is not None:
                 connection.execute(_HOLD, {**held, "slot": own.slot})
             return until
         free = set(range(self.project.overlap)) - {row.slot for row in rows}
         if not free:  # somebody's who has left it
-            gone = [r for r in rows if r.slot is not None and r.label is None and r.until <= now]
+            gone = [row for row in rows if row.until is not None and row.until <= now]
             gone = [row for row in gone if row.slot < self.project.overlap]
             if not gone:
                 raise TaskTakenError(
                     f"task {number} is no longer yours: your time with it ran out, and others have "
                     "done it by now"
                 )
-            left = (work.c.task == number) & (work.c.person == gone[0].person)
-            connection.execute(sql.delete(work).where(left))
+            left = {"of_task": number, "of_person": gone[0].person, "label": gone[0].label}
+            connection.execute(_LEAVE if gone[0].label is None else _GIVE_BACK, left)
             free = {gone[0].slot}
         if own is None:
             row = {"task": number, "person": person.number, "slot": min(free), "until": until}
@@ -367,70 +338,15 @@ def _check_own(row: Row[Any] | None, number: int) -> None:
 
 # Statements are built once: to build one takes longer than to run it.
 
-_person, _now = sql.bindparam("person", type_=Integer), sql.bindparam("now", type_=Float)
+_person = sql.bindparam("person", type_=Integer)
 _this = (work.c.task == sql.bindparam("of_task")) & (work.c.person == sql.bindparam("of_person"))
 _OWN = sql.select(work).where(work.c.task == sql.bindparam("task"), work.c.person == _person)
 _OF_TASK = sql.select(work).where(work.c.task == sql.bindparam("task"))
-_HELD = (
-    sql.select(work.c.task)
-    .where(work.c.person == _person, work.c.label.is_(None), work.c.until > _now)
-    .order_by(work.c.until.desc(), work.c.task)
-    .limit(1)
-)
 _AGAIN = sql.select(labels).where(labels.c.person == _person, labels.c.key == sql.bindparam("key"))
-_STATES = (
-    sql.select(work.c.state, labels.c.seconds)
-    .join_from(work, labels, work.c.label == labels.c.number)
-    .where(work.c.person == _person)
-)
 _ADD, _LEASE = sql.insert(labels), sql.insert(work)
 _HOLD = (
     sql.update(work).where(_this).values(slot=sql.bindparam("slot"), until=sql.bindparam("until"))
 )
-_DONE = (
-    sql.update(work)
-    .where(_this)
-    .values(label=sql.bindparam("label"), state=sql.bindparam("state"), until=None)
-)
+_DONE = sql.update(work).where(_this).values(label=sql.bindparam("label"), until=None)
 _GIVE_BACK = _DONE.values(slot=None)  # for somebody else
-
-
-def _open_tasks(project: Project) -> sql.Select[int]:
-    """The task that a person would be given, by person, now and factor."""
-    busy = work.c.slot.is_not(None) & (work.c.label.is_not(None) | (work.c.until > _now))
-    taken = (
-        sql.select(work.c.task, sql.func.count().label("people"))
-        .where(busy)
-        .group_by(work.c.task)
-        .subquery()
-    )
-    people = sql.func.coalesce(taken.c.people, 0)
-    # What others have begun comes first, so that agreement is seen early; beyond that everybody has
-    # an order of their own, so that not all are tired over the same tasks.
-    own = (tasks.c.place * sql.bindparam("factor", type_=BigInteger)) % PLACES
-    order: Sequence[ColumnElement[Any]] = [people.desc(), own, tasks.c.number]
-    if project.order == "worst":
-        order = [tasks.c.rank.is_(None), tasks.c.rank, tasks.c.place, tasks.c.number]
-    seen = sql.select(work.c.task).where(
-        work.c.person == _person, work.c.label.is_not(None) | (work.c.until > _now)
-    )
-    return (
-        sql.select(tasks.c.number)
-        .join_from(tasks, taken, taken.c.task == tasks.c.number, isouter=True)
-        .where(people < project.overlap, tasks.c.number.not_in(seen))
-        .order_by(*order)
-        .limit(1)
-    )
-
-
-def _tasks_left(project: Project) -> sql.Select[int]:
-    """How many tasks a person may still get, those held by others included."""
-    full = (
-        sql.select(work.c.task)
-        .where(work.c.slot.is_not(None), work.c.label.is_not(None))
-        .group_by(work.c.task)
-        .having(sql.func.count() >= project.overlap)
-    )
-    seen = sql.select(work.c.task).where(work.c.person == _person, work.c.label.is_not(None))
-    number = tasks.c.number
-    return sql.select(sql.func.count()).where(number.not_in(full), number.not_in(seen))
+_LEAVE = sql.delete(work).where(_this)

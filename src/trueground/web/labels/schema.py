@@ -23,11 +23,12 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 FORMAT = "trueground-labels"
 VERSION = 1
-PLACES = 2**31 - 1  # a prime: places times any number below it are all different again
+PLACES = 2**32  # places times an odd number, modulo this, are all different again
 
 metadata = MetaData()
 
@@ -112,7 +113,8 @@ labels = Table(
 
 # Who has which task, or has had it: one row for a task and a person, one person in each slot. As
 # slots are below the wanted overlap, no task gets more people than that, whoever asks. A lease
-# holds `until`; with a label the slot is taken for good. Who skips gives the slot back.
+# holds `until`; an answer takes the slot for good, without an end. Who skips gives the slot back.
+_LEASED = text("until is not null")
 work = Table(
     "work",
     metadata,
@@ -120,11 +122,11 @@ work = Table(
     Column("person", ForeignKey("people.number"), primary_key=True),
     Column("slot", Integer),
     Column("until", Float),
-    Column("state", String(20)),
     Column("label", ForeignKey("labels.number")),
     UniqueConstraint("task", "slot"),
     CheckConstraint("slot >= 0"),
-    Index("work_of_person", "person", "state"),
+    Index("work_of_person", "person", "label"),
+    Index("leases", "until", sqlite_where=_LEASED, postgresql_where=_LEASED),
 )
 
 # By the version that they begin from: what makes a database of it one of the next.
