@@ -16,9 +16,9 @@ from tests.annotation.filling import GOLD, VALID, build_of, fill, fill_sheet
 from trueground.annotation import export_tasks, import_answers
 from trueground.annotation.answers import read_answers
 from trueground.annotation.base import AnnotationTask, item_of
-from trueground.annotation.files import guard, unguard
 from trueground.annotation.labels import read_labels
 from trueground.errors import InputError, OutputError, UsageError
+from trueground.records.spreadsheets import guard, unguard
 
 YES = {"if": "yes", "only_if": "no"}
 

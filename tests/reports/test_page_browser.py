@@ -15,6 +15,7 @@ from tests.chromium import Chromium
 from tests.reports.browser import browser, needs_a_browser, resize
 from tests.reports.report_fixture import make_item, sample_run, write_run
 
+from trueground.records.spreadsheets import guard_formulas
 from trueground.reports.run_page import write_run_page
 from trueground.types import Passage, Turn
 
@@ -179,6 +180,23 @@ def test_what_is_listed_can_be_saved(opened: Chromium) -> None:
     rows = list(csv.DictReader(io.StringIO(table)))
     assert [row["id"] for row in rows] == [one["id"] for one in saved]
     assert [row["response"] for row in rows] == [one["response"] for one in saved]
+
+
+def test_no_cell_that_is_saved_is_a_formula(browser: Chromium, tmp_path: Path) -> None:
+    signs = list("=+-@'＝；;|\t\x0b\x1c\x85\u2028a")
+    spaces = ["", " ", '"', "\xa0", "\u3000", "\u200b", "\n"]
+    texts = [f"{a}{space}{b}1" for a in signs for b in signs for space in spaces]
+    run = sample_run(tmp_path / "run", len(texts), records=False)
+    lines = [json.loads(line) for line in (run / "items.jsonl").read_text().splitlines()]
+    with (run / "items.jsonl").open("w") as items:
+        for line, text in zip(lines, texts, strict=True):
+            items.write(json.dumps(line | {"id": text, "scores": {"f1": -0.5}}) + "\n")
+    browser.get(write_run_page(run).as_uri())
+    set_control(browser, "#sort", "+row")
+    table = str(browser.execute_async_script(SAVED, "#save-csv"))
+    rows = list(csv.DictReader(io.StringIO(table, newline="")))
+    assert [row["id"] for row in rows] == [guard_formulas(text) for text in texts]
+    assert {row["f1"] for row in rows} == {"-0.5"}
 
 
 def test_fields_that_are_called_as_our_columns_lose_nothing(

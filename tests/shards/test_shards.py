@@ -285,6 +285,7 @@ def test_the_page_of_a_large_run_in_a_store_lists_a_sample(
     assert 20 <= len(result.evidence) < 40
     page = fsspec.filesystem("memory").cat_file("/bucket/large/report.html").decode()
     assert "of 80 answers: the worst, some of each status" in page
+    assert "missing from the list" not in page
     plain = tg.score(file, metrics=METRICS)
     assert result.worst_items(1) == plain.worst_items(1)
     items = fsspec.filesystem("memory").cat_file("/bucket/large/items.jsonl")

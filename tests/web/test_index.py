@@ -20,6 +20,7 @@ from tests.commands import trueground
 from tests.reports.report_fixture import sample_run
 
 from trueground.errors import UsageError
+from trueground.records.spreadsheets import guard_formulas, unguard
 from trueground.web import frames, indexing
 from trueground.web.index import Query, RunIndex, read_query
 from trueground.web.indexing import grow
@@ -368,6 +369,33 @@ def test_what_is_listed_is_exported(run: Path) -> None:
     table = b"".join(index.export(query, "csv")).decode()
     assert table.startswith("id,question,response,verdict,reasons,")
     assert table.count("\r\n") >= len(told) + 1
+
+
+def test_no_cell_of_the_table_is_a_formula(tmp_path: Path) -> None:
+    texts = ["=1+1", "@x", "-5", " +1", "a;=1+1", "- one\n- two", "ok", "＝1", "'quoted"]
+    rows = [{"id": f"={k}", "question": "q", "response": text, "reference": ["x"],
+             "meta": {"=f": text}} for k, text in enumerate(texts)]  # fmt: skip
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ("--metrics", "f1", "--by", "=f", "--quiet", "--out", tmp_path / "r")
+    done = trueground("score", source, *words, "--out-csv", tmp_path / "worst.csv")
+    assert done.returncode == 0, done.stderr
+    index = opened(tmp_path / "r")
+    told = [json.loads(x) for x in b"".join(index.export(Query(sort="+row"), "jsonl")).splitlines()]
+    assert [one["response"] for one in told] == texts  # as they are
+    data = b"".join(index.export(Query(sort="+row"), "csv")).decode()
+    head, *table = list(csv.reader(io.StringIO(data)))
+    assert head[5] == "'=f"
+    assert (
+        [row[2] for row in table] == [row[5] for row in table] == list(map(guard_formulas, texts))
+    )
+    assert [row[2] for row in table][:4] == ["'=1+1", "'@x", "'-5", "' +1"]
+    assert [unguard(row[2]) for row in table] == texts
+    assert table[0][-1] == "0.0"  # a number of ours
+    worst = list(csv.DictReader(io.StringIO((tmp_path / "worst.csv").read_text())))
+    assert {row["id"]: row["response"] for row in worst} == {
+        f"'={k}": guard_formulas(text) for k, text in enumerate(texts)
+    }
 
 
 def test_fields_that_are_called_as_our_columns_lose_nothing(tmp_path: Path) -> None:

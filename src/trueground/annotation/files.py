@@ -26,6 +26,7 @@ from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.errors import InputError
 from trueground.records.files import open_unpacked
 from trueground.records.problems import describe, shorten
+from trueground.records.spreadsheets import guard, unguard
 
 T = TypeVar("T")
 LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer
@@ -33,18 +34,6 @@ LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _HALF = 10  # letters and digits in each half of a check
 _OWN_COLUMNS = ("kind", "id", "annotator", "check")
-
-_BEGINS = r"=+\-@＝＋－＠'"
-_FORMULA = re.compile(rf"[\s\"]*[{_BEGINS}]|[\t\r\n]")
-# Behind such a sign another cell or row begins, for some programs.
-_CELL = r"[;|\t\r\n\x0b\x0c\x1c-\x1f\x85\u2028\u2029]"
-_INNER = re.compile(rf"({_CELL}[\s\"]*)(?=[{_BEGINS}])")
-_GUARDED = re.compile(rf"({_CELL}[\s\"]*)'(?=[{_BEGINS}])")
-_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-_TAKEN_FOR_NUMBER = re.compile(
-    rf"(?:[\d\s.,:/eE%$€£()+-]|am|pm|(?:{_MONTHS})[a-z]*+)+|true|false", re.IGNORECASE
-)
-_SAFE_NUMBER = re.compile(r"(?:0|[1-9]\d{0,14})")
 
 
 @dataclass(frozen=True)
@@ -236,18 +225,6 @@ def _render_part(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def guard(text: str) -> str:
-    """The text as spreadsheets leave it alone."""
-    return ("'" if _needs_guard(text) else "") + _INNER.sub(r"\1'", text)
-
-
-def unguard(text: str) -> str:
-    """The text without the apostrophes of `guard`."""
-    if text.startswith("'") and _needs_guard(_GUARDED.sub(r"\1", text[1:])):
-        text = text[1:]
-    return _GUARDED.sub(r"\1", text)
-
-
 def _digest(texts: list[str]) -> str:
     content = msgspec.json.encode(texts, order="deterministic")
     return hashlib.sha256(content).hexdigest()[:_HALF]
@@ -259,17 +236,6 @@ def _find_kind(name: str, place: str) -> TaskKind:
             f"{place}: unknown kind of task {shorten(name)!r}; known: {', '.join(KINDS)}"
         )
     return KINDS[name]
-
-
-def _needs_guard(text: str) -> bool:
-    if _FORMULA.match(text):
-        return True
-    if len(text) > 60 or _SAFE_NUMBER.fullmatch(text):
-        return False
-    word = text.strip()
-    return bool(_TAKEN_FOR_NUMBER.fullmatch(word)) and (
-        any(c.isdigit() for c in word) or word.lower() in ("true", "false")
-    )
 
 
 def _format_sheet(tasks: Sequence[ShownTask], annotator: str) -> bytes:

@@ -92,11 +92,13 @@ def write_run_page(
     out: Path | None = None,
     home: str | None = None,
     leave_out: bool = False,
+    is_sample: bool = False,
 ) -> Path:
     """Draw the page of a finished run and return its path, in the run directory or in `out`.
 
     `home` leads from there to a list of runs. With `leave_out` the page lists the answers that can
-    be read, and says which cannot.
+    be read, and says which cannot. What is missing is not told where the folder `is_sample`, which
+    holds some answers of a larger run.
 
     Reads the run directory only. Of more than `max_items` answers the details stand in files beside
     the page, in report_items/; the page itself has those of a seeded sample plus the worst, and
@@ -124,7 +126,8 @@ def write_run_page(
             )
         page = run_page(run_dir, summary, manifest, numbers, selection.statement())
         page.home = home
-        page.notices += (gaps or Gaps()).notices(numbers.count, summary.get("n"))
+        n = None if is_sample else summary.get("n")
+        page.notices += (gaps or Gaps()).notices(numbers.count, n)
     shown = AnswerList(
         selection=selection,
         details=details,

@@ -22,6 +22,7 @@ import msgspec
 from trueground.metrics.registry import higher_is_better
 from trueground.plugins import bare_name, split_key
 from trueground.records.files import open_unpacked
+from trueground.records.spreadsheets import guard_formulas
 from trueground.runs.directory import RECORDS, replacing
 
 WORST_BY = (
@@ -140,7 +141,8 @@ def write_worst_csv(
 
 def _csv_row(cells: Sequence[Any]) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
+    guarded = (guard_formulas(cell) if isinstance(cell, str) else cell for cell in cells)
+    csv.writer(text, lineterminator="\n").writerow(guarded)
     return text.getvalue().encode("utf-8", "replace")
 
 

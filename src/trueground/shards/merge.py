@@ -233,7 +233,7 @@ class _Merging:
             told["benchmark"] = {"notices": [sample]}
         write_json(self._page / SUMMARY, summary)
         write_json(self._page / MANIFEST, told)
-        page = write_run_page(self._page)
+        page = write_run_page(self._page, is_sample=True)
         with replacing(self._folder / page.name) as out:
             out.write(page.read_bytes())
 

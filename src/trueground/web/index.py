@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError, UsageError
 from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.records.spreadsheets import guard_formulas
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
 from trueground.reports.items import ReportItem, why
 from trueground.reports.manifest import first_judge
@@ -370,7 +371,8 @@ class RunIndex:
 
 def _csv(rows: Any) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    cells = ([guard_formulas(one) if isinstance(one, str) else one for one in row] for row in rows)
+    csv.writer(text, lineterminator="\r\n").writerows(cells)
     return text.getvalue().encode("utf-8", "replace")
 
 

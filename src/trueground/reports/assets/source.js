@@ -33,6 +33,13 @@ function saveText(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+/* The text as no spreadsheet runs it, as records/spreadsheets.py has it. */
+const BLANK = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"`;
+const BEGINS = String.raw`[=+\-@＝＋－＠']`;
+const FORMULA = new RegExp(String.raw`^(?:[${BLANK}]*${BEGINS}|[\t\r\n])`, "u");
+const INNER = new RegExp(String.raw`([;|\t-\r\x1c-\x1f\x85\u2028\u2029][${BLANK}]*)(?=${BEGINS})`, "gu");
+const guardFormulas = (text) => (FORMULA.test(text) ? "'" : "") + text.replace(INNER, "$1'");
+
 /* All parts of the index as one. */
 function readIndex() {
   const about = read("about");
@@ -159,7 +166,7 @@ TG.pageSource = () => {
 
   function csv(rows) {
     const cell = (value) => {
-      const text = value === null || value === undefined ? "" : Array.isArray(value) ? value.join("; ") : String(value);
+      const text = value === null || value === undefined ? "" : typeof value === "number" ? String(value) : guardFormulas(Array.isArray(value) ? value.join("; ") : value);
       return /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     };
     const flat = exported(rows).map(({ scores, ...rest }) => ({ ...rest, ...scores }));
