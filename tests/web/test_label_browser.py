@@ -441,6 +441,28 @@ def test_a_lead_invites_and_sends_away(ada: Person, folder: Path) -> None:
     ada.wait("!/<script>/.test(document.querySelector('.people').textContent)")
 
 
+@one("support", SUPPORT, 1)
+def test_a_lead_decides_what_nobody_answered_and_takes_it_back(ada: Person) -> None:
+    """Ada is the lead here."""
+    ada.save("s")
+    ada.go("#/people")
+    ada.wait("document.querySelector('.tiles')")
+    assert "only skipped" in ada.find(".tiles").text
+    ada.go("#/disputes")
+    ada.wait("document.querySelector('.answer-row')")
+    assert "nobody answered" in ada.find(".answer-row").text
+    ada.press("Enter")
+    ada.wait("document.querySelector('.sides')")
+    assert "nobody answered" in ada.find(".note").text
+    ada.press("2", "Enter")
+    ada.wait("document.querySelector('.badge.supported')")
+    ada.find(".answer-row a").click()
+    ada.wait("document.querySelector('.note button')")
+    ada.find(".note button").click()
+    ada.wait("document.querySelector('.answer-row .badge.unknown')")
+    assert not ada.browser.find_elements("css selector", ".badge.supported")
+
+
 def test_a_claim_is_marked_in_its_answer(browser: Chromium, tmp_path: Path) -> None:
     record = {"id": "a", "question": "Who?", "contexts": PASSAGES}
     record["response"] = "The \U0001f9ea bridge has seven arches [1]. It was built in 1655 [1]."

@@ -22,6 +22,7 @@ from trueground.reports.blocks import (
     Page,
     Part,
     Row,
+    Span,
     Table,
     Text,
     several,
@@ -29,22 +30,32 @@ from trueground.reports.blocks import (
 
 MARK = "trueground-agreement-1"
 Pairs = Mapping[str, Sequence[PairAgreement]]
+TaskName = tuple[str, str]  # kind and id
 
 
-def agreement_page(found: Agreement, pairs: Mapping[str, Pairs], *, notices: Sequence[str]) -> Page:
-    """The page; `pairs` are by kind of task and field."""
+def agreement_page(
+    found: Agreement,
+    pairs: Mapping[str, Pairs],
+    *,
+    notices: Sequence[str],
+    titles: Mapping[TaskName, Span],
+) -> Page:
+    """The page; `pairs` are by kind of task and field, `titles` lead to the tasks."""
     blocks: list[Block] = [Text(notice, "note") for notice in notices]
     if not found.kinds:
         blocks.append(Text("Nobody has labelled a task yet."))
     for name, kind in found.kinds.items():
-        blocks.append(Part(name, [*_kind(kind, pairs.get(name, {}), found.level)], name))
+        own = {one.id: titles[name, one.id] for one in kind.hardest}
+        blocks.append(Part(name, [*_kind(kind, pairs.get(name, {}), own, found.level)], name))
     settings = f"{found.level:.0%} intervals over tasks, {found.resamples:,} samples."
     blocks.append(Text(settings, "quiet"))
     lead = "How far people say the same of the same task, and by how much that is above chance."
     return Page("agreement", MARK, "Agreement", blocks, lead)
 
 
-def _kind(kind: KindAgreement, pairs: Pairs, level: float) -> Iterator[Block]:
+def _kind(
+    kind: KindAgreement, pairs: Pairs, titles: Mapping[str, Span], level: float
+) -> Iterator[Block]:
     yield Text(
         f"{several(kind.tasks, 'task')} labelled, {kind.answered_by_two:,} by two people or more."
     )
@@ -54,7 +65,8 @@ def _kind(kind: KindAgreement, pairs: Pairs, level: float) -> Iterator[Block]:
         if len(own) > 1:
             yield _pairs(name, own)
     if kind.hardest:
-        yield Part("Hardest tasks", [Entries([_hard(one) for one in kind.hardest], "task")])
+        hardest = [_hard(one, titles[one.id]) for one in kind.hardest]
+        yield Part("Hardest tasks", [Entries(hardest, "task")])
 
 
 def _fields(fields: Mapping[str, FieldAgreement], level: float) -> Table:
@@ -113,7 +125,7 @@ def _pairs(name: str, pairs: Sequence[PairAgreement]) -> Table:
     return Table(columns, rows, f"Pairs of people, {name}", sortable=True)
 
 
-def _hard(hard: HardTask) -> Entry:
+def _hard(hard: HardTask, title: Span) -> Entry:
     columns = [Head("who"), Head("says"), Head("comment")]
     rows = [
         Row(
@@ -126,8 +138,8 @@ def _hard(hard: HardTask) -> Entry:
         for who, said in hard.answers.items()
     ]
     took = "" if hard.seconds is None else f", {hard.seconds:,.4g} seconds"
-    note = f"disagreement {hard.disagreement:.2f}{took}"
-    return Entry(hard.id, [Table(columns, rows)], note, {"disagreement": hard.disagreement})
+    blocks: list[Block] = [Text([Span("Decide", href=title.href)]), Table(columns, rows)]
+    return Entry(title.text, blocks, f"{hard.id}{took}", {"disagreement": hard.disagreement})
 
 
 def _estimate(found: AgreementEstimate | None) -> Estimate:

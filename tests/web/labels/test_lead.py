@@ -6,6 +6,7 @@ import json
 import random
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,65 @@ def test_disputes_begin_with_the_lowest_agreement_and_are_decided(
         assert '"annotator":"lead"' not in lines  # it takes no part in the agreement
         history = served.lead.get("/api/history/2")["labels"]
         assert [one["author"] for one in history] == ["lead", "lead", "Cleo", "Ben", "Ann"]
+
+
+def test_what_all_have_skipped_is_found_and_decided(place: str, tmp_path: Path) -> None:
+    with serving(make_project(place, tmp_path, 4)) as served:
+        for name in ("Ann", "Ben"):
+            person = served.invite(name)
+            while (task := person.post("/api/next")["task"]) is not None:
+                state = "skipped" if task["task"] < 3 or name == "Ann" else "done"
+                said = "fully" if state == "done" else None
+                assert person.save(task["task"], said, state=state).status == 200
+        counts = {"total": 4, "finished": 0, "started": 2, "untouched": 0, "skipped": 2}
+        assert served.lead.get("/api/lead/overview")["tasks"] == {**counts, "unclear": 0}
+        found = served.lead.get("/api/lead/disputes")
+        assert sorted(one["task"] for one in found["disputes"]) == [1, 2]
+        states = [label["state"] for one in found["disputes"] for label in one["labels"]]
+        assert states == ["skipped"] * 4
+        body = {"task": 1, "key": "decision-1", "values": {"support": "not"}}
+        served.lead.post("/api/lead/decide", body)
+        file = download(served.lead, "labels", tmp_path / "labels.jsonl")
+        merged = [json.loads(line) for line in file.read_text().splitlines()]
+        told = {"values": {"support": "not"}, "how": {"support": "decided"}}
+        assert [one for one in merged if one | told == one and "annotators" not in one]
+        assert len(merged) == 3  # Ben's two and this one
+
+
+def test_a_decision_is_taken_back(place: str, tmp_path: Path) -> None:
+    with serving(make_project(place, tmp_path, 1)) as served:
+        for name, said in (("Ann", "fully"), ("Ben", "not")):
+            served.invite(name).label_all(lambda _, said=said: said)
+
+        keys = count()
+
+        def decide(values: dict[str, str] | None) -> list[str]:
+            body = {"task": 1, "key": f"decision-{next(keys)}", "values": values}
+            served.lead.post("/api/lead/decide", body)
+            file = download(served.lead, "labels", tmp_path / "labels.jsonl")
+            return [json.loads(line)["how"]["support"] for line in file.read_text().splitlines()]
+
+        before = decide(None)
+        assert decide({"support": "not"}) == ["decided"] != before
+        assert decide(None) == before
+        assert served.lead.get("/api/lead/disputes")["disputes"][0]["decision"] is None
+        history = served.lead.get("/api/history/1")["labels"]
+        states = [(one["author"], one["decision"], one["state"]) for one in history]
+        decisions = [("lead", True, "skipped"), ("lead", True, "done"), ("lead", True, "skipped")]
+        assert states[:3] == decisions
+        assert states[3:] == [("Ben", False, "done"), ("Ann", False, "done")]
+        assert served.lead.get("/api/lead/overview")["tasks"]["skipped"] == 0
+
+
+def test_the_hardest_tasks_lead_to_where_they_are_decided(place: str, tmp_path: Path) -> None:
+    with serving(make_project(place, tmp_path, 1)) as served:
+        for name, said in (("Ann", "fully"), ("Ben", "not")):
+            served.invite(name).label_all(lambda _, said=said: said)
+        page = json.dumps(served.lead.get("/api/lead/agreement"))
+        assert '"title":"Bridge 0 was built' in page.replace('": "', '":"')
+        assert "#/dispute/1" in page
+        assert page.count('"disagreement"') == 1
+        assert "disagreement 1" not in page
 
 
 def test_exported_answers_import_to_the_exported_labels(worked: Served, tmp_path: Path) -> None:

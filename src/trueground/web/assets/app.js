@@ -104,7 +104,7 @@ function Instructed({ kind }) {
 
 /* ---- what I labelled ---- */
 
-const Label = ({ label }) => html`<span class="facts"><span class="tag">${label.state}</span> <span class="quiet" dir="auto">${allInWords(label.values)}</span></span>
+const Label = ({ label }) => html`<span class="facts"><span class="tag">${!label.decision ? label.state : label.state === "done" ? "decision" : "decision taken back"}</span> <span class="quiet" dir="auto">${allInWords(label.values)}</span></span>
   ${label.comment ? html`<span class="quiet text" dir="auto">“${label.comment}”</span>` : null}`;
 
 function Mine() {

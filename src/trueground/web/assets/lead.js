@@ -87,8 +87,8 @@ function Project() {
     setTrouble("");
   };
   if (!found) return html`<main><${Wrong} words=${trouble} /><p class="quiet">Counting …</p></main>`;
-  const { total, finished, started, untouched, unclear } = found.tasks;
-  const tiles = [["tasks", total], ["finished", finished], ["begun", started], ["untouched", untouched], ["unclear", unclear]].map(([label, value]) => ({ label, value: value.toLocaleString("en") }));
+  const { total, finished, started, untouched, skipped, unclear } = found.tasks;
+  const tiles = [["tasks", total], ["finished", finished], ["begun", started], ["untouched", untouched], ["only skipped", skipped], ["unclear", unclear]].map(([label, value]) => ({ label, value: value.toLocaleString("en") }));
   return html`<main><h1>Project</h1><${Wrong} words=${trouble} />${draw([{ type: "tiles", tiles }])}
     ${link ? html`<div class="note link" role="status"><p>The link of <b dir="auto">${link.name}</b>. It is shown only now; send it to nobody else.</p><${Copied} text=${link.text} name="link" />
       <button type="button" onClick=${() => setLink(null)}>Done</button></div>` : null}
@@ -115,6 +115,7 @@ function Project() {
 
 /* ---- disputes ---- */
 
+const isUnanswered = (one) => one.labels.every((label) => label.state === "skipped");
 const share = (agreement) => agreement === null || agreement === undefined ? "–" : `${(100 * agreement).toFixed(0)} %`;
 
 function Disputes() {
@@ -128,9 +129,9 @@ function Disputes() {
   }, [open]);
   if (!found) return html`<main><${Wrong} words=${trouble} /><p class="quiet">Counting …</p></main>`;
   return html`<main><h1>Disputes</h1><${Wrong} words=${trouble} />
-    <p class="quiet">${found.total ? html`${found.total} ${found.total === 1 ? "task" : "tasks"} on which people differ or found unclear, lowest agreement first; ${found.decided} decided.${open ? html` <kbd>Enter</kbd> opens the first that is open.` : ""}` : "Nobody differs so far."}</p>
+    <p class="quiet">${found.total ? html`${found.total} ${found.total === 1 ? "task" : "tasks"} on which people differ, lowest agreement first, then what somebody found unclear, then what nobody answered, only skipped; ${found.decided} decided.${open ? html` <kbd>Enter</kbd> opens the first that is open.` : ""}` : "Nobody differs so far."}</p>
     <ul class="answer-list">${found.disputes.map((one) => html`<li key=${one.task} class="answer-row"><a href=${`#/dispute/${one.task}`} dir="auto">${one.title}</a>
-      <div class="facts"><span class="tag">agreement ${share(one.agreement)}</span>${one.decision ? html`<span class="badge supported">✓ decided</span>` : html`<span class="badge unknown">open</span>`}
+      <div class="facts"><span class="tag">${isUnanswered(one) ? "nobody answered" : `agreement ${share(one.agreement)}`}</span>${one.decision ? html`<span class="badge supported">✓ decided</span>` : html`<span class="badge unknown">open</span>`}
       ${one.labels.map((label, k) => html`<span class="quiet" key=${k} dir="auto"><b>${label.author}</b> ${label.state === "done" ? allInWords(label.values) : label.state}</span>`)}</div></li>`)}</ul>
     ${found.pages > 1 ? html`<nav class="pager" aria-label="Pages"><button type="button" disabled=${page <= 1} onClick=${() => setPage(page - 1)}>Previous</button><span class="quiet">page ${page} of ${found.pages}</span>
       <button type="button" disabled=${page >= found.pages} onClick=${() => setPage(page + 1)}>Next</button></nav>` : null}</main>`;
@@ -149,9 +150,10 @@ async function findDispute(test) {
 function Dispute({ me, number }) {
   const [task, trouble, , setTrouble] = useFound(`/api/task/${number}`);
   const [one, setOne] = useState(null);
-  useEffect(() => { findDispute((each) => each.task === number).then((found) => found ? setOne(found) : setTrouble("nobody differs on this task"), (error) => setTrouble(error.message)); }, [number]);
+  useEffect(() => { findDispute((each) => each.task === number).then((found) => found ? setOne(found) : setTrouble("there is nothing to decide on this task"), (error) => setTrouble(error.message)); }, [number]);
   if (!task || !one) return html`<main class="calm"><${Wrong} words=${trouble} />${trouble ? html`<p><a href="#/disputes">All disputes</a></p>` : html`<p class="quiet">Loading …</p>`}</main>`;
   const kind = me.project.kinds.find((each) => each.name === task.kind);
+  const takeBack = () => save({ task: number, values: null, comment: "" }, "/api/lead/decide").then(() => { location.hash = "#/disputes"; }, (error) => setTrouble(error.message));
   const decide = async ({ values, comment }) => {
     await save({ task: number, values, comment }, "/api/lead/decide");
     const next = await findDispute((each) => !each.decision && each.task !== number);
@@ -162,7 +164,8 @@ function Dispute({ me, number }) {
     ${kind.fields.map((field) => html`<tr key=${field.name} class=${new Set(said.map((label) => JSON.stringify(label.values[field.name] ?? null))).size > 1 ? "differ" : null}><th scope="row">${field.name}</th>
       ${one.labels.map((label, k) => html`<td key=${k} dir="auto">${label.state === "done" ? inWords(label.values[field.name]) : label.state}</td>`)}</tr>`)}
     ${one.labels.some((label) => label.comment) ? html`<tr><th scope="row">comment</th>${one.labels.map((label, k) => html`<td key=${k} dir="auto">${label.comment}</td>`)}</tr>` : null}</tbody></table></div>`;
-  return html`<main><p class="note again">You decide. <a href="#/disputes">All disputes</a></p>
+  return html`<main><${Wrong} words=${trouble} /><p class="note again">You decide${isUnanswered(one) ? "; nobody answered, all skipped" : ""}. <a href="#/disputes">All disputes</a>
+    ${one.decision ? html`<button type="button" class="small" onClick=${takeBack}>Take the decision back</button>` : null}</p>
     <${Labeller} key=${number} task=${task} kind=${kind} label=${one.decision} save=${decide} aside=${aside} final /></main>`;
 }
 

@@ -123,11 +123,11 @@ class InviteBody(msgspec.Struct):
 
 
 class DecisionBody(msgspec.Struct):
-    """A lead's decision on a task."""
+    """A lead's decision on a task; without values it is taken back."""
 
     task: int
     key: str
-    values: dict[str, Any]
+    values: dict[str, Any] | None
     comment: str = ""
 
 
@@ -391,8 +391,8 @@ class LabelServer:
 
     def _decide(self, asked: LabelRequest) -> dict[str, Any]:
         sent = read_body(asked.body, DecisionBody)
-        values = {"task": sent.task, "key": sent.key, "values": sent.values}
-        save = check_save(SaveBody(**values, state="done", comment=sent.comment))
+        state: State = "skipped" if sent.values is None else "done"
+        save = check_save(SaveBody(sent.task, sent.key, state, sent.values or {}, sent.comment))
         return {"label": self._queue.save(asked.person, save, decision=True)}
 
     def _judge(self, _asked: LabelRequest) -> Page:

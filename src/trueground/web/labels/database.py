@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import sqlalchemy as sql
 from sqlalchemy import Connection, Engine, event
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
 
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.redact import redact_urls
@@ -21,6 +21,7 @@ from trueground.web.labels.schema import FORMAT, meta, metadata
 T = TypeVar("T")
 _PATIENCE = 20  # seconds that a writer waits for another one
 _TRIES = 5
+_SWEEP_MS = 1_000  # that everybody may have to wait
 _LOCK = 7_470_621_501  # of PostgreSQL's advisory locks: ours
 _LASTING, _PASSING = "FULL", "NORMAL"  # in SQLite's words
 _KINDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
@@ -88,13 +89,25 @@ class LabelDatabase:
                         connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
                 yield connection
 
-    def sweep(self) -> None:
-        """See that what was deleted stands nowhere in the file any more, as far as can be."""
-        if self.path is not None:
-            with self._writing, self.engine.connect() as connection:
-                raw = connection.connection.cursor()
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                raw.close()
+    def sweep(self, table: sql.Table) -> None:
+        """See that what was deleted of a small table stands in no file of it, as far as can be.
+
+        Where somebody reads for long, as a backup does, it stays until they and a later one end.
+        """
+        with self._writing, self.engine.connect() as connection:
+            if self.path is not None:
+                with closing(connection.connection.cursor()) as raw:
+                    raw.execute(f"PRAGMA busy_timeout = {_SWEEP_MS}")
+                    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    raw.execute(f"PRAGMA busy_timeout = {1000 * _PATIENCE}")
+                return
+            plain = connection.execution_options(isolation_level="AUTOCOMMIT")
+            plain.exec_driver_sql(f"SET lock_timeout = {_SWEEP_MS}")
+            try:
+                with suppress(OperationalError):
+                    plain.exec_driver_sql(f"VACUUM (FULL) {table.name}")
+            finally:
+                plain.exec_driver_sql("RESET lock_timeout")
 
     def discard(self) -> None:
         """Close it, and remove the file if it was not there before."""

@@ -112,7 +112,10 @@ def gather(database: LabelDatabase) -> Gathered:
             found.filled.append(_fill(found.tasks[name], row, names[row.person]))
         decided = sql.select(labels).where(labels.c.decision).order_by(labels.c.number)
         for row in connection.execute(decided):
-            found.decisions[row.task] = row
+            if row.state == "skipped":  # taken back
+                found.decisions.pop(row.task, None)
+            else:
+                found.decisions[row.task] = row
     return found
 
 

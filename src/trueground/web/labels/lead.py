@@ -13,7 +13,7 @@ from trueground.annotation import LEVEL
 from trueground.annotation.agreement import find_hardest, measure_answers, measure_pairs
 from trueground.annotation.kinds import KINDS
 from trueground.reports.agreement_page import agreement_page
-from trueground.reports.blocks import Page
+from trueground.reports.blocks import Page, Span
 from trueground.web.labels.board import TaskBoard
 from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.gathered import Gathered, gather, stand_of
@@ -122,11 +122,22 @@ class LeadDesk:
                     f"Pairs of {several_people} people are not shown; export the answers and give "
                     "two people's lines to `trueground agreement`."
                 )
-        return agreement_page(found, pairs, notices=notices)
+        titles = {
+            (name, one.id): self._lead_to(name, one.id)
+            for name, kind in found.kinds.items()
+            for one in kind.hardest
+        }
+        return agreement_page(found, pairs, notices=notices, titles=titles)
+
+    def _lead_to(self, kind: str, id_: str) -> Span:
+        gathered = self.gathered()
+        title = shorten_title(gathered.tasks[kind, id_].shown or {}) or id_
+        return Span(title, href=f"#/dispute/{gathered.numbers[kind, id_]}")
 
     def disputes(self, page: int) -> dict[str, Any]:
         """Tasks on which people do not agree, lowest agreement first; then what is unclear.
 
+        Last come those that were skipped by all who had them, so that nobody has answered.
         Decided ones stay, with the decision.
         """
         gathered = self.gathered()
@@ -137,13 +148,14 @@ class LeadDesk:
             listed += [(1 - one.disagreement, (kind, one.id)) for one in hard]
         listed.sort(key=lambda one: (one[0], one[1]))
         known = {name for _, name in listed}
-        unclear = [
-            (None, name)
-            for name, number in sorted(gathered.numbers.items())
-            if name not in known
-            and any(row.state == "unclear" for row in gathered.rows.get(number, ()))
-        ]
-        listed += unclear
+        passed = list[tuple[None, tuple[str, str]]]()
+        for name, number in sorted(gathered.numbers.items()):
+            states = {row.state for row in gathered.rows.get(number, ())}
+            if "unclear" in states and name not in known:
+                listed.append((None, name))
+            elif states == {"skipped"}:
+                passed.append((None, name))
+        listed += passed
         shown = listed[PAGE * (page - 1) : PAGE * page]
         return {
             "disputes": [self._dispute(gathered, name, share) for share, name in shown],

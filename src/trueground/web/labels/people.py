@@ -148,7 +148,7 @@ class People:
 
         self._database.write(change)
         if forget:
-            self._database.sweep()
+            self._database.sweep(people)
 
     def enter(self, token: str) -> str | None:
         """The secret of a new session for whoever has this link; None where it is no one's."""

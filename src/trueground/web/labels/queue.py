@@ -139,8 +139,8 @@ class Queue:
     def save(self, person: Person, save: Save, *, decision: bool = False) -> dict[str, Any]:
         """Keep a label, once; what is returned is on disk.
 
-        A `decision` is a lead's on what others have said; it takes no slot. WrongValuesError,
-        NotYoursError, TaskTakenError.
+        A `decision` is a lead's on what others have said; it takes no slot, and one that is
+        "skipped" takes the one before back. WrongValuesError, NotYoursError, TaskTakenError.
         """
         values = self._check(save, decision)
 
@@ -324,6 +324,7 @@ def describe_label(row: Mapping[str, Any] | RowMapping, author: str) -> dict[str
         "seconds": row["seconds"],
         "at": datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="seconds"),
         "author": author,
+        "decision": row["decision"],
     }
 
 
