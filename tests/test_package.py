@@ -29,7 +29,6 @@ def test_lower_bounds_are_the_versions_tested_as_oldest() -> None:
         *extras["retrieval"],
         *extras["documents"],
         *extras["graph"],
-        *extras["build"],
         *extras["web"],
     ]
     bounds = dict(re.findall(r"^([\w\[\]-]+)>=([\d.]+)", d)[0] for d in bounded)
