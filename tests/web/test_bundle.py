@@ -47,7 +47,10 @@ def test_all_pages_are_there_and_lead_to_each_other(tmp_path: Path) -> None:
     assert len(hrefs) == 3
     for href in hrefs:
         assert payload((out / href).read_text())["home"] == "../../index.html"
-    assert payload((out / "leaderboard.html").read_text())["home"] == "index.html"
+    board = payload((out / "leaderboard.html").read_text())
+    assert board["home"] == "index.html"
+    facts = blocks(board, "table")[-1]["rows"]
+    assert {row["cells"][0][0]["href"] for row in facts if "tone" not in row} == set(hrefs)
     for b, a in ((0, 1), (0, 2), (1, 2)):  # the newest stands first
         href = table["pair"]["href"].format(a=keys[a], b=keys[b])
         page = payload((out / href).read_text())

@@ -58,6 +58,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (runs / "half").mkdir()
     shutil.copy(runs / "one" / "manifest.json", runs / "half")
     (runs / "half" / "summary.json").write_text("{}")
+    shutil.copytree(runs / "one", runs / "two models")
+    summary = json.loads((runs / "one" / "summary.json").read_text())
+    summary["by"] = {"model": {"small": {}, "large": {}}}
+    (runs / "two models" / "summary.json").write_text(json.dumps(summary))
     shutil.copytree(runs / "one", runs / "odd lines")
     items = (runs / "one" / "items.jsonl").read_text().splitlines(keepends=True)
     items[4], items[6] = '{"id": "cut\n', "[]\n"
@@ -127,6 +131,21 @@ def test_a_run_is_told_and_listed(served: Viewing, folder: Path) -> None:
     assert headers["Content-Disposition"] == 'attachment; filename="answers.csv"'
     state = served.json(f"{run}state?version={page['version']}")
     assert state["page"] is None
+
+
+def test_the_leaderboard_leads_to_the_runs(served: Viewing) -> None:
+    found = json.dumps(made(served, "/leaderboard/page")["page"])
+    finished = {"one", "deep/two", "odd lines", "two models", "caf? #1?"}
+    linked = {label for label, key in served.keys().items() if f'"/run/{key}/"' in found}
+    assert linked == finished
+
+
+def test_a_run_of_two_models_names_both(served: Viewing) -> None:
+    page = served.json("/page")["page"]
+    rows = next(block for block in page["blocks"] if block["type"] == "table")["rows"]
+    models = {row["cells"][0][0]["text"]: row["cells"][1] for row in rows if "href" in str(row)}
+    assert models["one"] == "–"
+    assert models["two models"] == "small, large"
 
 
 def made(served: Viewing, path: str) -> Any:

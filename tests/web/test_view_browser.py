@@ -96,6 +96,44 @@ def test_from_the_list_to_an_answer_and_back(browser: Chromium, served: Viewing)
     assert browser.messages() == []
 
 
+def test_many_runs_are_searched_and_signs_of_direction_turn_no_other_words(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    first = tmp_path / "runs" / "run 0"
+    options = ("--metrics", "f1", "--quiet", "--out", first)
+    assert trueground("score", EXAMPLES, *options).returncode == 0
+    odd = "turned \u202eround"
+    for name in (odd, "basalt", *(f"run {k}" for k in range(1, 10))):
+        shutil.copytree(first, tmp_path / "runs" / name)
+    summary = json.loads((first / "summary.json").read_text())
+    summary["metrics"]["f1"]["mean"] = 1e308
+    (first / "summary.json").write_text(json.dumps(summary))
+    with viewing(tmp_path / "runs", home=tmp_path / "home") as found:
+        show(browser, found.url, "main table")
+        rows = "return [...document.querySelectorAll('tbody tr')].map(row => row.innerText)"
+        assert len(run(browser, rows)) == 12
+        wide = "return document.documentElement.scrollWidth <= innerWidth"
+        assert any("1.0000e+308" in text for text in run(browser, rows))
+        assert run(browser, wide)
+        choose = "document.querySelector(`input[aria-label='choose ${arguments[0]}']`).click()"
+        for label in (odd, "run 3"):
+            run(browser, choose, label)
+        across = """const walker = document.createTreeWalker(document.querySelector('.pair'), 4);
+            for (let node; (node = walker.nextNode());) if (node.data.includes(' against ')) {
+              const range = document.createRange(), at = node.data.indexOf('against');
+              const left = (k) => { range.setStart(node, at + k); range.setEnd(node, at + k + 1); return range.getBoundingClientRect().left; };
+              return [left(0), left(1), left(6)]; }"""  # noqa: E501
+        places = run(browser, across)
+        assert places == sorted(places)
+        style = "return getComputedStyle(document.querySelector('tbody a')).unicodeBidi"
+        assert run(browser, style) == "isolate"
+        set_control(browser, "main input[type=search]", "BAS Jsonl", "input")
+        assert words(browser, "main form [role=status]") == "1 of 12"
+        assert len(run(browser, rows)) == 1
+        set_control(browser, "main input[type=search]", "nothing of this", "input")
+        assert run(browser, rows) == []
+
+
 def test_the_same_answers_as_on_the_page(
     browser: Chromium, served: Viewing, folder: Path, tmp_path: Path
 ) -> None:

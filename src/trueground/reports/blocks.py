@@ -149,13 +149,17 @@ class Pair(msgspec.Struct, omit_defaults=True):
 
 
 class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
-    """The first column names the row. Columns with numbers can be sorted where `sortable`."""
+    """The first column names the row. Columns with numbers can be sorted where `sortable`.
+
+    With `search` the rows that have some words in them are shown.
+    """
 
     columns: list[Head]
     rows: list[Row]
     caption: Rich | None = None
     sortable: bool = False
     pair: Pair | None = None
+    search: bool = False
 
 
 class Axis(msgspec.Struct, omit_defaults=True):

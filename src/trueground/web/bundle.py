@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 
@@ -95,12 +96,11 @@ def _write(runs: Sequence[FoundRun], named: str, out: Path) -> None:
             hrefs[run.key] = page.relative_to(out).as_posix()
     finished = [run for run in runs if run.is_finished]
     if finished:
-        try:
-            board = rank_runs([run.path for run in finished])
+        with suppress(TruegroundError):  # they cannot be ranked together: each is still to be seen
+            places = [hrefs[run.key] for run in finished]
+            board = rank_runs([run.path for run in finished], places)
             board.home = INDEX
             write_page(out / LEADERBOARD, board)
-        except TruegroundError:  # the runs cannot be ranked together: each is still to be seen
-            finished = [run for run in finished if run.key in hrefs]
     pair = _write_pairs(finished, out) if 1 < len(finished) <= PAIRED else None
     board_href = LEADERBOARD if (out / LEADERBOARD).exists() else None
     write_page(out / INDEX, list_page(runs, named, hrefs, pair, {}, board_href))

@@ -26,12 +26,14 @@ from trueground.reports.blocks import (
     quiet,
     several,
 )
+from trueground.reports.listings import few
 from trueground.reports.manifest import input_names
 from trueground.reports.selection import headline_metric
 from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_name
 from trueground.studies.leaderboard.runs import find_runs
 
 MARK = "trueground-runs-1"
+_SEARCHED = 10  # from more runs on, the list has a field for words
 QUIET_S = 600  # after which a run that writes nothing may have been killed
 
 
@@ -265,7 +267,8 @@ def list_page(
         columns += [Head("Answers", "number"), Head("Date"), Head("State")]
         rows = [_row(run, hrefs.get(run.key), progress.get(run.key)) for run in runs]
         pair = pair if finished > 1 else None
-        blocks.append(Table(columns, rows, sortable=len(runs) > 1, pair=pair))
+        search = len(runs) > _SEARCHED
+        blocks.append(Table(columns, rows, sortable=len(runs) > 1, pair=pair, search=search))
     else:
         words: Rich = [
             "No run is here yet. Runs of ",
@@ -287,19 +290,19 @@ def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
     if run.state == "running":
         state = [("running "), quiet(progress or "")]
     n = summary.get("n", manifest.get("scored"))
-    cells += [model_of(run) or "–", _task(manifest), _headline(run)]
+    cells += [_models(run), _task(manifest), _headline(run)]
     cells += [n if isinstance(n, int) else None, _date(run), state]
     return Row(cells, key=run.key if run.is_finished else None)
 
 
-def model_of(run: FoundRun) -> str | None:
-    """Whose answers they are, where all are of one model."""
+def _models(run: FoundRun) -> str:
+    """Whose answers they are, where that is known."""
     model = run.manifest.get("model")
     if isinstance(model, dict):
         return str(model.get("name"))
     by = run.summary.get("by")
     names = list(by.get("model") or ()) if isinstance(by, dict) else []
-    return str(names[0]) if len(names) == 1 else None
+    return few(names) or "–"
 
 
 def _task(manifest: Mapping[str, Any]) -> str:

@@ -177,7 +177,7 @@ class ViewServer:
         runs = [run for run in found if run.is_finished]
         if not runs:
             raise TruegroundError("no run here is finished")
-        words = [str(run.path) for run in runs]
+        words = [word for run in runs for word in (str(run.path), f"/run/{run.key}/")]
         return await self._made("Leaderboard", [run.version for run in runs], "rank", *words)
 
     # ---- runs ----

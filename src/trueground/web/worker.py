@@ -62,13 +62,15 @@ def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
     return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places))
 
 
-def rank_runs(runs: Sequence[Path]) -> Page:
-    """The leaderboard's page."""
+def rank_runs(runs: Sequence[Path], places: Sequence[str]) -> Page:
+    """The leaderboard's page; `places` are what leads to each run."""
     from trueground.reports.leaderboard.page import leaderboard_page
+    from trueground.studies.leaderboard.runs import label_runs
     from trueground.studies.leaderboard.study import leaderboard_data
     from trueground.studies.prompts import in_order, prompt_studies
 
-    found = leaderboard_page(leaderboard_data(runs), prompt_studies(in_order(runs)))
+    hrefs = {label: place for (label, _), place in zip(label_runs(runs), places, strict=True)}
+    found = leaderboard_page(leaderboard_data(runs), prompt_studies(in_order(runs)), hrefs)
     return _readable_page(found)
 
 
@@ -99,7 +101,7 @@ def main(words: Sequence[str]) -> None:
         elif task == "compare":
             _say({"page": compare_runs(Path(rest[0]), Path(rest[1]), rest[2:])})
         else:
-            _say({"page": rank_runs([Path(word) for word in rest])})
+            _say({"page": rank_runs([Path(word) for word in rest[::2]], rest[1::2])})
     except TruegroundError as error:
         _say({"error": readable(str(error))})
 

@@ -25,6 +25,7 @@ const plain = (text) => Array.isArray(text) ? text.map((one) => typeof one === "
 
 function numberText(value, column = {}) {
   if (value === null || value === undefined) return "–";
+  if (Math.abs(value) >= 1e15) return value.toExponential(4);
   if (column.percent) return `${(100 * value).toFixed(column.digits ?? 1)} %`;
   if (column.digits !== undefined) return value.toLocaleString("en", { minimumFractionDigits: column.digits, maximumFractionDigits: column.digits });
   return Number.isInteger(value) ? count(value) : value.toFixed(4);
@@ -120,15 +121,24 @@ function Pair({ pair, rows, chosen, clear }) {
   const why = a && pair.refused?.[`${a} ${b}`];
   const href = a && pair.href.replace("{a}", encodeURIComponent(a)).replace("{b}", encodeURIComponent(b));
   return html`<p class="pair noprint" role="status">${!a ? `${pair.words}: choose ${b ? "one more" : "two"}.`
-    : why ? `${name(b)} and ${name(a)}: ${why}` : html`<a class="go" href=${href}>${pair.words}: ${name(b)} against ${name(a)}</a>`}
+    : why ? html`<bdi>${name(b)}</bdi> and <bdi>${name(a)}</bdi>: ${why}` : html`<a class="go" href=${href}>${pair.words}: <bdi>${name(b)}</bdi> against <bdi>${name(a)}</bdi></a>`}
     ${b ? html` <button type="button" onClick=${clear}>Clear</button>` : null}</p>`;
 }
 
-TG.blocks.table = ({ columns, rows, caption, sortable, pair }) => {
+/* Whether all of the words stand in the texts of a row. */
+function hasWords(row, words) {
+  const text = [...row.cells.map((cell) => plain(cell?.note ?? cell)), row.title].join("\n").toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+TG.blocks.table = ({ columns, rows: every, caption, sortable, pair, search }) => {
   const [order, setOrder] = useState(null);
+  const [sought, setSought] = useState("");
+  const words = sought.toLowerCase().split(/\s+/u).filter((word) => word);
+  const rows = useMemo(() => words.length ? every.filter((row) => hasWords(row, words)) : every, [every, sought]);
   const [chosen, setChosen] = useState([]);
   const choose = (key) => setChosen(chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key].slice(-2));
-  const there = chosen.filter((key) => rows.some((row) => row.key === key));
+  const there = chosen.filter((key) => every.some((row) => row.key === key));
   const best = columns.map((column, k) => bestOf(column, rows, k));
   const shown = useMemo(() => {
     if (!order) return rows;
@@ -152,7 +162,9 @@ TG.blocks.table = ({ columns, rows, caption, sortable, pair }) => {
       ${sortable ? html`<button type="button" class="plain" onClick=${turn}>${label}</button>` : label}</th>`;
   };
   return html`<figure class="table">${caption ? html`<figcaption>${rich(caption)}</figcaption>` : null}
-    ${pair ? html`<${Pair} pair=${pair} rows=${rows} chosen=${there} clear=${() => setChosen([])} />` : null}
+    ${search ? html`<form class="filters noprint" role="search" onSubmit=${(event) => event.preventDefault()}><label class="grow">Search <input type="search" value=${sought} onInput=${(event) => setSought(event.target.value)} /></label>
+      <p class="quiet" role="status">${words.length ? `${count(rows.length)} of ${count(every.length)}` : ""}</p></form>` : null}
+    ${pair ? html`<${Pair} pair=${pair} rows=${every} chosen=${there} clear=${() => setChosen([])} />` : null}
     <div class="scroll" tabindex="0" role="region" aria-label=${plain(caption) || "table"}><table><thead><tr>${columns.map(head)}</tr></thead><tbody>
     ${shown.map((row, i) => row.tone === "group"
       ? html`<tr key=${i} class="group"><th scope="rowgroup" colspan=${columns.length}>${rich(row.cells[0])}</th></tr>`

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +27,7 @@ from trueground.reports.blocks import (
     Table,
     Text,
     code,
+    link,
     quiet,
     several,
     strong,
@@ -79,15 +80,19 @@ def is_leaderboard(path: Path) -> bool:
     return path.is_file()
 
 
-def leaderboard_page(board: Json, prompts: Sequence[Json] = ()) -> Page:
-    """The page as blocks."""
+def leaderboard_page(
+    board: Json, prompts: Sequence[Json] = (), hrefs: Mapping[str, str] | None = None
+) -> Page:
+    """The page as blocks. `hrefs` lead to the pages of runs, by the runs' labels."""
+    hrefs = hrefs or {}
+    board = {**board, "rows": [_linked(row, hrefs) for row in board["rows"]]}
     sections = [_scores(board), *_sizes(board), *study_sections(board["studies"])]
     sections += _paper_ranks(board)
     sections += [prompts_section(study, k) for k, study in enumerate(prompts, 1)]
     sections += _splits(board, "datasets", "Dataset by dataset", "Average")
     sections += _splits(board, "factors", "By factor", "All")
     sections += [_outside(board["outside"])] if board["outside"] else []
-    sections += [_runs(board), _notes(board)]
+    sections += [_runs(board, hrefs), _notes(board)]
     for section in sections[1:]:
         section.fold = True
     warnings: list[Block] = []
@@ -102,6 +107,12 @@ def leaderboard_page(board: Json, prompts: Sequence[Json] = ()) -> Page:
         notices=[f"{notice} ({few(labels)})" for notice, labels in board["notices"].items()],
         blocks=[*warnings, *sections],
     )
+
+
+def _linked(row: Json, hrefs: Mapping[str, str]) -> Json:
+    """The row of a model with the place of its run, where it has one run alone."""
+    runs = {cell["run"] for cell in row["cells"].values()} - {None}
+    return {**row, "href": hrefs.get(runs.pop()) if len(runs) == 1 else None}
 
 
 def _lead(board: Json) -> Rich:
@@ -304,11 +315,11 @@ def _outside(outside: Json) -> Part:
     return Part("Scores elsewhere", blocks, id="outside")
 
 
-def _runs(board: Json) -> Part:
+def _runs(board: Json, hrefs: Mapping[str, str]) -> Part:
     head = list(map(Head, ("Run", "Model", "Task and options", "Prompts", "Parameters", "Answers")))
     head += [Head(name, "number") for name in ("Tokens in", "out", "cached")]
     head += [Head("Cost, $", "number", digits=4), Head("Version")]
-    rows = [Row(_run_cells(run)) for run in board["runs"]]
+    rows = [Row(_run_cells(run, hrefs.get(run["run"]))) for run in board["runs"]]
     known = [run["usd"] for run in board["runs"] if run["usd"] is not None]
     if known and len(board["runs"]) > 1:
         cells: list[Cell] = ["Cost of the runs that know theirs", *[""] * 8, sum(known), ""]
@@ -318,7 +329,7 @@ def _runs(board: Json) -> Part:
     return Part("What each run was", [Fold(several(len(board["runs"]), "run"), [table])], id="runs")
 
 
-def _run_cells(run: Json) -> list[Cell]:
+def _run_cells(run: Json, href: str | None) -> list[Cell]:
     options = _settings(run["options"])
     options += [f"limit={run['limit']}"] if run["limit"] is not None else []
     options += [f"repeats={run['repeats']}"] if run["repeats"] > 1 else []
@@ -328,7 +339,7 @@ def _run_cells(run: Json) -> list[Cell]:
         prompts += [", "] * bool(prompts) + [name]
         prompts += [" ", code(digest[:12])] if digest else []
     return [
-        run["run"],
+        [link(run["run"], href)],
         run["name"],
         [run["task"] or "answers scored", quiet(f" {', '.join(options)}" if options else "")],
         prompts or "–",

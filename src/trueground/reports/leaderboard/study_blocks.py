@@ -26,6 +26,7 @@ from trueground.reports.blocks import (
     Table,
     Text,
     code,
+    link,
     number,
     quiet,
     several,
@@ -76,9 +77,9 @@ def study_sections(tables: Sequence[Json]) -> list[Part]:
 
 
 def model_cell(row: Json) -> list[str | Span]:
-    """A model's name; behind it whether its numbers are printed ones."""
+    """A model's name, which leads to its run; behind it whether its numbers are printed ones."""
     printed = [Span(" published", "quiet", title=row["source"])] if row["source"] else []
-    return [row["name"], *printed]
+    return [link(row["name"], row.get("href")), *printed]
 
 
 def model_row(row: Json, cells: Sequence[Cell], apart: Sequence[str] = ()) -> Row:

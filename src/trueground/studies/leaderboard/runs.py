@@ -209,7 +209,7 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     """
     folders, problems = find_runs(paths)
     found: list[Run] = []
-    for label, folder in _labelled(folders):
+    for label, folder in label_runs(folders):
         try:
             found.append(_read(folder, label))
         except InputError as error:
@@ -247,7 +247,7 @@ def _runs_below(path: Path) -> list[Path]:
     return first + second
 
 
-def _labelled(folders: Sequence[Path]) -> list[tuple[str, Path]]:
+def label_runs(folders: Sequence[Path]) -> list[tuple[str, Path]]:
     """Each folder with as many last parts of its path as tell it from the others.
 
     Two at least where the last one has no letter, as in a sweep over the values of an option: a
