@@ -15,6 +15,7 @@ from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import KINDS, TaskKind, get_kind
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
+from trueground.types import Passage, Record
 
 NAMES = [
     *("validity", "candidate", "gold-facts", "revision", "contains", "contains-list"),
@@ -67,6 +68,14 @@ def test_every_field_is_explained_and_can_be_answered(kind: TaskKind) -> None:
 def test_numbers_of_a_list_are_options_of_the_task() -> None:
     (gold,) = KINDS["gold-facts"].fields
     assert shown_of(KINDS["gold-facts"]).options(gold) == ("1", "2")
+
+
+@pytest.mark.parametrize("kind", ["support", "span"])
+def test_a_claim_without_a_question_is_a_task(kind: str) -> None:
+    record = Record(id="c", response="It has six arches.", contexts=[Passage("It has seven.")])
+    [(task, _)] = KINDS[kind].tasks_of(record, "gold")
+    assert task.shown == {"contexts": ["It has seven."], "response": "It has six arches."}
+    assert ShownTask.of(task, KINDS[kind], "here").shown == task.shown
 
 
 def test_a_task_without_what_it_shows_is_named() -> None:

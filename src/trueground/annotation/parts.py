@@ -73,18 +73,17 @@ def _correctness(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
 
 
 def _support(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
+    """A claim or a summary has no question."""
     contexts = [_titled(passage) for passage in _need("contexts", record.contexts)]
-    question = _question(record)
     response = _need("response", record.response.strip())
-    yield TaskPart("", {"question": question, "contexts": contexts, "response": response})
+    yield TaskPart("", {**_asked(record), "contexts": contexts, "response": response})
 
 
 def _span(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
-    """A summary has no question. The response is as it stands: positions are the record's own."""
+    """As of support, but the response is as it stands: positions are the record's own."""
     contexts = [_titled(passage) for passage in _need("contexts", record.contexts)]
     _need("response", record.response.strip())
-    question = {"question": _question(record)} if record.question else {}
-    yield TaskPart("", {**question, "contexts": contexts, "response": record.response})
+    yield TaskPart("", {**_asked(record), "contexts": contexts, "response": record.response})
 
 
 def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
@@ -142,6 +141,11 @@ def _facts(record: Record, of: Pairing) -> list[str]:
 
     claims = RuleDecomposer().decompose([record.response])[0]
     return _need("facts in its response", [claim.text for claim in claims])
+
+
+def _asked(record: Record) -> Shown:
+    """The question, where there is one."""
+    return {"question": _question(record)} if record.question else {}
 
 
 def _question(record: Record) -> str:
