@@ -22,11 +22,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from trueground.annotation.answers import parse_seconds
 from trueground.annotation.base import BadAnswer
 from trueground.errors import InputError, TruegroundError, tell
-from trueground.reports.blocks import Page
+from trueground.web.labels.counting import Counted, CountingRoom
 from trueground.web.labels.database import LabelDatabase, tell_reason
 from trueground.web.labels.entering import Doorkeeper, TooManyError
 from trueground.web.labels.files import back_up, labelled_records, write_labels, write_records
-from trueground.web.labels.judging import calibrate_judge, judge_page
 from trueground.web.labels.lead import LeadDesk
 from trueground.web.labels.people import (
     LONGEST,
@@ -47,7 +46,7 @@ from trueground.web.labels.queue import (
 )
 from trueground.web.server import Address, asset, new_app, refuse, send_json
 
-_THREADS = 3  # more would only wait for each other
+_QUICK = 3  # threads; more would only wait for each other
 _BLOCK = 1 << 20  # bytes of a file that are sent at once
 _LONGEST_COMMENT = 10_000  # characters
 _MOST = 2**31 - 1
@@ -87,16 +86,17 @@ class Download(NamedTuple):
 
 
 Answer = Callable[[LabelRequest], Any]
+Lane = Literal["quick", "slow"] | Counted
 
 
 class Route(NamedTuple):
-    """`answer` is called in a thread; `slow` ones one after another, beside the others."""
+    """`answer` is called in a thread of a `lane`; those of one lane wait for each other only."""
 
     method: Literal["GET", "POST"]
     path: str
     answer: Answer
     lead: bool = False
-    slow: bool = False
+    lane: Lane = "quick"
 
 
 class BadRequestError(InputError):
@@ -158,8 +158,11 @@ class LabelServer:
         self._people, self._queue = People(database), Queue(database, project)
         self._desk = LeadDesk(database, self._queue.board)
         self._doorkeeper = Doorkeeper()
-        self._threads = ThreadPoolExecutor(_THREADS, "labels")
-        self._slow = ThreadPoolExecutor(1, "labels-slow")
+        self._counting = CountingRoom(database)
+        self._threads: dict[Lane, ThreadPoolExecutor] = {
+            name: ThreadPoolExecutor(_QUICK if name == "quick" else 1, f"labels-{name}")
+            for name in ("quick", "slow", "agreement", "judge", "calibrate")
+        }
         # Cookies of one host are shared by its ports: each server has a name of its own.
         self._cookie = f"trueground_{address.port}"
         if address.is_https:
@@ -177,6 +180,7 @@ class LabelServer:
         app.router.add_post("/api/leave", self._leave)
         for route in self._routes():
             app.router.add_route(route.method, route.path, self._handler(route))
+        app.on_shutdown.append(self._end_counting)
         app.on_cleanup.append(self._close)
         return app
 
@@ -190,25 +194,25 @@ class LabelServer:
             Route("GET", r"/api/history/{number:\d+}", self._history),
             Route("GET", "/api/mine", self._mine),
             *(
-                Route(method, f"/api/lead/{path}", answer, lead=True, slow=slow)
-                for method, path, answer, slow in self._lead_routes()
+                Route(method, f"/api/lead/{path}", answer, lead=True, lane=lane)
+                for method, path, answer, lane in self._lead_routes()
             ),
         ]
 
-    def _lead_routes(self) -> list[tuple[Literal["GET", "POST"], str, Answer, bool]]:
+    def _lead_routes(self) -> list[tuple[Literal["GET", "POST"], str, Answer, Lane]]:
         return [
-            ("GET", "overview", self._overview, True),
-            ("POST", "people", self._invite, False),
-            ("POST", r"people/{number:\d+}/link", self._renew_link, False),
-            ("POST", r"people/{number:\d+}/withdraw", self._withdraw, False),
-            ("POST", r"people/{number:\d+}/forget", self._forget, False),
-            ("GET", "agreement", lambda _asked: self._desk.agreement(), True),
-            ("GET", "judge", self._judge, True),
-            ("GET", "disputes", lambda asked: self._desk.disputes(asked.page), True),
-            ("POST", "decide", self._decide, False),
-            ("GET", "export", self._export, True),
-            ("POST", "calibrate", self._calibrate, True),
-            ("GET", "backup", self._back_up, True),
+            ("GET", "overview", self._overview, "slow"),
+            ("POST", "people", self._invite, "quick"),
+            ("POST", r"people/{number:\d+}/link", self._renew_link, "quick"),
+            ("POST", r"people/{number:\d+}/withdraw", self._withdraw, "quick"),
+            ("POST", r"people/{number:\d+}/forget", self._forget, "quick"),
+            ("GET", "agreement", lambda _asked: self._count_anew("agreement"), "agreement"),
+            ("GET", "judge", lambda _asked: self._count_anew("judge"), "judge"),
+            ("GET", "disputes", lambda asked: self._desk.disputes(asked.page), "slow"),
+            ("POST", "decide", self._decide, "quick"),
+            ("GET", "export", self._export, "slow"),
+            ("POST", "calibrate", lambda _asked: self._counting.count("calibrate"), "calibrate"),
+            ("GET", "backup", self._back_up, "slow"),
         ]
 
     # Who is let in
@@ -219,7 +223,7 @@ class LabelServer:
             secret = request.cookies.get(self._cookie, "")
             told = request.headers.get("X-CSRF-Token", "")
             sent = body, request.match_info, request.query
-            found = await self._call(self._answer, route, secret, told, sent, slow=route.slow)
+            found = await self._call(self._answer, route, secret, told, sent, lane=route.lane)
             response: web.Response = found
             return response
 
@@ -306,16 +310,19 @@ class LabelServer:
         behind = peer in ("127.0.0.1", "::1") and self._address.url.startswith("https:")
         return told[:60] if behind and told else peer
 
-    async def _call(self, function: Callable[..., Any], *values: Any, slow: bool = False) -> Any:
-        threads = self._slow if slow else self._threads
+    async def _call(self, function: Callable[..., Any], *values: Any, lane: Lane = "quick") -> Any:
+        threads = self._threads[lane]
         return await asyncio.get_running_loop().run_in_executor(threads, function, *values)
 
     def _unsaved(self, error: SQLAlchemyError) -> web.Response:
         tell(f"WARNING: {self._database.place}: {tell_reason(error)}")
         return refuse(503, "the database does not answer; nothing was saved, try again")
 
+    async def _end_counting(self, _app: web.Application) -> None:
+        self._counting.close()
+
     async def _close(self, _app: web.Application) -> None:
-        for threads in (self._threads, self._slow):
+        for threads in self._threads.values():
             await asyncio.to_thread(threads.shutdown, cancel_futures=True)
 
     # What a page gets
@@ -395,12 +402,8 @@ class LabelServer:
         save = check_save(SaveBody(sent.task, sent.key, state, sent.values or {}, sent.comment))
         return {"label": self._queue.save(asked.person, save, decision=True)}
 
-    def _judge(self, _asked: LabelRequest) -> Page:
-        return self._desk.keep("judge", lambda: judge_page(self._database, self._desk.gathered()))
-
-    def _calibrate(self, _asked: LabelRequest) -> dict[str, Any]:
-        command, page = calibrate_judge(self._database, self._desk.gathered())
-        return {"command": command, "page": page}
+    def _count_anew(self, name: Literal["agreement", "judge"]) -> Any:
+        return self._desk.keep(name, lambda: self._counting.count(name))
 
     def _export(self, asked: LabelRequest) -> Download:
         gathered = self._desk.gathered()

@@ -30,6 +30,8 @@ _KINDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "p
 class LabelDatabase:
     """The database of a project; `place` names it to people, `path` is its file, if it is one.
 
+    `address` is what opens it, a password included.
+
     `made` says that its tables were not there before.
 
     UsageError: a name that is none. InputError: a database that cannot be opened, is of a newer
@@ -37,7 +39,7 @@ class LabelDatabase:
     """
 
     def __init__(self, place: str) -> None:
-        self.place = redact_urls(place)
+        self.place, self.address = redact_urls(place), place
         self.made = False
         self.engine, self.path = _make_engine(place)
         # One writer at a time: SQLite has no more, and what waits here waits in its turn.

@@ -9,11 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import sqlalchemy as sql
 
-from trueground.annotation import LEVEL
-from trueground.annotation.agreement import find_hardest, measure_answers, measure_pairs
+from trueground.annotation.agreement import find_hardest
 from trueground.annotation.kinds import KINDS
-from trueground.reports.agreement_page import agreement_page
-from trueground.reports.blocks import Page, Span
 from trueground.web.labels.board import TaskBoard
 from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.gathered import Gathered, gather, stand_of
@@ -24,10 +21,8 @@ from trueground.web.labels.schema import people, sessions
 from trueground.web.labels.watching import RULES, watch
 
 T = TypeVar("T")
-RESAMPLES, SEED, HARDEST = 2_000, 0, 10  # as `trueground agreement` has them
-_MOST_PAIRS = 45  # of people; the intervals of more take too long for a page
 # What took longer than so many seconds is kept for so many times that.
-_SLOW, _REST = 2.0, 5.0
+_SLOW, _REST = 5.0, 5.0
 Key = Literal["gathered", "agreement", "judge"]
 
 
@@ -103,36 +98,6 @@ class LeadDesk:
                 }
             )
         return {"people": listed, "tasks": self._board.count(), "rules": RULES}
-
-    def agreement(self) -> Page:
-        """Agreement of each field and each pair of people, and the hardest tasks."""
-        return self.keep("agreement", self._measure)
-
-    def _measure(self) -> Page:
-        answers = self.gathered().answers
-        settings: dict[str, Any] = {"resamples": RESAMPLES, "seed": SEED, "level": LEVEL}
-        found = measure_answers(answers, HARDEST, **settings)
-        pairs, notices = {}, []
-        for name in found.kinds:
-            several_people = len(found.kinds[name].annotators)
-            if several_people * (several_people - 1) // 2 <= _MOST_PAIRS:
-                pairs[name] = measure_pairs(KINDS[name], answers, **settings)
-            else:
-                notices.append(
-                    f"Pairs of {several_people} people are not shown; export the answers and give "
-                    "two people's lines to `trueground agreement`."
-                )
-        titles = {
-            (name, one.id): self._lead_to(name, one.id)
-            for name, kind in found.kinds.items()
-            for one in kind.hardest
-        }
-        return agreement_page(found, pairs, notices=notices, titles=titles)
-
-    def _lead_to(self, kind: str, id_: str) -> Span:
-        gathered = self.gathered()
-        title = shorten_title(gathered.tasks[kind, id_].shown or {}) or id_
-        return Span(title, href=f"#/dispute/{gathered.numbers[kind, id_]}")
 
     def disputes(self, page: int) -> dict[str, Any]:
         """Tasks on which people do not agree, lowest agreement first; then what is unclear.
