@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.reports.report_fixture import sample_run
 from typer.testing import CliRunner, Result
 
 from trueground.cli.cache import cache
@@ -22,7 +23,10 @@ from trueground.net.cache import (
     searches_path,
     vectors_path,
 )
+from trueground.net.files import locked
 from trueground.net.upkeep import stats
+from trueground.web.indexing import grow
+from trueground.web.stored import count_indexes, index_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(cache)
@@ -81,7 +85,8 @@ def test_clear_by_age_by_model_and_all(filled: Path) -> None:
     encoders = {"path": str(vectors_path()), "removed": 0}
     searches = {"path": str(searches_path()), "removed": 0}
     graphs = {"path": str(graphs_path()), "removed": 0}
-    beside = {"encoders": encoders, "searches": searches, "graphs": graphs}
+    views = {"path": str(filled.parent / "views"), "removed": 0}
+    beside = {"encoders": encoders, "searches": searches, "graphs": graphs, "views": views}
     assert json.loads(done.stdout) == {"path": str(filled), "removed": 1, **beside}
     assert run("clear", "--yes").stdout == f"removed 1 replies from {filled}\n"
     assert stats(filled).entries == 0
@@ -131,6 +136,31 @@ def test_replies_of_endpoints_are_counted_and_cleared(filled: Path) -> None:
     done = run("clear", "--model", "https://example.org/sparql", "--yes", "--format", "json")
     assert json.loads(done.stdout)["graphs"]["removed"] == 1
     assert stats(graphs_path()).entries == 0
+
+
+def test_indexes_of_views_are_counted_and_cleared(filled: Path, tmp_path: Path) -> None:
+    for name in ("old", "busy", "new"):
+        grow(sample_run(tmp_path / name, 20))
+    os.utime(index_folder(tmp_path / "old"), (1_700_000_000, 1_700_000_000))
+    lines = run("stats").stdout.splitlines()
+    assert lines[5] == str(filled.parent / "views")
+    assert lines[6].startswith("3 indexes of `trueground view`, ")
+    assert lines[7].startswith("from 2023-11-14 22:13 to 20")
+    shown = json.loads(run("stats", "--format", "json").stdout)["views"]
+    files = [path for path in (filled.parent / "views").rglob("*") if path.is_file()]
+    assert (shown["entries"], shown["bytes"]) == (3, sum(path.stat().st_size for path in files))
+    run("clear", "--model", "small", "--yes")
+    assert count_indexes().entries == 3
+    done = run("clear", "--older-than", "30", "--yes")
+    assert f"removed 1 indexes of `trueground view` older than 30 days from {filled.parent}" in (
+        done.stdout
+    )
+    with locked(index_folder(tmp_path / "busy"), RuntimeError()):  # which is being made
+        done = run("clear", "--yes", "--format", "json")
+    assert json.loads(done.stdout)["views"]["removed"] == 1
+    assert [path.name for path in (filled.parent / "views").iterdir()] == [
+        index_folder(tmp_path / "busy").name
+    ]
 
 
 def test_an_unknown_model_is_told(filled: Path) -> None:

@@ -90,6 +90,18 @@ def test_a_run_in_a_store_by_the_command(told: Told, capsys: pytest.CaptureFixtu
     assert json.loads(capsys.readouterr().out)["out"] == "memory://cli/run"
 
 
+@pytest.mark.parametrize(
+    "words", ["report s3://b/run", "view s3://u:pw@b/run", "compare a s3://b/x"]
+)
+def test_runs_are_read_from_folders(told: Told, words: str) -> None:
+    code, error = told(*words.split())
+    assert code == 2
+    assert "is a URL; `" in error
+    assert "reads folders on this machine: copy the run into one" in error
+    assert "s3://" in error
+    assert "pw" not in error
+
+
 def test_shards_are_not_forgotten_by_another_command(told: Told) -> None:
     assert told("score", "a.jsonl", "--shard", "1/2", "--out", "run")[0] == 0
     before = sorted(path.name for path in Path("run").rglob("*"))
@@ -101,7 +113,9 @@ def test_shards_are_not_forgotten_by_another_command(told: Told) -> None:
     assert told("merge", "run", "--quiet") == (0, "")
 
 
-def test_shards_of_a_run_are_of_one_command(told: Told, tmp_path: Path) -> None:
+def test_shards_of_a_run_are_of_one_command(
+    told: Told, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Told before a call is paid for."""
     base = ["run", "faitheval/counterfactual", "--data", str(data_folder(tmp_path / "data"))]
     base += ["--no-cache", "--model", "fake:echo", "--quiet", "--out", "out"]
@@ -115,7 +129,11 @@ def test_shards_of_a_run_are_of_one_command(told: Told, tmp_path: Path) -> None:
         assert code == 2
         assert says in error
     assert told(*base, "--shard", "2/2")[0] == 0
-    assert told("merge", "out", "--quiet")[0] == 0
+    assert run(["merge", "out", "--format", "json"]) == 0
+    merged = json.loads(capsys.readouterr().out)
+    assert (merged["out"], merged["replies"]) == ("out", 3)
+    assert "--shard" not in merged["next"]
+    assert merged["next"].split()[0] == "trueground"
     code, error = told(*base, "--shard", "1/2")
     assert (code, "out holds replies already; go on by the same command" in error) == (2, True)
     assert told(*base)[0] == 0

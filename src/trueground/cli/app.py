@@ -139,6 +139,9 @@ def _leave_quietly() -> int:
     return 0
 
 
+_READ_FOLDERS = ("compare", "report", "view")  # commands whose arguments are folders of runs
+
+
 def _check_meant(words: Sequence[str]) -> None:
     """Refuse what no option can mean, before anything is begun. Raises UsageError.
 
@@ -146,6 +149,7 @@ def _check_meant(words: Sequence[str]) -> None:
     an option that is left out.
     """
     in_stores = words[:1] == ["score"]  # whose runs may lie in an object store
+    reads_folders = bool(words) and words[0] in _READ_FOLDERS
     for before, word in zip(["", *words], words, strict=False):
         option, equals, value = before, "=", word
         if word.startswith("--"):
@@ -154,6 +158,14 @@ def _check_meant(words: Sequence[str]) -> None:
             from trueground.errors import UsageError
 
             raise UsageError(f"{option if option.startswith('-') else 'an argument'} {reason}")
+        if reads_folders and "://" in word and not before.startswith("-"):
+            from trueground.errors import UsageError
+            from trueground.net.redact import redact_urls
+
+            raise UsageError(
+                f"{redact_urls(word)} is a URL; `{words[0]}` reads folders on this machine: copy "
+                "the run into one and name that (report.html among its files is its page)"
+            )
 
 
 def _unusable(option: str, value: str, *, in_stores: bool) -> str | None:

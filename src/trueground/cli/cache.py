@@ -21,17 +21,20 @@ _NOUNS = {
     "encoders": "results of encoders",
     "searches": "searches",
     "graphs": "replies of SPARQL endpoints",
+    "views": "indexes of `trueground view`",
 }
 
 
 @cache.command("stats")
 def stats(format_: FormatOption = Format.TEXT) -> None:
-    """Show how many replies, results of encoders, searches and graphs are kept, of which models."""
+    """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
     from trueground.net.cache import default_path
     from trueground.net.upkeep import stats as count
+    from trueground.web.stored import count_indexes
 
     result = count(default_path())
     beside = {name: count(path) for name, path in _beside().items()}
+    beside["views"] = count_indexes()
     if format_ is Format.JSON:
         echo_json({**_as_json(result), **{name: _as_json(one) for name, one in beside.items()}})
         return
@@ -72,21 +75,27 @@ def clear(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Remove what is kept of replies, encoders, searches and graphs; it is then paid again."""
+    """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
     from trueground.net.cache import default_path
+    from trueground.net.home import home
     from trueground.net.upkeep import clear_several
+    from trueground.web.stored import clear_indexes
 
-    paths = {"": default_path(), **_beside()}
+    files = {"": default_path(), **_beside()}
+    paths = files | {"views": home() / "views"}
     which = "" if model is None else f" of {model}"
     which += "" if older_than is None else f" older than {older_than:g} days"
     age = None if older_than is None else _age(older_than)
     there = {name: path for name, path in paths.items() if not name or path.exists()}
-    files = " and ".join(str(path) for path in there.values())
-    asked = f"Remove {'the' if which else 'all'} replies{which} from {files}?"
+    if model is not None:  # indexes are of no model
+        there.pop("views", None)
+    named = " and ".join(str(path) for path in there.values())
+    asked = f"Remove {'the' if which else 'all'} replies{which} from {named}?"
     if not (yes or _confirmed(asked)):
         _tell(paths, dict.fromkeys(paths, 0), "nothing was removed", format_)
         return
-    gone = dict(zip(paths, clear_several(list(paths.values()), model, age), strict=True))
+    gone = dict(zip(files, clear_several(list(files.values()), model, age), strict=True))
+    gone["views"] = clear_indexes(age) if "views" in there else 0
     words = "\n".join(
         f"removed {gone[name]:,} {_NOUNS.get(name, 'replies')}{which} from {path}"
         for name, path in there.items()

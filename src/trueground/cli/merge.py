@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import join
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,8 +26,10 @@ def merge(
     from trueground.shards.merge import merge as merge_shards
 
     if (part := next((Path(out) / "shards").glob("*-of-*"), None)) is not None:
-        told = _join(Path(out), part)
-        if not quiet:
+        found, told = _join(Path(out), part)
+        if format_ is Format.JSON:
+            echo_json({"out": out, **found})
+        elif not quiet:
             typer.echo(told)
         return
     with progress_bar(quiet or no_progress) as progress:
@@ -41,20 +43,22 @@ def merge(
             typer.echo(f"\nfiles  {redact_urls(out)}/")
 
 
-def _join(out: Path, part: Path) -> str:
-    """Bring together what shards of a build or a run were paid for; what to do next."""
+def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
+    """Bring together what shards of a build or a run were paid for; what to do next, in words."""
     from trueground.runs.directory import read_manifest
 
     if "builder" in (read_manifest(part) or {}):
         from trueground.builders.build import join_shards
 
+        complete = join_shards(out)
         rest = (
             " without --shard"
-            if join_shards(out)
+            if complete
             else (": with --shard for another round, or without, which does the rest")
         )
-        return f"all is in {out}. Go on with the same command{rest}"
+        return {"complete": complete}, f"all is in {out}. Go on with the same command{rest}"
     from trueground.shards.merge import join_logs
 
     replies, command = join_logs(out)
-    return f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}"
+    words = f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}"
+    return {"replies": replies, "next": join(command)}, words

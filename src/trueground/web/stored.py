@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.annotation.files import UNREADABLE
-from trueground.errors import TruegroundError
+from trueground.errors import TruegroundError, WriteError
 from trueground.metrics.grounding import verdict_spec
 from trueground.metrics.registry import parse_specs
-from trueground.net.files import write_atomically
+from trueground.net.files import locked, write_atomically
 from trueground.net.home import home
+from trueground.net.upkeep import CacheStats
 from trueground.reports.answers import ListedAnswer
 from trueground.reports.items import Gaps
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
@@ -107,6 +110,39 @@ def forget_gone() -> None:
             run = b""
         if not run or not Path(os.fsdecode(run)).is_dir():
             shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def count_indexes() -> CacheStats:
+    """How many indexes are kept, and what they take on disk."""
+    folders = list(home().glob("views/*/"))
+    times = [datetime.fromtimestamp(folder.stat().st_mtime, UTC) for folder in folders]
+    size = sum(f.stat().st_size for folder in folders for f in folder.rglob("*") if f.is_file())
+    oldest, newest = min(times, default=None), max(times, default=None)
+    return CacheStats(home() / "views", len(folders), size, oldest, newest, ())
+
+
+def clear_indexes(older_than: timedelta | None = None) -> int:
+    """Remove all indexes, or those that have not grown for so long, and return their number.
+
+    One that is being made stays. Raises WriteError.
+    """
+    before = None if older_than is None else datetime.now(UTC) - older_than
+    gone = 0
+    for folder in home().glob("views/*/"):
+        changed = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
+        with suppress(_Busy), locked(folder, _Busy()):
+            if before is None or changed < before:
+                try:
+                    shutil.rmtree(folder)
+                except OSError as error:
+                    why = error.strerror or error
+                    raise WriteError(f"{folder} cannot be removed: {why}") from error
+                gone += 1
+    return gone
+
+
+class _Busy(Exception):  # noqa: N818 - never reaches the user
+    """Another process makes the index."""
 
 
 def still_holds(state: IndexState, run: Path) -> bool:
