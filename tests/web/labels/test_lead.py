@@ -21,6 +21,7 @@ from trueground.annotation.kinds import get_kind
 from trueground.builders import people as building
 from trueground.web.labels import lead
 from trueground.web.labels.board import TaskBoard
+from trueground.web.labels.gathered import gather
 from trueground.web.labels.lead import LeadDesk
 from trueground.web.labels.serving import open_project
 from trueground.web.labels.watching import RULES, watch
@@ -176,6 +177,39 @@ def test_disputes_begin_with_the_lowest_agreement_and_are_decided(
         assert '"annotator":"lead"' not in lines  # it takes no part in the agreement
         history = served.lead.get("/api/history/2")["labels"]
         assert [one["author"] for one in history] == ["lead", "lead", "Cleo", "Ben", "Ann"]
+
+
+def test_what_was_read_before_makes_no_difference(place: str, tmp_path: Path) -> None:
+    with serving(make_project(place, tmp_path, 6)) as served:
+        database = served.opened.database
+        ann, ben = served.invite("Ann"), served.invite("Ben")
+        found = [gather(database)]
+
+        def check() -> None:
+            found.append(gather(database, found[-1]))
+            fresh = gather(database)
+            assert found[-1].lines() == fresh.lines()
+            assert found[-1].merged() == fresh.merged()
+            assert (found[-1].rows, found[-1].decisions) == (fresh.rows, fresh.decisions)
+            assert found[-1].answers == fresh.answers
+
+        ann.label_all(lambda _: "not", 3)
+        check()
+        ben.label_all(lambda task: SAYS[task["task"] % 3])
+        ann.label_all(lambda _: "fully")
+        assert ann.save(1, "partially").status == 200
+        check()
+        assert len(found[-1].filled) == 12
+        same = found[-1].filled.keys() & found[-2].filled.keys()
+        assert same
+        assert all(found[-1].filled[number] is found[-2].filled[number] for number in same)
+        body = {"task": 2, "key": "decision", "values": {"support": "not"}}
+        served.lead.post("/api/lead/decide", body)
+        check()
+        people = {one["name"]: one["id"] for one in served.lead.get("/api/lead/overview")["people"]}
+        served.lead.post(f"/api/lead/people/{people['Ann']}/forget")
+        check()
+        assert b'"Ann"' not in found[-1].lines()
 
 
 def test_what_all_have_skipped_is_found_and_decided(place: str, tmp_path: Path) -> None:

@@ -32,10 +32,12 @@ class Gathered:
     """The newest label of every person and task, and the newest decision on each task.
 
     `numbers` are the tasks' by kind and id; `rows` are labels as they are stored, by task number.
+    `filled` are by label number; `last` is that of the newest label.
     """
 
     names: Mapping[int, str]
-    filled: list[FilledTask] = field(default_factory=list)
+    last: int
+    filled: dict[int, FilledTask] = field(default_factory=dict)
     numbers: dict[TaskName, int] = field(default_factory=dict)
     tasks: dict[TaskName, ShownTask] = field(default_factory=dict)
     sources: dict[TaskName, int | None] = field(default_factory=dict)
@@ -46,7 +48,7 @@ class Gathered:
     def answers(self) -> Answers:
         """The answers of all people, checked as those of files are."""
         found = Answers()
-        for one in self.filled:
+        for one in self.filled.values():
             found.add(one, allow_edited=False)
         return found
 
@@ -68,7 +70,7 @@ class Gathered:
                 }
             )
             + b"\n"
-            for one in self.filled
+            for one in self.filled.values()
         )
 
     def merged(self) -> list[Label]:
@@ -93,14 +95,19 @@ class Gathered:
         return found
 
 
-def gather(database: LabelDatabase) -> Gathered:
-    """All labels as they are now."""
-    with database.read() as connection:
+def gather(database: LabelDatabase, before: Gathered | None = None) -> Gathered:
+    """All labels as they are now; what was read `before`, and is the same, is not read again."""
+    with database.snapshot() as connection:
         names = names_of(connection)
-        found = Gathered(names)
-        by_number: dict[int, TaskName] = {}
-        labelled = sql.select(labels.c.task).distinct()
+        found = Gathered(names, connection.scalar(_LAST) or 0)
+        old = before or Gathered({}, 0)
+        found.numbers, found.tasks = dict(old.numbers), dict(old.tasks)
+        found.sources = dict(old.sources)
+        by_number = {number: name for name, number in old.numbers.items()}
+        labelled = sql.select(labels.c.task).where(labels.c.number > old.last)
         for row in connection.execute(sql.select(tasks).where(tasks.c.number.in_(labelled))):
+            if row.number in by_number:
+                continue
             task = read_task(row)
             name = task.kind.name, task.id
             by_number[row.number] = name
@@ -109,7 +116,10 @@ def gather(database: LabelDatabase) -> Gathered:
         for row in _newest(connection):
             name = by_number[row.task]
             found.rows.setdefault(row.task, []).append(row)
-            found.filled.append(_fill(found.tasks[name], row, names[row.person]))
+            filled = old.filled.get(row.number)
+            if filled is None or filled.line.annotator != names[row.person]:  # or forgotten since
+                filled = _fill(found.tasks[name], row, names[row.person])
+            found.filled[row.number] = filled
         decided = sql.select(labels).where(labels.c.decision).order_by(labels.c.number)
         for row in connection.execute(decided):
             if row.state == "skipped":  # taken back
@@ -119,9 +129,12 @@ def gather(database: LabelDatabase) -> Gathered:
     return found
 
 
+_LAST = sql.select(sql.func.max(labels.c.number))
+
+
 def stand_of(connection: Connection) -> tuple[Any, ...]:
     """What is another one as soon as anything that `gather` gives is."""
-    newest = connection.scalar(sql.select(sql.func.max(labels.c.number)))
+    newest = connection.scalar(_LAST)
     named = connection.execute(
         sql.select(sql.func.count(), sql.func.count(people.c.name), sql.func.max(people.c.number))
     ).one()

@@ -45,7 +45,10 @@ class LeadDesk:
 
     def gathered(self) -> Gathered:
         """All labels as they are now."""
-        return self.keep("gathered", lambda: gather(self._database))
+        before = self._kept.get("gathered")
+        return self.keep(
+            "gathered", lambda: gather(self._database, before.found if before else None)
+        )
 
     def keep(self, name: Key, make: Callable[[], T]) -> T:
         """What `make` gives; made anew once the labels, or the people's names, are others.
