@@ -15,13 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-import msgspec
 from aiohttp import web
 from sqlalchemy.exc import SQLAlchemyError
 
-from trueground.annotation.answers import parse_seconds
-from trueground.annotation.base import BadAnswer
-from trueground.errors import InputError, TruegroundError, tell
+from trueground.errors import TruegroundError, tell
 from trueground.web.labels.counting import Counted, CountingRoom
 from trueground.web.labels.database import LabelDatabase, tell_reason
 from trueground.web.labels.entering import Doorkeeper, TooManyError
@@ -31,7 +28,6 @@ from trueground.web.labels.people import (
     LONGEST,
     People,
     Person,
-    Role,
     UnknownPersonError,
     csrf_of,
 )
@@ -39,42 +35,27 @@ from trueground.web.labels.project import Project, describe_kinds
 from trueground.web.labels.queue import (
     NotYoursError,
     Queue,
-    Save,
     State,
     TaskTakenError,
     WrongValuesError,
+)
+from trueground.web.labels.requests import (
+    BadRequestError,
+    DecisionBody,
+    InviteBody,
+    LabelRequest,
+    SaveBody,
+    TaskBody,
+    TokenBody,
+    check_save,
+    check_task,
+    read_body,
+    read_save,
 )
 from trueground.web.server import Address, asset, new_app, refuse, send_json
 
 _QUICK = 3  # threads; more would only wait for each other
 _BLOCK = 1 << 20  # bytes of a file that are sent at once
-_LONGEST_COMMENT = 10_000  # characters
-_MOST = 2**31 - 1
-
-
-class LabelRequest(NamedTuple):
-    """A request of somebody who is let in: what they sent, and the parts of its path and query."""
-
-    person: Person
-    body: bytes
-    path: Mapping[str, str]
-    query: Mapping[str, str]
-
-    @property
-    def number(self) -> int:
-        """The number in the path. NotYoursError: none that anything has."""
-        text = self.path["number"]
-        if len(text) > 9:
-            raise NotYoursError(f"there is no {text[:20]} for you")
-        return int(text)
-
-    @property
-    def page(self) -> int:
-        """The wanted page, from 1. BadRequestError."""
-        text = self.query.get("page", "1")
-        if not text.isdecimal() or not 1 <= len(text) <= 9 or int(text) < 1:
-            raise BadRequestError("page is none; expected a number from 1")
-        return int(text)
 
 
 class Download(NamedTuple):
@@ -97,49 +78,6 @@ class Route(NamedTuple):
     answer: Answer
     lead: bool = False
     lane: Lane = "quick"
-
-
-class BadRequestError(InputError):
-    """A request that no page of ours makes."""
-
-
-class TokenBody(msgspec.Struct):
-    """A link's token."""
-
-    token: str
-
-
-class TaskBody(msgspec.Struct):
-    """A task's number."""
-
-    task: int
-
-
-class InviteBody(msgspec.Struct):
-    """Who is to be let in."""
-
-    name: str
-    role: Role = "annotator"
-
-
-class DecisionBody(msgspec.Struct):
-    """A lead's decision on a task; without values it is taken back."""
-
-    task: int
-    key: str
-    values: dict[str, Any] | None
-    comment: str = ""
-
-
-class SaveBody(msgspec.Struct):
-    """A label as a page sends it."""
-
-    task: int
-    key: str
-    state: State
-    values: dict[str, Any]
-    comment: str = ""
-    seconds: float | int | None = None
 
 
 _STATUS: Mapping[type[TruegroundError], int] = {
@@ -421,41 +359,6 @@ class LabelServer:
     def _back_up(self, _asked: LabelRequest) -> Download:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         return Download(f"labels-{stamp}.db", back_up(self._database))
-
-
-def read_body(body: bytes, kind: Any) -> Any:
-    """The JSON that was sent. BadRequestError: it is none, or not what a page of ours sends."""
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequestError(f"what was sent cannot be read: {error}") from None
-
-
-def check_task(number: int) -> int:
-    """A number that a task may have. NotYoursError."""
-    if not 1 <= number <= _MOST:
-        raise NotYoursError("there is no such task for you")
-    return number
-
-
-def read_save(body: bytes) -> Save:
-    """A label as a page sends it. BadRequestError, WrongValuesError."""
-    return check_save(read_body(body, SaveBody))
-
-
-def check_save(sent: SaveBody) -> Save:
-    """The same, once it is read. BadRequestError, WrongValuesError."""
-    if not 8 <= len(sent.key) <= 80 or not sent.key.isascii() or not sent.key.isprintable():
-        raise BadRequestError("key is none; expected 8 to 80 signs, new for every save")
-    if len(sent.comment) > _LONGEST_COMMENT:
-        words = f"{len(sent.comment):,} characters; expected {_LONGEST_COMMENT:,} at most"
-        raise WrongValuesError({"comment": words})
-    try:
-        seconds = parse_seconds(sent.seconds)
-    except BadAnswer as error:
-        raise WrongValuesError({"seconds": str(error)}) from None
-    comment = sent.comment.replace("\0", "").strip()  # PostgreSQL's texts have no zeros
-    return Save(check_task(sent.task), sent.key, sent.state, sent.values, comment, seconds)
 
 
 def _find_asset(name: str) -> web.Response:
