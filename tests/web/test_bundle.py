@@ -107,6 +107,38 @@ def test_what_can_be_read_of_a_damaged_run_is_shown(
     assert len(details & set(responses)) == len(details) == (10 if beside else 58)
 
 
+@pytest.mark.parametrize("scores", [[1e308], [1e308, -1e308], [1e308, 0.5, None]])
+def test_scores_beyond_32_bits_are_drawn(tmp_path: Path, scores: list[float | None]) -> None:
+    run = run_of(tmp_path / "one")
+    lines = (run / "items.jsonl").read_text().splitlines()
+    texts = []
+    for k, line in enumerate(lines):
+        texts.append(json.dumps(json.loads(line) | {"scores": {"f1": scores[k % len(scores)]}}))
+    (run / "items.jsonl").write_text("\n".join(texts) + "\n")
+    page = write_bundle([run], tmp_path / "out")
+    chart = blocks(next((page.parent / "runs").glob("*/report.html")).read_text(), "chart")[0]
+    known = [k for k in range(len(lines)) if scores[k % len(scores)] is not None]
+    assert sum(chart["series"][0]["y"]) == len(known)
+    assert None not in chart["series"][0]["x"]
+
+
+@pytest.mark.parametrize("odd", ['{"status": [1]}', '{"evidence": {"f1": [[[]]]}}'])
+def test_a_line_whose_scores_can_be_read_is_no_trace(tmp_path: Path, odd: str) -> None:
+    """Only the second reading of a page finds what is wrong."""
+    run = run_of(tmp_path / "one")
+    lines = (run / "items.jsonl").read_text().splitlines()
+    deep = odd.replace("[[[]]]", "[" * 100_000 + "]" * 100_000)
+    lines[6] = json.dumps(json.loads(lines[6]))[:-1] + ", " + deep[1:]
+    (run / "items.jsonl").write_text("\n".join(lines) + "\n")
+    page = write_bundle([run], tmp_path / "out")
+    shown = next((page.parent / "runs").glob("*/report.html")).read_text()
+    assert "1 of 64 answers is missing from the list" in payload(shown)["notices"][-1]
+    refused = trueground("report", run)
+    assert refused.returncode == 2
+    assert "items.jsonl, line 7: not " in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
 def test_many_runs_are_not_paired(tmp_path: Path) -> None:
     run = run_of(tmp_path / "runs" / "0")
     for k in range(1, PAIRED + 1):

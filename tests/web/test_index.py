@@ -21,6 +21,7 @@ from tests.reports.report_fixture import sample_run
 
 from trueground.errors import UsageError
 from trueground.records.spreadsheets import guard_formulas, unguard
+from trueground.reports.items import Gaps, readable_items
 from trueground.web import frames, indexing
 from trueground.web.index import Query, RunIndex, read_query
 from trueground.web.indexing import grow
@@ -283,8 +284,32 @@ def test_answers_without_their_records_are_listed(run: Path) -> None:
         assert len(notices) == (bare > 0)
         if bare:
             assert "152 answers stand here without question and passages" in notices[0]
-            assert "line 6: " in notices[0]
-            assert "line 9: found id 'other', expected " in notices[0]
+            assert "line 6: its record cannot be read (" in notices[0]
+            assert "line 9: no record has its id" in notices[0]
+            assert "line 151: the file " in notices[0]
+
+
+def test_items_find_their_records_behind_an_odd_line(run: Path) -> None:
+    items = (run / "items.jsonl").read_bytes().splitlines(keepends=True)
+    whole, kept = lines(run), records(run)
+    more = [*items[:20], b'{"id": "half\n', *items[20:200], items[200][:-1], *items[201:]]
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
+    for stop in (15, 21, 90, len(more)):  # as it would grow
+        (run / "items.jsonl").write_bytes(b"".join(more[:stop]))
+        grow(run)
+    index = opened(run)
+    assert (index.state.count, index.state.gaps.items, index.state.gaps.records) == (298, 2, 0)
+    for k in (0, 19, 20, 21, 90, 199, 203, 299):
+        found = index.open(whole[k]["id"], Query())
+        assert found["detail"]["response"] == kept[k]["response"]
+    gaps = Gaps()
+    page = list(readable_items(run, gaps))
+    assert [item.id for _, item, _ in page] == [
+        one["id"] for k, one in enumerate(whole) if k not in (200, 201)
+    ]
+    assert all(record is not None and record.id == item.id for _, item, record in page)
+    assert (gaps.items, gaps.records) == (2, 0)
 
 
 def test_a_hundred_odd_lines_are_counted_and_the_first_are_named(run: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
@@ -29,6 +30,7 @@ from trueground.reports.items import (
     ReportItem,
     claims_of,
     readable_items,
+    why,
 )
 from trueground.reports.selection import Selection
 from trueground.reports.viewer import json_block, json_bytes
@@ -191,8 +193,14 @@ def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[ReportIt
                 return
             if number != row:
                 continue
-            item = decode_item(line)
-            record = None if record_line is None else decode_record(record_line)
+            path = run_dir / ITEMS
+            try:
+                item = decode_item(line)
+                path = run_dir / RECORDS
+                record = None if record_line is None else decode_record(record_line)
+            except UNREADABLE as error:
+                reason = f"{path}, line {number + 1}: not readable ({why(error)}). Score again."
+                raise InputError(reason) from None
             if kept and (record is None or record.id != item.id):
                 found = "nothing" if record is None else f"id {record.id!r}"
                 raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -17,6 +17,7 @@ from trueground.runs.directory import ITEMS, RECORDS
 from trueground.types import Answered
 
 _TOLD = 5  # places of each kind that are named
+_AHEAD = 1_000  # records that are read in search of one
 T = TypeVar("T")
 
 
@@ -72,26 +73,11 @@ class Gaps(msgspec.Struct):
             found = shorten(line.decode("utf-8", "replace").strip(), 40) or "nothing"
             self.item_places.append(f"line {number:,}: found {found} ({why(error)})")
 
-    def read_record(
-        self, line: bytes | str | None, decode: Callable[[bytes], R], number: int, name: str
-    ) -> R | None:
-        """The record of the item in this line of items.jsonl; None, and a gap, without it.
-
-        `line` is that of the record, or says why there is none; None where the records have ended.
-        """
-        reason = line if isinstance(line, str) else "the file ends before"
-        if isinstance(line, bytes):
-            try:
-                record = decode(line)
-                if record.id == name:
-                    return record
-                reason = f"found id {shorten(record.id)!r}, expected {shorten(name)!r}"
-            except UNREADABLE as error:
-                reason = why(error)
+    def add_record(self, number: int, reason: str) -> None:
+        """An item, by its line, without its record."""
         self.records += 1
         if len(self.record_places) < _TOLD:
             self.record_places.append(f"line {number:,}: {reason}")
-        return None
 
     def notices(self, listed: int, n: int | None) -> list[str]:
         """What a page says that lists so many answers, where the run has `n`, if that is known."""
@@ -107,10 +93,63 @@ class Gaps(msgspec.Struct):
         if self.records:
             stand = "answer stands" if self.records == 1 else "answers stand"
             told.append(
-                f"{self.records:,} {stand} here without question and passages: {RECORDS}, "
-                f"{_first(self.record_places, self.records)}."
+                f"{self.records:,} {stand} here without question and passages, by {ITEMS} and "
+                f"{RECORDS}: {_first(self.record_places, self.records)}."
             )
         return [" ".join([*told, "Score again to have all."])] if told else []
+
+
+class RecordLines(Generic[R]):
+    """Hands each item its record: mostly that of the next line, else the next one with its id.
+
+    `lines` are those behind the first `taken`, or at the end say why there are no more.
+    """
+
+    def __init__(
+        self, lines: Iterator[bytes | str], decode: Callable[[bytes], R], taken: int = 0
+    ) -> None:
+        self.taken = self._read = taken
+        self._lines, self._decode = lines, decode
+        self._ahead: dict[str, tuple[int, R]] = {}  # that are read but not taken, by their ids
+        self._ended, self._problem = "the file ends before", ""
+
+    def has_more(self) -> bool:
+        """Whether there is a line for another item."""
+        return bool(self._ahead) or self._read_one()
+
+    def take(self, name: str) -> tuple[int, R] | None:
+        """The record of an item, and its line counted from 1; None where none of the next has it.
+
+        Those before it are of no item that can be read.
+        """
+        while name not in self._ahead and len(self._ahead) < _AHEAD and self._read_one():
+            pass
+        found = self._ahead.get(name)
+        if found is not None:
+            while self._ahead.pop(next(iter(self._ahead))) is not found:
+                pass
+            self.taken = found[0]
+        return found
+
+    def reason(self) -> str:
+        """Why there was none."""
+        if self._problem:
+            problem, self._problem = self._problem, ""
+            return problem
+        return "no record has its id" if self._ahead else self._ended
+
+    def _read_one(self) -> bool:
+        line = next(self._lines, None)
+        if not isinstance(line, bytes):
+            self._ended = line or self._ended
+            return False
+        self._read += 1
+        try:
+            record = self._decode(line)
+            self._ahead.setdefault(record.id, (self._read, record))
+        except UNREADABLE as error:
+            self._problem = f"its record cannot be read ({why(error)})"
+        return True
 
 
 def why(error: Exception) -> str:
@@ -132,19 +171,20 @@ def readable_items(run_dir: Path, gaps: Gaps) -> Iterator[tuple[int, ReportItem,
     What cannot be read is passed over, and `gaps` counts it. Raises InputError where items.jsonl
     itself cannot be opened.
     """
-    records = _record_lines(run_dir) if (run_dir / RECORDS).exists() else None
+    records = None
+    if (run_dir / RECORDS).exists():
+        records = RecordLines(_record_lines(run_dir), _decode_record)
     with open_unpacked(run_dir / ITEMS) as lines:
         for row, line in enumerate(lines):
-            text = next(records, None) if records is not None else None
             try:
                 item = _decode_item(line)
             except UNREADABLE as error:
                 gaps.add_item(row + 1, line, error)
                 continue
-            record = None
-            if records is not None:
-                record = gaps.read_record(text, _decode_record, row + 1, item.id)
-            yield row, item, record
+            found = records.take(item.id) if records is not None else None
+            if found is None and records is not None:
+                gaps.add_record(row + 1, records.reason())
+            yield row, item, found and found[1]
 
 
 def _record_lines(run_dir: Path) -> Iterator[bytes | str]:

@@ -294,9 +294,11 @@ def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
     if low >= 0 and high <= 1:
         low, high = 0.0, 1.0
     elif low == high:
-        low, high = low - 0.5, high + 0.5
+        reach = max(0.5, 1e-6 * abs(low))
+        low, high = low - reach, high + reach
+    exact = values if high - low < 1e30 else values.astype(np.float64)
     # 0.7 as a 32-bit number lies just under the edge of its bin
-    place = (values - low) / (high - low) * BINS + 1e-4
+    place = (exact - low) / (high - low) * BINS + 1e-4
     counts = np.bincount(np.clip(place.astype(np.int64), 0, BINS - 1), minlength=BINS)
     edges = np.linspace(low, high, BINS + 1)[:-1].round(6).tolist()
     return Chart(
@@ -305,7 +307,7 @@ def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
         Axis(name),
         Axis("answers"),
         [Series("answers", edges, counts.tolist())],
-        note=f"{len(values):,} scored, median {np.median(values):.4f}",
+        note=f"{len(values):,} scored, median {np.median(exact):.4f}",
     )
 
 

@@ -15,9 +15,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError
 from trueground.metrics.registry import higher_is_better
-from trueground.reports.items import Gaps, readable_items
+from trueground.reports.items import Gaps, readable_items, why
 from trueground.runs.worst import worst_metrics
 
 _BLOCK = 4096
@@ -121,8 +122,8 @@ def _scores(items: Path) -> Iterator[dict[str, float | None]]:
         for number, line in enumerate(lines, 1):
             try:
                 yield decoder.decode(line).scores
-            except msgspec.DecodeError as error:
-                raise InputError(f"{items}, line {number}: not an item ({error})") from error
+            except UNREADABLE as error:
+                raise InputError(f"{items}, line {number}: not an item ({why(error)})") from None
 
 
 def _readable(run_dir: Path, gaps: Gaps, lines: array[int]) -> Iterator[dict[str, float | None]]:

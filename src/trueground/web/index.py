@@ -38,6 +38,7 @@ from trueground.web.stored import (
     hash_id,
     index_folder,
     read_column,
+    read_pairs,
 )
 from trueground.web.words import find_rows
 
@@ -252,13 +253,8 @@ class RunIndex:
         return self.state.sizes["rows"]
 
     def _pairs(self, name: str) -> NDArray[np.int64]:
-        """A table of two columns: a place in a file, and the first row there."""
-
-        def read() -> NDArray[Any]:
-            size = self.state.sizes.get(name, 0)
-            return np.fromfile(self._folder / name, np.int64, size // 8).reshape(-1, 2)
-
-        return self._columns.take(name, read)
+        """A table of places in a file, as `read_pairs` has it."""
+        return self._columns.take(name, lambda: read_pairs(self._folder, name, self.state))
 
     def _shown(self, row: int, one: ListRow) -> dict[str, Any]:
         names = self.state.metrics
@@ -319,10 +315,10 @@ class RunIndex:
 
     def _record(self, row: int) -> Answered | None:
         """The record of a row; None where it cannot be had, which the index has told of."""
-        frames, line = self._pairs("frames"), int(self._column("lines")[row]) - 1
-        k = int(np.searchsorted(frames[:, 1], line, side="right")) - 1
-        if k < 0:
+        frames, line = self._pairs("frames"), int(self._column("records")[row]) - 1
+        if line < 0:
             return None
+        k = int(np.searchsorted(frames[:, 1], line, side="right")) - 1
         at, first = frames[k].tolist()
         try:
             for piece in read_frames(self.run / RECORDS, at, first):

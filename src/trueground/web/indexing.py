@@ -23,7 +23,7 @@ from trueground.errors import InputError, OutputError
 from trueground.net.files import locked, write_atomically
 from trueground.records.columns import field_text
 from trueground.reports.answers import STATUS_NAMES, cut_text, make_listed, shown_answer
-from trueground.reports.items import ClaimEvidence, claims_of
+from trueground.reports.items import ClaimEvidence, RecordLines, claims_of
 from trueground.reports.selection import short_numbers
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.types import Failure, Record
@@ -42,6 +42,7 @@ from trueground.web.stored import (
     index_folder,
     read_column,
     read_manifest,
+    read_pairs,
     read_state,
     run_settings,
     save_state,
@@ -81,12 +82,12 @@ class _RecordLine(msgspec.Struct):
 
 
 class _Read(NamedTuple):
-    """An item with its words for statuses, its record, its line, and the byte where that begins."""
+    """An item with its words for statuses, its record and the line of that, and its first byte."""
 
     item: _ItemLine
     status: dict[str, str]
     record: _RecordLine | None
-    line: int
+    record_line: int
     start: int
 
 
@@ -190,21 +191,24 @@ class _Writer:
             found = os.fstat(file.fileno())
             total = found.st_size
             file.seek(state.items_end)
-            records = self._records() if state.has_records else None
+            records = None
+            if state.has_records:
+                records = RecordLines(self._records(), _decode_record, state.records)
             rows: list[_Read] = []
             start, number = state.items_end, state.lines
             told(start, total)
             while start < total and (line := file.readline()):
                 if goes_on and not line.endswith(b"\n"):
                     break
-                text = next(records, None) if records is not None else None
-                if goes_on and records is not None and text is None:
+                if goes_on and records is not None and not records.has_more():
                     break
                 number += 1
-                read = self._read(line, text, number, start)
+                read = self._read(line, records, number, start)
                 if read is not None:
                     rows.append(read)
                 start += len(line)
+                if records is not None:
+                    state.records = records.taken
                 if len(rows) == CHUNK:
                     self._add(rows)
                     rows = []
@@ -216,7 +220,7 @@ class _Writer:
             told(start, total)
 
     def _read(
-        self, line: bytes, record: bytes | str | None, number: int, start: int
+        self, line: bytes, records: RecordLines[_RecordLine] | None, number: int, start: int
     ) -> _Read | None:
         """An item; None, and a gap, where the line is none."""
         try:
@@ -228,20 +232,25 @@ class _Writer:
         except UNREADABLE as error:
             self._state.gaps.add_item(number, line, error)
             return None
-        kept = None
-        if self._state.has_records:
-            kept = self._state.gaps.read_record(record, _decode_record, number, item.id)
-        return _Read(item, status, kept, number, start)
+        found = records.take(item.id) if records is not None else None
+        if found is None and records is not None:
+            self._state.gaps.add_record(number, records.reason())
+        at, record = found or (0, None)
+        return _Read(item, status, record, at, start)
 
     def _records(self) -> Iterator[bytes | str]:
         """The lines of the records from the next one on; in place of what cannot be had, why."""
-        state, next_line = self._state, self._state.lines
+        known = read_pairs(self._folder, "frames", self._state)
+        last = known[-1].tolist() if len(known) else [-1, 0]
+        at = int(np.searchsorted(known[:, 1], self._state.records, side="right")) - 1
+        begin = known[at].tolist() if at >= 0 else (0, 0)
+        behind = self._state.records
         try:
-            for frame, first, lines in read_frames(self._run / RECORDS, *state.frame):
-                if frame > state.frame or not state.sizes.get("frames"):
+            for frame, first, lines in read_frames(self._run / RECORDS, *begin):
+                if frame[0] > last[0]:
                     self._append("frames", np.array(frame, np.int64).tobytes())
-                state.frame = frame
-                yield from lines[max(0, next_line - first) :]
+                    last = frame
+                yield from lines[max(0, behind - first) :]
         except (OSError, zstandard.ZstdError) as error:
             yield f"the file cannot be read on ({error})"
 
@@ -286,7 +295,7 @@ class _Writer:
         self._add_rows(packed)
         for name, values, kind in (
             ("items", [row.start for row in rows], np.int64),
-            ("lines", [row.line for row in rows], np.uint32),
+            ("records", [row.record_line for row in rows], np.uint32),
             ("ids", hashes, np.uint64),
             ("verdict", verdicts, np.uint8),
             ("kinds", kinds, np.uint16),

@@ -32,7 +32,7 @@ from trueground.reports.items import Gaps
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
 from trueground.web.words import Segment
 
-VERSION = 3
+VERSION = 4
 MOST_VALUES = 500  # of a field by which answers are filtered
 NO_CODE, OTHER = 255, 65_535  # no status or verdict; a value beyond MOST_VALUES
 KEY_BYTES = 40  # of an id by which it is sorted
@@ -40,7 +40,7 @@ _EDGE = 4_096  # bytes by which a file is known again
 _KINDS = {
     "ids": "u8",
     "items": "i8",
-    "lines": "u4",
+    "records": "u4",
     "verdict": "u1",
     "kinds": "u2",
     "keys": f"S{KEY_BYTES}",
@@ -67,7 +67,7 @@ class IndexState(msgspec.Struct):
     items_time: int = 0
     head: str = ""
     tail: str = ""
-    frame: tuple[int, int] = (0, 0)  # that of the next record: its byte, its first row
+    records: int = 0  # lines of the records that are taken
     metrics: list[str] = []
     whole: list[bool] = []  # whether all scores of a metric are whole numbers
     values: list[list[str]] = []  # of each field
@@ -213,6 +213,13 @@ def read_column(folder: Path, name: str, count: int) -> NDArray[Any]:
     if len(found) < count:
         raise OSError(f"{folder / name} is cut off")
     return found
+
+
+def read_pairs(folder: Path, name: str, state: IndexState) -> NDArray[np.int64]:
+    """A table of two columns: a place in a file, and the first row or line there."""
+    if not (size := state.sizes.get(name, 0)):
+        return np.empty((0, 2), np.int64)
+    return np.fromfile(folder / name, np.int64, size // 8).reshape(-1, 2)
 
 
 def hash_id(name: str) -> int:
