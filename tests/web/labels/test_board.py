@@ -122,6 +122,20 @@ def test_who_skipped_and_looks_again_holds_the_task_for_a_while_only(
         assert queue.board.count()["finished"] == 1
 
 
+def test_who_is_withdrawn_leaves_what_they_looked_at_again(place: str, tmp_path: Path) -> None:
+    opened = make_project(place, tmp_path, 1, overlap=1)
+    with opened.database as database:
+        queue, people = Queue(database, opened.project), People(database)
+        people.open_for_lead()
+        ann, ben = (people.add(name, "annotator")[0] for name in ("Ann", "Ben"))
+        task = (queue.next(ann).task or {})["task"]
+        say(queue, ann, task, "skipped")
+        queue.renew(task, ann)
+        assert queue.next(ben).why == "waiting"
+        people.withdraw(ann.number)
+        assert (queue.next(ben).task or {})["task"] == task
+
+
 @pytest.fixture
 def scanned(tmp_path: Path) -> Iterator[tuple[Queue, list[tuple[str, Any]]]]:
     """A queue of 3,000 tasks, 1,200 of which a person has labelled, and what SQLite is asked."""
