@@ -300,6 +300,6 @@ def test_why_claims_are_unsupported_leaves_declining_to_its_verdict(tmp_path: Pa
     (run / "summary.json").write_text(json.dumps(summary))
     (tiles,) = blocks(write_run_page(run).read_text(), "tiles")
     assert [(tile["value"], tile["filter"]) for tile in tiles["tiles"]] == [
-        ("5", "kind=name"),
-        ("3", "kind=number"),
+        ("5 claims: ", "kind=name"),
+        ("3 claims: ", "kind=number"),
     ]

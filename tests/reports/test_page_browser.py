@@ -15,8 +15,10 @@ from tests.chromium import Chromium
 from tests.reports.browser import browser, needs_a_browser, resize
 from tests.reports.report_fixture import make_item, sample_run, write_run
 
+from trueground import score
 from trueground.records.spreadsheets import guard_formulas
 from trueground.reports.run_page import write_run_page
+from trueground.runs.worst import read_texts, write_worst_csv
 from trueground.types import Passage, Turn
 
 __all__ = ["browser"]  # a fixture
@@ -162,11 +164,14 @@ def test_filters_narrow_together_and_stand_in_the_address(opened: Chromium) -> N
 
 # The text of the file that a button saves, instead of the file.
 SAVED = """const done = arguments[1], make = URL.createObjectURL;
-    URL.createObjectURL = (blob) => { blob.text().then(done); return 'blob:none'; };
     const click = HTMLAnchorElement.prototype.click;
     HTMLAnchorElement.prototype.click = () => {};
-    document.querySelector(arguments[0]).click();
-    URL.createObjectURL = make; HTMLAnchorElement.prototype.click = click;"""
+    URL.createObjectURL = (blob) => {
+      URL.createObjectURL = make;
+      setTimeout(() => { HTMLAnchorElement.prototype.click = click; blob.text().then(done); });
+      return 'blob:none';
+    };
+    document.querySelector(arguments[0]).click();"""
 
 
 def test_what_is_listed_can_be_saved(opened: Chromium) -> None:
@@ -180,6 +185,25 @@ def test_what_is_listed_can_be_saved(opened: Chromium) -> None:
     rows = list(csv.DictReader(io.StringIO(table)))
     assert [row["id"] for row in rows] == [one["id"] for one in saved]
     assert [row["response"] for row in rows] == [one["response"] for one in saved]
+
+
+@pytest.mark.parametrize("max_items", [20_000, 40])
+def test_the_saved_table_says_what_is_not_supported_as_the_command_does(
+    browser: Chromium, tmp_path: Path, max_items: int
+) -> None:
+    path = sample_run(tmp_path / "run", 600)
+    browser.get(write_run_page(path, max_items=max_items).as_uri())
+    table = str(browser.execute_async_script(SAVED, "#save-csv"))
+    saved = {row["id"]: row for row in csv.DictReader(io.StringIO(table, newline=""))}
+    lines = (path / "items.jsonl").read_bytes().splitlines()
+    write_worst_csv(tmp_path / "worst.csv", lambda: iter(lines), lambda: read_texts(path))
+    with (tmp_path / "worst.csv").open(newline="", encoding="utf-8") as file:
+        expected = list(csv.DictReader(file))
+    assert len(saved) == len(expected) == 600
+    for row in expected:
+        for name in ("question", "response", "unsupported", "reasons"):
+            assert saved[row["id"]][name] == row[name]
+    assert sum(bool(row["unsupported"]) for row in expected) > 50
 
 
 def test_no_cell_that_is_saved_is_a_formula(browser: Chromium, tmp_path: Path) -> None:
@@ -362,6 +386,114 @@ def test_unsupported_words_that_a_reason_quotes_are_marked(
     open_first(browser)
     assert words(browser, ".verdict .text mark") == "in 1923"
     assert words(browser, ".verdict .text") == record.response
+
+
+@pytest.fixture(scope="module")
+def doubts_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tower, really judged: with a question, without one, and told at length."""
+    text = "The tower is a landmark. It was finished in 1931 by Ada Voss. Many people visit it."
+    filler = "Many people visit it, and it is a landmark. " * 12
+    said = "It was finished in 1913 by Ada Voss."
+    rows = [
+        {"id": "asked", "question": "When was it finished?", "response": said},
+        {"id": "claim", "response": said, "references": [said]},
+        {"id": "long", "question": "When?", "response": filler + said},
+    ]
+    path = tmp_path_factory.mktemp("doubts") / "run"
+    score([row | {"contexts": [text]} for row in rows], out=path, resamples=10)
+    return path / "report.html"
+
+
+def test_lists_mark_the_words_in_doubt_within_the_claim(
+    browser: Chromium, doubts_page: Path
+) -> None:
+    resize(browser, 390)
+    browser.get(doubts_page.as_uri())
+    script = """return Object.fromEntries([...document.querySelectorAll(arguments[0])].map((row) => {
+        const word = row.querySelector('.doubt'), claim = word.closest('mark');
+        const box = word.closest('a, p').getBoundingClientRect(), place = word.getBoundingClientRect();
+        const style = (e) => getComputedStyle(e).backgroundColor;
+        return [row.querySelector('.id').textContent, [word.textContent, claim.textContent,
+          style(claim), style(word) === style(claim), place.bottom <= box.bottom + 1,
+          !!claim.closest('a')]];
+    }))"""  # noqa: E501
+    for rows in ("#worst .answer-row", "#list .answer-row"):
+        found = run(browser, script, rows)
+        said = "It was finished in 1913 by Ada Voss."
+        bare = "rgba(0, 0, 0, 0)"
+        assert found["asked"] == ["1913", said, bare, False, True, False]
+        assert found["claim"] == ["1913", said, bare, False, True, True]
+        assert found["long"] == ["1913", said, bare, False, True, False]
+    resize(browser, 1200)
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_claim_its_doubt_and_its_best_sentence_are_seen_at_once(
+    browser: Chromium, doubts_page: Path, width: int
+) -> None:
+    resize(browser, width)
+    browser.get("about:blank")
+    browser.get(doubts_page.as_uri() + "#item-asked")
+    browser.wait_until(lambda: browser.find_elements("css selector", "#item .passages"))
+    assert words(browser, ".response .doubt") == "1913"
+    assert words(browser, ".verdict .doubt") == "1913"
+    browser.find_element("css selector", ".response .doubt").click()
+    assert words(browser, ".passages .nearest") == "It was finished in 1931 by Ada Voss."
+    both = """const at = (name) => document.querySelector(name).getBoundingClientRect();
+        const seen = ['.response .doubt', '.verdict', '.passages .nearest'].map(at)
+          .every(({top, bottom}) => top >= 0 && bottom <= innerHeight);
+        const scores = [...document.querySelectorAll('#item h3')].find((e) => e.innerText === 'Scores');
+        return [seen, at('.verdicts').bottom <= scores.getBoundingClientRect().top,
+                at('#item .passages h3').top < scores.getBoundingClientRect().top,
+                document.querySelector('.passages').compareDocumentPosition(scores) & 4]"""  # noqa: E501
+    assert run(browser, both) == [True, True, True, 4]
+    resize(browser, 1200)
+
+
+def test_of_a_window_the_sentence_that_says_most_stands_out(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    record, item = make_item(0, random.Random(0))
+    text = "🌙 It rained. The tower was finished in 1931, they say. Nobody came."
+    record.response, record.contexts = "The tower fell in 1931.", [Passage(text=text)]
+    claim = {"text": record.response, "start": 0, "end": 23, "supported": True, "text_index": 0}
+    claim |= {"window": [0, len(text)], "reasons": []}
+    item["evidence"] = {"grounding_precision": {"claims": [claim]}}
+    browser.get(write_run_page(write_run(tmp_path, [(record, item)])).as_uri())
+    open_first(browser)
+    browser.find_element("css selector", ".response mark").click()
+    marks = browser.find_elements("css selector", ".passages mark.active")
+    assert " ".join(mark.text for mark in marks) == text
+    assert words(browser, ".passages .nearest") == "The tower was finished in 1931, they say."
+    colours = [mark.value_of_css_property("background-color") for mark in marks]
+    assert len(set(colours)) == 2
+    browser.find_element("css selector", ".response mark").click()
+
+
+def test_scores_have_names_and_those_without_a_value_are_folded(
+    browser: Chromium, doubts_page: Path
+) -> None:
+    browser.get("about:blank")
+    browser.get(doubts_page.as_uri() + "#item-asked")
+    browser.wait_until(lambda: browser.find_elements("css selector", "#item .scores"))
+    lines = words(browser, "#item .scores").splitlines()
+    assert "Mean probability that a claim is supported" in lines
+    assert not any(line.startswith("–") for line in lines)
+    browser.find_element("xpath", "//section[h3='Scores']//summary").click()
+    folded = words(browser, "#item section:has(.scores) details")
+    assert folded.count("a needed field is missing") == 1
+    assert "exact_match" in folded
+
+
+def test_groups_of_reasons_read_as_words(browser: Chromium, doubts_page: Path) -> None:
+    resize(browser, 320)
+    browser.get("about:blank")
+    browser.get(doubts_page.as_uri())
+    assert words(browser, ".tiles.small .tile") == "3 claims:\nnumber or date not in the context"
+    assert (
+        run(browser, "return document.querySelector('.small .value').getClientRects().length") == 1
+    )
+    resize(browser, 1200)
 
 
 def test_the_reader_switches_the_judge(browser: Chromium, judged_page: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueground.reports.evidence import views
+import pytest
+
+from trueground.reports.evidence import doubted_words, views
 from trueground.reports.manifest import first_judge, judges, signatures
 
 ONE = [{"text": "a", "supported": True}]
@@ -58,3 +60,33 @@ def test_judges_of_a_manifest() -> None:
     assert (judges({}), first_judge({"judge": None})) == ([], None)
     assert judges({"judge": {"name": "lexical"}}) == ["lexical"]
     assert signatures(manifest("a", "b")) == [("judge", "a-1"), ("judge", "b-1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "words"),
+    [
+        ("It died on June 25, 2019.", "not in the context: June 25, 2019", ["June 25, 2019"]),
+        (
+            "In 2015, she made $9 million, by Spotify.",
+            "not in the context: 2015, $9 million (nearest number $9.2 million), 'Spotify' …",
+            ["2015", "$9 million", "Spotify"],
+        ),
+        (
+            "It fell in 1923.",
+            "not supported: 'in 1923' (number 0.93), \"nowhere's\" (0.60)",
+            ["in 1923"],
+        ),
+        ("O'Brien sang", "the claim denies 'sang'; not in the response: \"O'Brien\"", ["O'Brien"]),
+        ("a red car", "'red' in the claim, 'blue' in its place in the context", ["red"]),
+        ("a red car", "elsewhere in the context, not with the rest of the claim: 'red'", []),
+    ],
+)
+def test_reasons_name_the_words_in_doubt(text: str, reason: str, words: list[str]) -> None:
+    assert doubted_words(text, [reason]) == words
+    told = {"claims": [{"text": text, "supported": False, "reasons": [reason]}]}
+    assert views({"support": told}, None)[0]["claims"][0].get("doubts", []) == words
+
+
+def test_evidence_of_another_kind_names_no_words() -> None:
+    assert doubted_words(5, ["not in the context: 5"]) == doubted_words("5", "5") == []
+    assert doubted_words("5", [5, "not in the context: " + "x, " * 100_000]) == []

@@ -19,10 +19,11 @@ import msgspec
 from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.metrics.registry import higher_is_better
+from trueground.metrics.registry import higher_is_better, metric_of_key
+from trueground.plugins import bare_name
 from trueground.records.columns import field_text
 from trueground.records.files import open_unpacked
-from trueground.reports.evidence import CHECKED, TOLD, citation_view, views
+from trueground.reports.evidence import CHECKED, TOLD, citation_view, doubted_words, views
 from trueground.reports.items import (
     CheckedClaim,
     ClaimEvidence,
@@ -68,16 +69,16 @@ _VERDICTS: dict[Any, int] = {name: place for place, name in enumerate(ANSWER_VER
 class ListedAnswer(msgspec.Struct):
     """What the list shows of an answer beside its scores.
 
-    `verdict` is a place in ANSWER_VERDICTS. `claims` are (start, end, supported) in the whole
-    answer, supported as 1, 0 or none; `kinds` are those of their reasons, as places in
-    REASON_TITLES.
+    `verdict` is a place in ANSWER_VERDICTS. `claims` are (start, end, supported, words) in the
+    whole answer, supported as 1, 0 or none, words those that are not in the contexts; `kinds` are
+    those of their reasons, as places in REASON_TITLES.
     """
 
     id: str
     question: str | None
     response: str | None
     verdict: int | None
-    claims: list[tuple[int | None, int | None, int | None]]
+    claims: list[tuple[int | None, int | None, int | None, list[str]]]
     kinds: list[int]
 
 
@@ -153,11 +154,19 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
     out.write(json_block("about", about))
 
 
+def metric_words(name: str) -> str:
+    """What a metric says, in words."""
+    metric = metric_of_key(name)
+    words = metric.doc if metric else bare_name(name).replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
 def list_words(metrics: Sequence[str], headline: str | None) -> dict[str, Any]:
     """With what words the viewer draws the list, and by which metrics it sorts."""
     return {
         "headline": headline,
         "metrics": list(metrics),
+        "names": [metric_words(name) for name in metrics],
         "lower": [name for name in metrics if higher_is_better(name) is False],
         "statuses": [[name, STATUS_WORDS[Status(name)]] for name in STATUS_NAMES],
         "verdictNames": ANSWER_VERDICTS,
@@ -293,7 +302,15 @@ def make_listed(
         question,
         answer,
         _VERDICTS.get(verdict),
-        [(one.start, one.end, _SUPPORTED.get(one.supported)) for one in claims],
+        [
+            (
+                one.start,
+                one.end,
+                _SUPPORTED.get(one.supported),
+                doubted_words(one.text, one.reasons) if one.supported is False else [],
+            )
+            for one in claims
+        ],
         [place for place, kind in enumerate(_KINDS) if kind in kinds] if kinds else [],
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,6 +13,39 @@ from trueground.types import Graph, Record
 
 CHECKED = ("claims", "facts", "references", "response", "alignment", "missing", "passages")
 TOLD = ("sentences", "missed", "absent", "passage_sentences")
+_MISSING = re.compile(r"not (?:in the [a-z]+|supported): (.*)", re.DOTALL)
+_REPLACED = re.compile(r"(['\"].+['\"]) (?:in the claim, |is not in the [a-z]+$)")
+_MOST = 20  # words of a reason
+_ASIDE = re.compile(r" \((?:nearest|[a-z]* ?\d)[^()]*\)| …$")  # what is nearest, or how likely
+
+
+def doubted_words(text: object, reasons: object) -> list[str]:
+    """The words of a claim that its reasons name: numbers, names, what the context has not.
+
+    Both stand in a run's files, as some judge has told them.
+    """
+    found: list[str] = []
+    if not isinstance(text, str) or not isinstance(reasons, list):
+        return found
+    for reason in (one for told in reasons for one in str(told).split("; ")):
+        if told := _MISSING.match(reason) or _REPLACED.match(reason):
+            parts = _ASIDE.sub("", told[1]).split(", ")[:_MOST]
+            while parts:  # "June 25, 2019" is one
+                ends = range(min(len(parts), 4), 0, -1)
+                tried = ((end, ", ".join(parts[:end])) for end in ends)
+                spelled = ((end, re.sub(r"^(['\"])(.*)\1$", r"\2", one)) for end, one in tried)
+                end, words = next((one for one in spelled if one[1] in text), (1, ""))
+                found += [words] * bool(words and words not in found)
+                del parts[:end]
+    return found
+
+
+def _with_doubts(owner: Any) -> Any:
+    """Something checked, with the words for which it is not supported."""
+    if not isinstance(owner, dict) or owner.get("supported") is not False:
+        return owner
+    words = doubted_words(owner.get("text"), owner.get("reasons"))
+    return owner | {"doubts": words} if words else owner
 
 
 def views(evidence: Mapping[str, Any], judge: str | None) -> list[dict[str, Any]]:
@@ -29,7 +63,7 @@ def views(evidence: Mapping[str, Any], judge: str | None) -> list[dict[str, Any]
         for kind in CHECKED:
             if isinstance(told.get(kind), list):
                 own = found.setdefault(label or judge, {})
-                own.setdefault(kind, {}).setdefault(options, told[kind])
+                own.setdefault(kind, {}).setdefault(options, list(map(_with_doubts, told[kind])))
     return [
         {"name": _view_name(label, way if len(_ways(kinds)) > 1 else "")}
         | {kind: _fitting(kinds.get(kind, {}), way) for kind in CHECKED}

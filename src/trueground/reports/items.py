@@ -43,10 +43,12 @@ class ReportItem(msgspec.Struct):
 class CheckedClaim(msgspec.Struct):
     """A claim in the evidence of a metric, as far as lists show it."""
 
+    text: Any = None
     start: int | None = None
     end: int | None = None
     supported: bool | None = None
     kind: str | None = None
+    reasons: Any = None
 
 
 class ClaimEvidence(msgspec.Struct):

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.judges.people import labelled_verdicts
-from trueground.metrics.registry import metric_of_key
-from trueground.plugins import bare_name
 from trueground.reports import noise
-from trueground.reports.answers import STATUS_WORDS, AnswerList, write_answers
+from trueground.reports.answers import STATUS_WORDS, AnswerList, metric_words, write_answers
 from trueground.reports.blocks import (
     AnswerBrowser,
     Axis,
@@ -41,6 +39,7 @@ from trueground.reports.blocks import (
     code,
     number,
     quiet,
+    several,
     strong,
 )
 from trueground.reports.items import Gaps
@@ -245,9 +244,7 @@ def _first_screen(
     if counts:
         most = sorted(counts, key=lambda one: -one[0])[:_REASONS_SHOWN]
         tiles = [
-            Tile(
-                REASON_TITLES[kind], f"{n:,}", "claims" if n > 1 else "claim", filter=f"kind={kind}"
-            )
+            Tile(REASON_TITLES[kind], f"{several(n, 'claim')}: ", filter=f"kind={kind}")
             for n, kind in most
         ]
         side.append(Part("Why claims are called unsupported", [Tiles(tiles, small=True)]))
@@ -345,7 +342,12 @@ def _all_metrics(
     rows = []
     for name, entry in metrics.items():
         mean = _estimate(entry, _repeats_note(name, averages))
-        cells: list[Cell] = [_metric_name(name), mean, _coverage(entry), _why_not(entry)]
+        cells: list[Cell] = [
+            [metric_words(name), " ", code(name)],
+            mean,
+            _coverage(entry),
+            _why_not(entry),
+        ]
         rows.append(Row(cells, "first" if name == first else None))
     columns = [Head("Metric"), Head("Mean", "estimate", digits=4)]
     columns += [Head("Answers scored"), Head("Not scored")]
@@ -361,12 +363,6 @@ def _all_metrics(
     if summary.get("judge_agreement"):
         blocks.append(_agreement(summary["judge_agreement"]))
     return [Fold("All metrics", blocks, open=not rows)]
-
-
-def _metric_name(name: str) -> Rich:
-    metric = metric_of_key(name)
-    words = metric.doc if metric else bare_name(name).replace("_", " ")
-    return [words[:1].upper() + words[1:], " ", code(name)]
 
 
 def _first_metric(

@@ -36,6 +36,7 @@ TG.drawAnswer = (() => {
 
   const verdictOf = (claim) => VERDICTS[claim.supported] ?? VERDICTS[null];
   const factVerdictOf = (fact) => FACTS[fact.supported] ?? VERDICTS[null];
+  const DOUBT = {};  // owns the words for which a claim is not supported
   const asWindow = (owner) => ({ start: owner.window?.[0], end: owner.window?.[1], owner });
 
   /* Of several claims in one place, the one that most needs a look gives the colour. */
@@ -80,9 +81,12 @@ TG.drawAnswer = (() => {
       if (!clicked && board.pinned) return;
       board.pinned = clicked && !(board.pinned && sameOwners(owners, board.selected));
       board.selected = owners;
-      const active = board.pointers.filter(({ element, owned }) =>
-        element.classList.toggle("active", owned.some((owner) => owners.includes(owner))));
-      scrollToMark(active.find(({ target }) => target)?.element, clicked);
+      const active = board.pointers.filter(({ element, owned, best = [] }) => {
+        element.classList.toggle("nearest", best.some((owner) => owners.includes(owner)));
+        return element.classList.toggle("active", owned.some((owner) => owners.includes(owner)));
+      });
+      const targets = active.filter(({ target }) => target).map(({ element }) => element);
+      scrollToMark(targets.find((element) => element.matches(".nearest")) ?? targets[0], clicked);
     };
     return board;
   }
@@ -101,12 +105,17 @@ TG.drawAnswer = (() => {
     spans.push(...[...board.facts, ...board.references].map(asWindow)
       .map(({ start, end, owner }) => ({ start: board.place(start), end: board.place(end), owner })));
     if (board.told) spans.push(...cited.spans(board.told, board.answer));
-    return pieces(board.answer, spans).map(({ text, owners }) => {
+    const points = Array.from(board.answer);
+    const doubts = TG.everyPlace(board.answer, claims).flatMap(([start, end, claim]) =>
+      TG.doubtsIn(points.slice(start, end).join(""), claim.doubts).map(([from, to]) => ({ start: start + from, end: start + to, owner: DOUBT })));
+    return pieces(board.answer, [...spans, ...doubts]).map(({ text, owners: all }) => {
+      const owners = all.filter((owner) => owner !== DOUBT);
       if (!owners.length) return text;
       const cites = owners.filter(({ cite }) => cite);
       if (cites.length) return cited.mark(board, text, cites);
       const claims = owners.filter((owner) => board.claims.includes(owner));
-      const element = make("mark", { class: claims.length ? `claim ${worstVerdict(claims)}` : null,
+      const weight = owners.length < all.length ? " doubt" : claims.some(({ doubts: [one] = [] }) => one) ? " light" : "";
+      const element = make("mark", { class: claims.length ? `claim ${worstVerdict(claims)}${weight}` : null,
         title: claims.length ? claims.map((claim) => verdictOf(claim).words).join(", ") : null }, text);
       if (claims.length) listen(element, board, claims);
       board.pointers.push({ element, owned: owners, target: claims.length < owners.length });
@@ -114,12 +123,30 @@ TG.drawAnswer = (() => {
     });
   }
 
+  const wordsOfText = (text) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
+
+  /* The sentence of a window that shares most with what it was read for, long words more than short ones. */
+  function bestSentence(text, { owner, start, end }) {
+    const wanted = wordsOfText(owner.text ?? "");
+    let at = start;
+    const sentences = [...new Intl.Segmenter("en", { granularity: "sentence" }).segment(Array.from(text).slice(start, end).join(""))].map(({ segment }) => {
+      const shared = [...wordsOfText(segment)].filter((word) => wanted.has(word)).reduce((sum, word) => sum + (/\p{N}/u.test(word) ? 6 : word.length), 0);
+      const found = { start: at, end: at + Array.from(segment.trimEnd()).length, shared };
+      at += Array.from(segment).length;
+      return found;
+    });
+    const best = sentences.reduce((one, other) => other.shared > one.shared ? other : one, { shared: 0 });
+    return sentences.length < 2 ? [{ start, end, owner: { best: owner } }] : best.shared ? [{ ...best, owner: { best: owner } }] : [];
+  }
+
   function markPassage(board, text, k) {
     const spans = [...board.claims, ...board.whole].filter((owner) => owner.text_index === k).map(asWindow);
-    return pieces(text, spans).map((piece) => {
-      if (!piece.owners.length) return piece.text;
+    const best = spans.filter(({ start, end }) => Number.isInteger(start) && Number.isInteger(end)).flatMap((span) => bestSentence(text, span));
+    return pieces(text, [...spans, ...best]).map((piece) => {
+      const owned = piece.owners.filter((owner) => !owner.best);
+      if (!owned.length) return piece.text;
       const element = make("mark", {}, piece.text);
-      board.pointers.push({ element, owned: piece.owners, target: true });
+      board.pointers.push({ element, owned, best: piece.owners.flatMap((owner) => owner.best ?? []), target: true });
       return element;
     });
   }
@@ -137,15 +164,12 @@ TG.drawAnswer = (() => {
   const wordsOf = (kind, owner) => (kind === "facts" || kind === "references" ? factVerdictOf(owner) : verdictOf(owner)).words;
   const decimals = (name, value) => typeof value === "number" ? `${name}${value.toFixed(2)}` : null;
 
-  /* The text of a claim or fact, with a mark on the words that a reason quotes as not supported. */
+  /* The text of a claim or fact, with a mark on the words that its reasons name. */
   function markDoubts(owner) {
     const text = owner.text ?? "The answer as a whole";
-    const quoted = (owner.reasons ?? []).filter((reason) => reason.startsWith("not supported: "))
-      .flatMap((reason) => [...reason.matchAll(/(['"])(.+?)\1 \([^()]*\d\)/g)].map((match) => match[2]));
-    const spans = quoted.map((words) => [text.indexOf(words), words.length]).filter(([at]) => at >= 0)
-      .map(([at, n]) => ({ start: Array.from(text.slice(0, at)).length, end: Array.from(text.slice(0, at + n)).length, owner }));
+    const spans = TG.doubtsIn(text, owner.doubts).map(([start, end]) => ({ start, end, owner }));
     return pieces(text, spans).map((piece) =>
-      piece.owners.length ? make("mark", { class: "claim unsupported" }, piece.text) : piece.text);
+      piece.owners.length ? make("mark", { class: "claim unsupported doubt" }, piece.text) : piece.text);
   }
 
   function verdictRow(board, kind, owner) {
@@ -216,15 +240,24 @@ TG.drawAnswer = (() => {
     const text = board.answer ? markAnswer(board) : [make("em", { class: "quiet" }, "The answer is empty.")];
     const legend = Object.values(VERDICTS).map(({ name, words }) => make("mark", { class: `claim ${name}` }, words));
     return section("Answer", make("p", { class: "text response", dir: "auto" }, ...text),
-      board.claims.length ? make("p", { class: "legend quiet" }, ...legend, " click a claim to see the closest passage") : null,
+      board.claims.length ? make("p", { class: "legend quiet" }, ...legend, board.claims.some(({ doubts }) => doubts) ? make("mark", { class: "claim unsupported doubt" }, "words not in the context") : null, " click a claim to see the closest passage") : null,
       detail.phrase ? make("p", { class: "quiet" }, `Declines to answer: “${detail.phrase}”`) : null);
   }
 
+  /* Each metric in words; those without a value under a fold, those with one reason together. */
   function scoresSection(row) {
-    return section("Scores", make("table", { class: "scores" }, make("tbody", {}, ...about().metrics.map((metric) =>
-      make("tr", {}, make("th", { scope: "row" }, make("code", {}, metric)),
-        make("td", { class: "num" }, scoreText(metric, row) ?? "–"),
-        make("td", { class: "quiet" }, reasonText(metric, row)))))));
+    const { metrics, names } = about();
+    const rest = new Map();
+    const lines = metrics.flatMap((metric, k) => {
+      const score = scoreText(metric, row);
+      if (score !== null) return [make("tr", {}, make("th", { scope: "row" }, names[k], " ", make("code", {}, metric)), make("td", { class: "num" }, score))];
+      const why = reasonText(metric, row);
+      rest.set(why, [...rest.get(why) ?? [], metric]);
+      return [];
+    });
+    return section("Scores", lines.length ? make("table", { class: "scores" }, make("tbody", {}, ...lines)) : null,
+      rest.size ? make("details", {}, make("summary", {}, `${metrics.length - lines.length} without a value`),
+        ...[...rest].map(([why, own]) => make("p", { class: "quiet" }, `${why}: `, make("code", {}, own.join(", "))))) : null);
   }
 
   function foldedSection(title, pairs) {
@@ -280,13 +313,13 @@ TG.drawAnswer = (() => {
       columns.replaceWith(drawColumns(row, detail));
       document.querySelector(".judges [aria-pressed=true]")?.focus({ preventScroll: true });
     };
-    columns.append(...[make("div", { class: "left" }, historySection(detail.history),
+    columns.append(...[make("div", {}, historySection(detail.history),
       judgeSwitch(detail, view, redraw), answerSection(board, detail),
-      ...citationSections(board), ...claimsSection(board),
+      ...citationSections(board), ...claimsSection(board)),
+    passagesColumn(board), make("div", {},
       factsSection(board, "facts", "Gold facts") ?? listSection("Gold facts", detail.gold_facts),
       factsSection(board, "references", "Reference answers") ?? listSection("Reference answers", detail.references), scoresSection(row),
-      foldedSection("Other evidence", detail.evidence), foldedSection("Other fields", detail.fields)),
-    passagesColumn(board)].filter((part) => part !== null));
+      foldedSection("Other evidence", detail.evidence), foldedSection("Other fields", detail.fields))].filter((part) => part !== null));
     return columns;
   }
 
@@ -294,7 +327,7 @@ TG.drawAnswer = (() => {
     const { row } = found;
     const line = make("p", { class: "quiet id" }, `${row.id} · line ${count(row.n + 1)} `,
       row.verdict ? make("span", { class: `badge ${VERDICT_TONES[row.verdict]}` }, `${VERDICT_SIGNS[row.verdict]} ${VERDICT_WORDS[row.verdict]}`) : null);
-    return [itemNav(found), line, make("h1", { tabindex: "-1", dir: "auto" }, detail.question || detail.response || row.id), drawColumns(row, detail)];
+    return [itemNav(found), line, make("h1", { tabindex: "-1", dir: "auto" }, detail.question || `Answer ${row.id}`), drawColumns(row, detail)];
   }
 
   const missingItem = (id, found) => [itemNav(found), make("h1", { tabindex: "-1" }, "Not on this page"),

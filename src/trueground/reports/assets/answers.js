@@ -15,7 +15,6 @@ const scoreText = (metric, row) => {
 const reasonText = (metric, row) => about().statuses[row.status[metric]]?.[1] ?? "no score";
 const wordsOfStatus = (status) => about().statuses.find(([name]) => name === status)?.[1];
 const linkTo = (id) => "#item-" + encodeURIComponent(id);
-const titleOf = (row) => row.question || row.response || row.id;
 const toneOf = (supported) => ({ 1: "supported", 0: "unsupported" }[supported] ?? "unknown");
 
 /* A value that a source gives, at once or later; until then the last one. */
@@ -71,21 +70,49 @@ TG.filter = (text) => {
 
 /* ---- one answer in the list ---- */
 
+/* Where these words stand in the text, counted in code points; not within other words. */
+function placesOf(text, words) {
+  const points = Array.from(text);
+  const length = Array.from(words).length;
+  const found = [];
+  for (let at = words ? text.indexOf(words) : -1; at >= 0; at = text.indexOf(words, at + words.length)) {
+    const from = points.length === text.length ? at : Array.from(text.slice(0, at)).length;
+    const to = from + length;
+    const inWord = /[\p{L}\p{N}]{2}/u.test((points[from - 1] ?? "") + points[from]) || /[\p{L}\p{N}]{2}/u.test(points[to - 1] + (points[to] ?? ""));
+    if (!inWord) found.push([from, to]);
+  }
+  return found;
+}
+
 /* Spans [start, end, …] and, since a claim that is said twice counts once, the further places of their words. */
 TG.everyPlace = (text, spans) => {
   const points = Array.from(text);
   const found = spans.filter(([start, end]) => Number.isInteger(start) && Number.isInteger(end) && start < end);
   for (const [start, end, ...rest] of [...found]) {
-    const words = points.slice(start, end).join("");
-    for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + words.length)) {
-      const from = points.length === text.length ? at : Array.from(text.slice(0, at)).length;
-      const to = from + end - start;
-      const inWord = /[\p{L}\p{N}]{2}/u.test((points[from - 1] ?? "") + points[from]) || /[\p{L}\p{N}]{2}/u.test(points[to - 1] + (points[to] ?? ""));
-      if (!inWord && !found.some((span) => span[0] < to && span[1] > from)) found.push([from, to, ...rest]);
+    for (const [from, to] of placesOf(text, points.slice(start, end).join(""))) {
+      if (!found.some((span) => span[0] < to && span[1] > from)) found.push([from, to, ...rest]);
     }
   }
   return found;
 };
+
+/* Where the words in doubt stand in the text of a claim, in order and apart from each other. */
+TG.doubtsIn = (text, words) => (words ?? []).flatMap((one) => placesOf(text, one)).sort((a, b) => a[0] - b[0] || b[1] - a[1])
+  .reduce((kept, span) => kept.length && span[0] < kept.at(-1)[1] ? kept : [...kept, span], []);
+
+/* A claim within an answer, lightly marked where some of its words are in doubt, and these strongly. */
+function markedClaim(text, supported, doubts, key) {
+  const points = Array.from(text);
+  const inside = [];
+  let at = 0;
+  for (const [from, to] of TG.doubtsIn(text, doubts)) {
+    inside.push(points.slice(at, from).join(""), html`<b key=${from} class="doubt">${points.slice(from, to).join("")}</b>`);
+    at = to;
+  }
+  return html`<mark key=${key} class=${`claim ${toneOf(supported)}${at ? " light" : ""}`}>${inside}${points.slice(at).join("")}</mark>`;
+}
+
+const SEEN = 150;  // characters that two lines have room for
 
 /* The answer with its claims marked, cut to about `most` characters around the first doubt. */
 function markedAnswer(row, most) {
@@ -94,15 +121,16 @@ function markedAnswer(row, most) {
   if (!text) return html`<em class="quiet">(empty answer)</em>`;
   const points = Array.from(text);
   const spans = TG.everyPlace(text, row.claims).sort((a, b) => a[0] - b[0]);
-  const doubt = spans.find(([, , supported]) => supported === 0);
-  const from = doubt && doubt[1] > most ? Math.max(0, doubt[0] - 40) : 0;
+  const [first, end, , words] = spans.find(([, , supported]) => supported === 0) ?? [0, 0];
+  const [within, length] = TG.doubtsIn(points.slice(first, end).join(""), words)[0] ?? [0, Math.min(end - first, SEEN / 2)];
+  const from = first + length > SEEN ? Math.max(0, points.indexOf(" ", first + within - SEEN / 3) + 1) : 0;
   const to = Math.min(points.length, from + most);
   const parts = [from ? "…" : ""];
   let at = from;
-  for (const [start, end, supported] of spans) {
+  for (const [start, end, supported, doubts] of spans) {
     if (end <= at || start >= to) continue;
     parts.push(points.slice(at, Math.max(at, start)).join(""));
-    parts.push(html`<mark key=${start} class=${`claim ${toneOf(supported)}`}>${points.slice(Math.max(at, start), Math.min(end, to)).join("")}</mark>`);
+    parts.push(markedClaim(points.slice(Math.max(at, start), Math.min(end, to)).join(""), supported, doubts, start));
     at = Math.min(end, to);
   }
   parts.push(points.slice(at, to).join(""), to < points.length ? "…" : "");
@@ -122,7 +150,7 @@ function Verdict({ name }) {
 }
 
 function AnswerRow({ row, metrics }) {
-  return html`<li class="answer-row"><a dir="auto" href=${linkTo(row.id)}>${titleOf(row)}</a>
+  return html`<li class="answer-row"><a dir="auto" class=${row.question ? null : "said"} href=${linkTo(row.id)}>${row.question || (row.response ? markedAnswer(row, 240) : row.id)}</a>
     ${row.question ? html`<p class="answer" dir="auto">${markedAnswer(row, 240)}</p>` : null}
     <p class="facts"><${Verdict} name=${row.verdict} /><${Strip} claims=${row.claims} />
     ${metrics.map((metric) => html`<span key=${metric} class="tag">${metric} ${scoreText(metric, row) ?? reasonText(metric, row)}</span>`)}
@@ -220,7 +248,7 @@ function Opened({ id }) {
         if (gone || !place.current) return;
         place.current.replaceChildren(...TG.drawAnswer(id, found, detail));
         place.current.querySelector("h1").focus({ preventScroll: true });
-        scrollTo(0, 0);
+        scrollTo({ top: 0, behavior: "instant" });
       }, fail);
     }, fail);
     return () => { gone = true; };

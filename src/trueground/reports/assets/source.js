@@ -155,21 +155,34 @@ TG.pageSource = () => {
 
   /* ---- export ---- */
 
-  function exported(rows) {
-    const taken = new Set(["id", "question", "response", "verdict", "reasons", "scores", ...index.metrics]);
-    const fields = Object.keys(index.by).map((field) => [taken.has(field) ? `by.${field}` : field, index.by[field]]);  // a field of the user's may be called as one of ours
-    return rows.map((i) => ({ id: index.ids[i], question: index.questions[i], response: index.responses[i], verdict: index.verdictNames[index.verdicts[i]] ?? null,
-      reasons: index.kinds[i].map((kind) => index.kindWords[kind]),
-      ...Object.fromEntries(fields.map(([name, values]) => [name, values[i]])),
-      scores: Object.fromEntries(index.metrics.map((metric) => [metric, index.scores[metric][i]])) }));
+  /* The claims of an answer that are not supported, and why, as runs/worst.py has them. */
+  function unsupportedOf(i, detail) {
+    const declines = index.verdictNames[index.verdicts[i]] === "declined";  // that it declines is no claim
+    const claims = declines ? [] : (detail.views[0]?.claims ?? []).filter(({ supported }) => supported === false);
+    return { unsupported: claims.map(({ text }) => text), reasons: claims.map(({ reasons }) => (reasons ?? []).join("; ")) };
   }
 
-  function csv(rows) {
+  /* The rows with their details, of which few are in memory at a time: those are read in their own order. */
+  async function exported(rows) {
+    const taken = new Set(["id", "question", "response", "verdict", "score", "unsupported", "reasons", "scores", ...index.metrics]);
+    const fields = Object.keys(index.by).map((field) => [taken.has(field) ? `by.${field}` : field, index.by[field]]);  // a field of the user's may be called as one of ours
+    const told = new Map();
+    for (const i of rows.toSorted((a, b) => a - b)) {
+      const detail = await detailOf(i);
+      told.set(i, { id: index.ids[i], question: detail.question ?? index.questions[i], response: detail.response ?? index.responses[i],
+        verdict: index.verdictNames[index.verdicts[i]] ?? null, score: index.scores[index.headline]?.[i] ?? null, ...unsupportedOf(i, detail),
+        ...Object.fromEntries(fields.map(([name, values]) => [name, values[i]])),
+        scores: Object.fromEntries(index.metrics.map((metric) => [metric, index.scores[metric][i]])) });
+    }
+    return rows.map((i) => told.get(i));
+  }
+
+  function csv(told) {
     const cell = (value) => {
-      const text = value === null || value === undefined ? "" : typeof value === "number" ? String(value) : guardFormulas(Array.isArray(value) ? value.join("; ") : value);
+      const text = value === null || value === undefined ? "" : typeof value === "number" ? String(value) : guardFormulas(Array.isArray(value) ? value.join("\n") : value);
       return /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     };
-    const flat = exported(rows).map(({ scores, ...rest }) => ({ ...rest, ...scores }));
+    const flat = told.map(({ scores, ...rest }) => ({ ...rest, ...scores }));
     const head = Object.keys(flat[0] ?? { id: "" });
     return [head, ...flat.map((one) => head.map((name) => one[name]))].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
   }
@@ -203,10 +216,10 @@ TG.pageSource = () => {
       const near = (k) => place >= 0 && k in among ? index.ids[among[k]] : null;
       return { row: rowAt(i), before: near(place - 1), after: near(place + 1), detail: detailOf(i) };
     },
-    save(state, kind) {
-      const rows = listed(state);
-      if (kind === "csv") saveText("answers.csv", "text/csv", csv(rows));
-      else saveText("answers.jsonl", "application/jsonl", exported(rows).map((one) => JSON.stringify(one)).join("\n") + "\n");
+    async save(state, kind) {
+      const told = await exported(listed(state));
+      if (kind === "csv") saveText("answers.csv", "text/csv", csv(told));
+      else saveText("answers.jsonl", "application/jsonl", told.map((one) => JSON.stringify(one)).join("\n") + "\n");
     },
   };
 };
