@@ -82,7 +82,7 @@ class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def page(self) -> str:
         """The page of instructions, Markdown: what is shown, and what may be filled in."""
         shown = "\n".join(
-            f"- `{name}`: {words}{' (may be empty)' if name in self.optional else ''}"
+            f"- `{name}`: {words}{' (may be absent)' if name in self.optional else ''}"
             for name, words in self.shows.items()
         )
         fields = "\n".join(f"- `{field.name}`: {field.doc}" for field in self.fields)
