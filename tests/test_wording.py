@@ -32,6 +32,8 @@ def _options_in_messages() -> None:
         ("--map response=COLUMN names it", '`mapping={"response": "COLUMN"}` names it'),
         ('add --rater "llm:MODEL(x=1)"', 'add `rater="llm:MODEL(x=1)"`'),
         ("first: trueground graph load x --out DIR", "first: trueground graph load x --out DIR"),
+        ("with: trueground judge fit FILE --out X", "with: `trueground.fit_judge`"),
+        ("`trueground validate` does it on", "`trueground.validate` does it on"),
         ("run `hf download x --local-dir F` there", "run `hf download x --local-dir F` there"),
         ("a -- b, a--b, -–- and --- stay", "a -- b, a--b, -–- and --- stay"),
     ],
@@ -72,3 +74,14 @@ def test_python_and_the_command_say_the_same_of_a_bad_file(
     assert "--" not in str(met.value)
     assert app.run(["score", str(file), "--out", str(tmp_path / "out")]) == 2
     assert "pass --on-bad-row skip to score the rest" in capsys.readouterr().err
+
+
+def test_python_speaks_of_parameters_and_functions(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"response": "x", "ctx_texts": ["a text", "another"]}] * 2
+    result = tg.score(rows)
+    for said in (capsys.readouterr().err, repr(result), result._repr_html_()):
+        words = " ".join(said.replace("&quot;", '"').split())
+        assert '`mapping={"contexts": "ctx_texts"}`' in words
+        assert "--" not in words
+    tg.score([{"response": "x", "passages": ["a"], "documents": ["b"]}])
+    assert '`mapping={"contexts": "passages"}`' in capsys.readouterr().err

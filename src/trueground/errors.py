@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from typing import Any
 
 import msgspec
@@ -186,15 +186,44 @@ _LISTED = (
     "builder",
 )
 _FEW = 10  # so many names are all named
+_NEAR = 0.6  # from 0 to 1: how like a name is that is suggested
+_SHORT, _NEAR_OF_SHORT = 3, 0.5  # of so few letters one wrong one is much
+_WORD, _OTHER = 0.8, 0.9  # what it counts that one word is like, or a name that leads to another
+_SUGGESTED = 3
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that does not exist: with the nearest three at most, or all if few."""
+def find_near(name: str, known: Iterable[str], others: Iterable[str] = ()) -> list[str]:
+    """At most three names that a slip may have meant, the nearest first: as a whole, or in one of
+    its words. `others` must be nearer than those known. Nothing where none is near.
+    """
+    name = name.lower()
+    least = _NEAR if len(name) > _SHORT else _NEAR_OF_SHORT
+    match = SequenceMatcher(b=name, autojunk=False)
+
+    def likeness(other: str) -> float:
+        match.set_seq1(other)
+        return match.ratio()
+
+    ranked = []
+    weights = {**dict.fromkeys(others, _OTHER), **dict.fromkeys(known, 1.0)}
+    for one, weight in weights.items():
+        words = re.split(r"[_-]", one.lower())
+        within = max(map(likeness, words)) if len(words) > 1 else 0.0
+        ranked.append((weight * max(likeness(one.lower()), _WORD * within), one))
+    ranked.sort(key=lambda pair: (-pair[0], pair[1]))
+    return [one for ratio, one in ranked[:_SUGGESTED] if ratio >= least]
+
+
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], others: Iterable[str] = ()
+) -> UsageError:
+    """The error for a name that does not exist: with the nearest three at most, or all if few.
+
+    `others` may be suggested too, and are not listed: names that lead to a known one.
+    """
     allowed = sorted(known)
     few = len(allowed) <= _FEW
-    near = get_close_matches(name.lower(), allowed, n=3, cutoff=0.6)
-    if not (near or few):  # a poor suggestion is better than sixty names
-        near = get_close_matches(name.lower(), allowed, n=3, cutoff=0.2)
+    near = find_near(name, allowed, others)
     hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
     if few or not (near or kind in _LISTED):
         hint += f" Known: {', '.join(allowed)}."
@@ -214,9 +243,12 @@ def hide_notes(quiet: bool) -> bool:
 
 
 def tell(message: str, *, note: bool = False) -> None:
-    """Say something on standard error, at once: what a user should know before the work ends."""
+    """Say something on standard error, at once: what a user should know before the work ends.
+
+    Of options it speaks as the caller knows them (see `wording`).
+    """
     if not (note and _quiet):
-        print(f"trueground: {message}", file=sys.stderr)
+        print(f"trueground: {spoken(message)}", file=sys.stderr)
 
 
 def fails_alone(error: BaseException) -> bool:

@@ -32,6 +32,14 @@ _OPTION = re.compile(
     r"(?: (?P<value>skip\b|stop\b|'[^'\n]*'|\"[^\"\n]*\"|[A-Z0-9…][^\s,;:)]*"
     r"|[a-z_.]+=[^\s,;:)]+|[^\s,;:)]+(?=:)))?"
 )
+# Commands that are functions too.
+_FUNCTIONS = {
+    "judge fit": "trueground.fit_judge",
+    "judge calibrate": "trueground.calibrate",
+    "list metrics": "dir(trueground.metrics)",
+    "validate": "trueground.validate",
+}
+_COMMAND = re.compile(rf"`?trueground ({'|'.join(_FUNCTIONS)})\b.*", re.DOTALL)
 _at_terminal = False
 
 
@@ -48,17 +56,21 @@ def at_terminal() -> Iterator[None]:
 
 def spoken(text: str) -> str:
     """The text as the one should read it who called: a person at a terminal, or Python."""
-    return text if _at_terminal or "--" not in text else in_python(text)
+    options = "--" in text or "trueground " in text
+    return in_python(text) if options and not _at_terminal else text
 
 
 def in_python(text: str) -> str:
-    """`choose another --out` → ``choose another `out` ``; commands of a shell stay as they are."""
+    """`choose another --out` → ``choose another `out` ``; commands of a shell stay as they are,
+    but for those that are functions.
+    """
     return _OPTION.sub(_parameter, text)
 
 
 def _parameter(match: re.Match[str]) -> str:
     if match["command"] is not None:
-        return match["command"]
+        function = _COMMAND.fullmatch(match["command"])
+        return f"`{_FUNCTIONS[function[1]]}`" if function else match["command"]
     name, value = match["name"], match["value"]
     parameter = _PARAMETERS.get(name, name.replace("-", "_"))
     if name in _SWITCHES:

@@ -283,7 +283,8 @@ def test_unwritable_output_folder(tmp_path: Path) -> None:
 def test_skipped_rows_are_listed(tmp_path: Path) -> None:
     lines = ['{"response": "x"}', '{"response": 5}', "{", '{"response": "y"}']
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
-    done = trueground("score", "a.jsonl", "--on-bad-row", "skip", "--out", "o", cwd=tmp_path)
+    options = ("--metrics", "abstained", "--on-bad-row", "skip", "--out", "o")
+    done = trueground("score", "a.jsonl", *options, cwd=tmp_path)
     assert done.returncode == 0
     assert "2 bad rows skipped" in done.stdout
     summary = json.loads((tmp_path / "o" / "summary.json").read_text())
@@ -419,7 +420,8 @@ def test_a_full_standard_output_is_told_in_one_line(tmp_path: Path) -> None:
 def test_default_folders_never_meet(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", [{"response": "x"}])
     for _ in range(3):
-        assert trueground("score", "a.jsonl", "--quiet", cwd=tmp_path).returncode == 0
+        done = trueground("score", "a.jsonl", "--metrics", "abstained", "--quiet", cwd=tmp_path)
+        assert done.returncode == 0
     runs = list((tmp_path / "runs").iterdir())
     assert len(runs) == 3
     assert all((folder / "report.html").exists() for folder in runs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.evaluate.questions_file import write_questions
 import trueground as tg
 from trueground.annotation import export_tasks, import_answers
 from trueground.errors import InputError
+from trueground.reports.overview import render_overview
 from trueground.runs.directory import MANIFEST, REPORT, SUMMARY
 
 N = 200
@@ -72,8 +74,43 @@ def test_a_random_slice_corrects_the_rate(tmp_path: Path, drawn: list[int]) -> N
     }  # fmt: skip
     assert json.loads((tmp_path / "run" / MANIFEST).read_text())["labels"][0]["path"] == str(labels)
     told = f"People would call {100 * one['mean']:.0f} % ["
-    assert told in (tmp_path / "run" / REPORT).read_text("utf-8")
-    assert told in repr(result)
+    page = (tmp_path / "run" / REPORT).read_text("utf-8")
+    verdicts = result.summary.raw["verdicts"]
+    assert sum(n for n, _ in verdicts["labelled"].values()) == 80
+    assert sum(bad for _, bad in verdicts["labelled"].values()) == 80 - sum(map(people, drawn))
+    of, times = verdicts["labelled"]["not"]
+    trust = f"On your 80 labels, answers called not grounded were unsupported {times} times of {of}"
+    mean = f"the mean of the judge's probabilities, {100 * one['judge_mean']:.0f} % (support)"
+    alone = f"The judge alone calls {100 * verdicts['grounded']['share']:.0f} % grounded"
+    box = render_overview(result.summary.raw, None).replace("│", " ")
+    for text in (page, repr(result), unescape(result._repr_html_()), box):
+        words = " ".join(text.split())
+        assert all(said in words for said in (told, trust, mean, alone))
+    assert box.index("by people") < box.index("by the judge")
+    assert '"grounded, by people"' in page
+
+
+def test_answers_without_a_score_are_named_beside_the_rate(tmp_path: Path) -> None:
+    rows = [*answers(100), {"id": "e", "question": "?", "contexts": ["c"], "response": ""}]
+    labels = write(tmp_path / "labels.jsonl", label_lines(range(60)))
+    result = tg.score(rows, metrics="support", labels=labels, labels_drawn="random")
+    words = " ".join(repr(result).split())
+    assert "of 100 answers grounded (60 labels; left out of 101: 1 nothing to check)." in words
+
+
+def test_a_judge_fitted_to_labels_tells_what_its_file_says(tmp_path: Path) -> None:
+    rows = [{**row, "human": {"faithful": people(i)}} for i, row in enumerate(answers())]
+    fit = tg.calibrate(rows, "lexical")
+    fit.write(path := tmp_path / "own.json")
+    held = fit.raw["chosen"]["cross_validated"]["balanced_accuracy"]
+    result = tg.score(answers(9), metrics="support", judge=str(path))
+    words = " ".join(repr(result).split())
+    assert "This judge was fitted to 200 labels of people (faithful); on those held out:" in words
+    assert f"balanced accuracy {held:.2f}, AUROC {fit.raw['auroc']['value']:.2f} (0.5 is g" in words
+    assert "not measured" not in words
+    # With another threshold only the ranking is as the file says.
+    other = tg.score(answers(9), metrics="support", judge=f"{path}(threshold=0.9)")
+    assert "on those held out: AUROC" in " ".join(repr(other).split())
 
 
 def test_without_labels_nothing_is_corrected() -> None:
@@ -193,4 +230,4 @@ def test_where_all_are_labelled_nothing_is_estimated(tmp_path: Path) -> None:
     assert (one["drawn"], one["mean"]) == ("all", pytest.approx(sum(map(people, range(N))) / N))
     assert one["ci"] == (one["mean"], one["mean"])
     assert one["ci_new"][0] < one["mean"] < one["ci_new"][1]
-    assert "People call 60 % of these answers grounded (all 200 labelled;" in repr(result)
+    assert "People call 60 % of 200 answers grounded (all labelled)." in repr(result)

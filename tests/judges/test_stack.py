@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,10 @@ from tests.encoders import tiny
 import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.judges import LexicalJudge, get_judge
+from trueground.judges.people import FitFigures
 from trueground.judges.stack import (
     DEFAULT,
+    LEFT_OUT,
     StackedJudge,
     StackFile,
     StackJudge,
@@ -168,6 +172,23 @@ def test_the_numbers_of_the_package_are_of_its_lexical_judge() -> None:
     fields = json.loads(DEFAULT.read_bytes())
     assert fields["judges"][0]["basis"] == LexicalJudge.basis
     assert all(w >= 0 for one in fields["judges"] for w in one["weights"].values())
+
+
+def test_what_ships_of_the_sets_left_out_is_what_the_docs_say() -> None:
+    told = json.loads(LEFT_OUT.read_bytes())
+    assert told["digest"] == hashlib.sha256(DEFAULT.read_bytes()).hexdigest()[:16]
+    docs = (Path(__file__).parents[2] / "docs" / "judges.md").read_text("utf-8")
+    rows = re.findall(r"(?m)^\| `\w+` \| ([\d,]+) \| \d\.\d{3} \| (\d\.\d{3}) \|", docs)
+    figures = told["figures"]
+    assert (figures["sets"], figures["labels"]) == (
+        14,
+        sum(int(n.replace(",", "")) for n, _ in rows),
+    )
+    areas = sorted(float(area) for _, area in rows)
+    assert figures["range"] == [areas[0], areas[-1]]
+    assert f"| mean | | 0.7671 | {figures['auroc']} |" in docs
+    said = FitFigures(**{**figures, "range": tuple(figures["range"])}).sentence()
+    assert "On 14 labelled sets, each left out" in said
 
 
 def test_the_stack_of_the_package_over_minilm() -> None:

@@ -39,10 +39,19 @@ def test_another_metric_is_named_and_how_it_differs(name: str) -> None:
 
 
 def test_unknown_names_get_three_suggestions() -> None:
-    for name in ("k_precison", "quality"):
-        with pytest.raises(UsageError, match="Did you mean") as caught:
+    near = {
+        "k_precison": ["k_precision", "precision", "k_precision_pp"],
+        "suport": ["support", "correct_support", "support_min"],
+        "faithfulnes": ["faithfulness", "llm_faithfulness", "rc_faithfulness"],
+        "answer_relevanc": ["answer_relevance", "answer_relevancy", "relevance"],
+    }
+    for name, others in near.items():
+        with pytest.raises(UsageError) as caught:
             get_metric(name)
         said = str(caught.value)
-        assert 1 <= said.count(" or ") + 1 <= 3
+        assert f"Did you mean {' or '.join(map(repr, others))}?" in said
         assert len(said) < 200
         assert "trueground list metrics" in said
+    for name in ("quality", "xyz"):  # nothing is near
+        with pytest.raises(UsageError, match=rf"unknown metric '{name}'. All \d+ are shown by"):
+            get_metric(name)

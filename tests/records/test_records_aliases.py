@@ -66,6 +66,12 @@ TOOLS: dict[str, dict[str, Any]] = {
         "answer": ANSWER,
         "reference": REFERENCE,
     },
+    "langchain's RetrievalQA": {
+        "query": QUESTION,
+        "result": ANSWER,
+        "source_documents": [{"page_content": TEXT, "metadata": {"source": "a.pdf"}}],
+        "reference": REFERENCE,
+    },
     "llamaindex": {
         "query": QUESTION,
         "response": ANSWER,
@@ -222,7 +228,10 @@ def test_two_columns_that_could_each_be_it_are_not_taken(tmp_path: Path) -> None
     with pytest.raises(BadRowsError, match="add --map response=answer or --map response=output"):
         read(path)
     done = trueground("score", path, "--map", "response=output", "--out", tmp_path / "p")
-    assert done.returncode == 0
+    assert done.returncode == 3  # whether answers decline is all that can be told
+    assert (
+        "nothing could be scored but whether answers decline: no record has contexts" in done.stderr
+    )
 
 
 def test_values_of_another_shape_are_another_thing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -292,13 +301,56 @@ def test_a_file_without_contexts_says_which_column_may_hold_them(tmp_path: Path)
     ]:
         path.write_text(json.dumps({"response": "x", **rest}) + "\n")
         done = trueground("score", path, "--out", tmp_path / "o", "--overwrite")
-        assert done.returncode == 0
+        assert done.returncode == 3
         option = column if column.startswith("'") else f"contexts={column}"
         assert "WARNING: no record has contexts" in done.stderr
         assert f"add --map {option}" in done.stderr
     path.write_text('{"response": "x", "references": ["x"]}\n')
     done = trueground("score", path, "--metrics", "f1", "--out", tmp_path / "p")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_whether_answers_decline_alone_is_a_run_only_where_it_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"response": "x"}\n')
+    for options, code in (((), 3), (("--metrics", "abstained"), 0)):
+        out = ("--out", tmp_path / "o", "--overwrite")
+        assert trueground("score", path, *options, *out).returncode == code
+    path.write_text('{"response": "x", "answerable": true}\n')
+    assert trueground("score", path, "--out", tmp_path / "p").returncode == 0
+
+
+def test_deepeval_rows_with_both_contexts_are_read_by_what_was_retrieved(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [{**TOOLS["deepeval"], "context": ["What should have been found."]}, TOOLS["deepeval"]]
+    said = columns_said(rows, capsys)
+    assert "contexts ← retrieval_context (context, what should have been retrieved, is not" in said
+    for record in read(rows):
+        assert [passage.text for passage in record.contexts or ()] == [TEXT]
+
+
+def test_a_result_is_the_answer_where_nothing_else_is(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"question": "q", "contexts": ["c"], "answer": "a", "result": "passed"}
+    assert columns_said([row], capsys) == "trueground: columns: response ← answer\n"
+    del row["answer"]
+    assert columns_said([row], capsys) == "trueground: columns: response ← result\n"
+
+
+def test_columns_in_capitals_are_read_where_nothing_else_could_be_meant(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("Question,Contexts,Answer,Ground Truth\nq,c,a,g\n")
+    [record] = read(path)
+    assert (record.question, record.response, record.references) == ("q", "a", ["g"])
+    assert [passage.text for passage in record.contexts or ()] == ["c"]
+    assert read([{"response": "r", "Response": "other"}])[0].meta == {"Response": "other"}
+    with pytest.raises(BadRowsError, match="'Answer' and 'answer' could each be it"):
+        read([{"Answer": "a", "answer": "b"}])
+
+
+def test_a_bad_row_names_the_columns_of_the_file() -> None:
+    with pytest.raises(BadRowsError, match=r"no such field in object \{query, text, documents\}"):
+        read([{"query": "q", "text": "a", "documents": ["d"]}])
 
 
 def test_a_run_that_scored_nothing_exits_3(tmp_path: Path) -> None:

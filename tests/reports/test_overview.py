@@ -35,7 +35,9 @@ def test_the_first_lines_say_how_grounded_the_answers_are(result: tg.Result) -> 
         "Of 64 answers 38 % are grounded, 6 % partly, 39 % not, 12 % declined (5 % unscored)."
         in words
     )
-    assert "On 14 labelled sets, answers called not grounded were unsupported" in words
+    assert (
+        "On 5 labelled sets with questions, as here, answers called not grounded were uns" in words
+    )
     assert words.endswith("page runs/x/report.html files runs/x/")
     assert all(width_of(line) <= 80 for line in shown.splitlines())
     assert "\x1b" not in shown
@@ -49,6 +51,20 @@ def test_the_box_is_as_wide_for_any_numbers() -> None:
     assert {len(line) for line in box} == {80}
     assert "Of 1,200 answers 100 % are grounded, 0 % partly, 0 % not, 0 % declined." in box[1]
     assert "not measured for this judge" in " ".join(shown.replace("│", " ").split())
+
+
+def test_the_sets_are_those_most_like_the_answers() -> None:
+    claims = [{"response": "It is old.", "contexts": ["c"], "question": " "}] * 3
+    words = " ".join(repr(tg.score(claims, metrics="support")).split())
+    assert "On 9 labelled sets without questions, as here, answers called not grounded" in words
+
+
+def test_a_threshold_of_ones_own_is_named_where_nothing_was_measured() -> None:
+    rows = [{"response": "It is old.", "contexts": ["c"]}]
+    words = " ".join(
+        repr(tg.score(rows, metrics="support", judge="lexical(threshold=0.6)")).split()
+    )
+    assert "not measured for this judge (lexical with the threshold 0.6): `trueground val" in words
 
 
 def test_at_most_six_metrics_the_best_of_each_question_first(result: tg.Result) -> None:
@@ -108,6 +124,19 @@ def test_a_run_without_contexts_says_that_grounding_was_not_scored(
     assert told[1:] in " ".join(capsys.readouterr().err.split())
     assert "worst" not in text  # that an answer declines does not make it worse
     assert "No record" not in shown(rows(3, response="In Rome."), metrics="rouge_1")
+
+
+def test_answers_that_decline_are_not_the_worst() -> None:
+    texts = ("I don't know.", "In Pisa.", "I do not know.", "It is in Rome.")
+    records = [row | {"response": t} for row, t in zip(rows(4), texts, strict=True)]
+    records = [row | {"references": ["In Rome."]} for row in records]
+    result = tg.score(records, metrics="f1")
+    assert [item.response for item in result.worst_items(4)] == [texts[k] for k in (1, 3, 0, 2)]
+    text = shown(records, metrics="f1")
+    assert "In Pisa." in text
+    assert "know" not in text
+    asked = tg.score([row | {"answerable": True} for row in records], metrics="p_g")
+    assert "know" in str(asked.worst_items(1)[0].response)
 
 
 def test_hostile_and_wide_texts_stay_within_the_lines() -> None:

@@ -99,7 +99,7 @@ def test_a_paired_difference_decides(ci: Any, told: str) -> None:
     near = {"against": "a", "value": -0.01, "ci": list(ci), "sets": 1, "why": None}
     raw["differences"] = {"auroc": {"b": near, "c": same}}
     assert told in first_lines(raw)
-    assert "Nor is it told from the first: c." in first_lines(raw)
+    assert "The difference of c from the first may be chance too." in first_lines(raw)
 
 
 def test_ties_are_called_ties() -> None:

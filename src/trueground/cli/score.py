@@ -115,7 +115,8 @@ def score(
         typer.echo(_as_text(result, worst, whole=all_ or "metrics" in options))
         if result.path is None:
             typer.echo(f"\nfiles  {redact_urls(str(options['out']))}/")
-    _leave(judge_gates(result.summary, gates, min_coverage))
+    chosen = "metrics" in options
+    _leave(judge_gates(result.summary, gates, min_coverage, chosen=chosen))
 
 
 def _score_shards(files: list[str], options: dict[str, Any], progress: Progress) -> Result | None:

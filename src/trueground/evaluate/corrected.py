@@ -24,6 +24,7 @@ from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
 from trueground.metrics.base import Metric, Spec
+from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.files import file_digest
 from trueground.stats.bootstrap import Floats, Ints, Mask
 from trueground.stats.corrected import Draw, check_enough, correct_rate, find_shift
@@ -230,8 +231,8 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
         if find_shift(own, draw):
             notes = [
                 *notes,
-                "the judge's scores of the labelled answers differ from those of all: were the "
-                "labels drawn as they say?",
+                "the judge's scores of the labelled answers differ from those of all: see whether "
+                "the labels were drawn as they say",
             ]
         found[key] = {
             "label": label,
@@ -253,6 +254,23 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
     if refused is not None and not found:
         tell(f"WARNING: no rate is corrected: {refused}")
     return found
+
+
+def count_labelled(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[str, list[int]]:
+    """Verdict → [labelled answers, how many of them people called unsupported]; empty where no
+    answer has a verdict or a label "faithful".
+    """
+    faithful = slice_.labels.get("faithful")
+    if faithful is None or plan.verdicts_at is None:
+        return {}
+    rows = np.flatnonzero(~np.isnan(faithful))
+    at = plan.verdicts_at
+    codes = code_verdicts(table.scores[rows][:, at], table.status[rows][:, at])
+    unsupported = faithful[rows] == 0
+    return {
+        name: [int((codes == place).sum()), int((unsupported & (codes == place)).sum())]
+        for place, name in enumerate(ANSWER_VERDICTS)
+    }
 
 
 def _column(table: ItemTable, at: int) -> Floats:

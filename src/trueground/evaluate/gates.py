@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.errors import UsageError
+from trueground.evaluate.plan import ABSTAINED
 from trueground.evaluate.result import Summary
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
@@ -103,8 +104,14 @@ def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
     )
 
 
-def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) -> GateOutcome:
-    """A gate whose metric has no mean fails: what was not measured was not reached."""
+def judge_gates(
+    summary: Summary, gates: Sequence[Gate], min_coverage: float, *, chosen: bool = True
+) -> GateOutcome:
+    """A gate whose metric has no mean fails: what was not measured was not reached.
+
+    Where metrics were not `chosen` by name, a run that only tells whether answers decline counts as
+    one in which nothing could be scored, unless its records say what can be answered.
+    """
     messages = []
     for gate in gates:
         mean, what = gate.value_in(summary), "no scored item"
@@ -124,7 +131,14 @@ def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) ->
         for gate in gates
         if gate.higher_is_better is gate.ceiling
     ]
-    if not any(m.scored for m in summary.values()):
+    scored = {name for name, m in summary.items() if m.scored}
+    if scored == {ABSTAINED} and not chosen and summary.raw["abstention"] is None:
+        messages.append(
+            f"nothing could be scored but whether answers decline: {summary.raw.get('missing')}. "
+            f"If that is all you want, name it: --metrics {ABSTAINED}"
+        )
+        return GateOutcome(failed, True, tuple(messages))
+    if not scored:
         reasons = [
             f"{name}: {', '.join(f'{n:,} {why}' for why, n in m.unscored.items())}"
             f"{_format_needs(name)}"

@@ -17,6 +17,7 @@ from trueground.metrics.registry import default_specs, get_metric, parse_specs
 from trueground.plugins import keys_named
 from trueground.records import Check
 from trueground.records.columns import is_known
+from trueground.wording import spoken
 
 if TYPE_CHECKING:
     from trueground.models.prompts import PromptFile
@@ -133,7 +134,7 @@ class Plan:
     @property
     def note(self) -> str | None:
         """What the user should know beside the numbers."""
-        return "; ".join(filter(None, (self.unused, self.parts.note))) or None
+        return spoken("; ".join(filter(None, (self.unused, self.parts.note)))) or None
 
     @cached_property
     def spare(self) -> frozenset[ClaimCheck]:

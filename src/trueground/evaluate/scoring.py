@@ -186,11 +186,13 @@ def summarise_table(
     plan: Plan, table: ItemTable, check: Check, labelled: LabelledSlice | None = None
 ) -> tuple[dict[str, Any], Iterator[bytes] | None]:
     """The summary, and the lines of repeats.jsonl where questions have several answers."""
-    summary = summarise(plan, table, [str(row) for row in check.bad], check.bad_total)
+    summary = summarise(plan, table, check)
     if labelled is not None:
-        from trueground.evaluate.corrected import correct_rates
+        from trueground.evaluate.corrected import correct_rates, count_labelled
 
         summary["corrected"] = correct_rates(plan, table, labelled)
+        if counts := count_labelled(plan, table, labelled):
+            summary["verdicts"]["labelled"] = counts
     if plan.repeats_of is None or not (found := summarise_repeats(plan, table)):
         return summary, None
     summary["repeats"], lines = found

@@ -8,6 +8,7 @@ from itertools import combinations
 from statistics import stdev
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import orjson
 from numpy.typing import NDArray
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 from trueground.evaluate.plan import ABSTAINED, Plan
 from trueground.evaluate.run_level import Draws, Entries
 from trueground.evaluate.table import NO_ANSWER, ItemTable
+from trueground.judges.people import FitFigures
 from trueground.metrics.column import CODES, STATUSES
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
+from trueground.records import Check
 from trueground.stats.agreement import cohen_kappa
 from trueground.stats.bootstrap import (
     Floats,
@@ -35,7 +38,7 @@ _LINES = 4_096  # of a piece of repeats.jsonl
 _SCORED = CODES[Status.SCORED]
 
 
-def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) -> dict[str, Any]:
+def summarise(plan: Plan, table: ItemTable, check: Check) -> dict[str, Any]:
     """The content of summary.json, in the shape of the contract."""
     clusters = table.count_clusters()
     grouped = clusters < table.n
@@ -64,6 +67,7 @@ def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) ->
             "signature": plan.signature_of(plan.verdicts),
             "judge": plan.parts.labels[0],
             "n": table.n,
+            "questions": check.fields["question"],
             "ci_level": plan.level,
             **everything.verdicts,
             "by": {
@@ -74,6 +78,9 @@ def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) ->
         statuses = everything.metrics[plan.verdicts.key]["unscored"]
         if why := {name: n for name, n in statuses.items() if name != Status.ABSTAINED}:
             summary["verdicts"]["why_unscored"] = why
+        fitted = getattr(plan.parts.judges[0], "fitted", None)
+        if isinstance(fitted, FitFigures):  # a judge from outside may mean anything by it
+            summary["verdicts"]["fitted"] = msgspec.to_builtins(fitted)
     if table.agreement is not None and len(plan.parts.judges) > 1:
         summary["judges"] = plan.parts.labels
         summary["judge_agreement"] = _judge_agreement(plan, table.agreement)
@@ -81,9 +88,9 @@ def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) ->
         counts = zip(ReasonKind, table.reasons.tolist(), strict=True)
         most_first = sorted(counts, key=lambda pair: -pair[1])  # equal ones keep their order
         summary["reasons"] = {str(kind): count for kind, count in most_first if count}
-    if bad:
-        summary["skipped"] = bad
-        summary["skipped_rows"] = list(skipped)
+    if check.bad_total:
+        summary["skipped"] = check.bad_total
+        summary["skipped_rows"] = [str(row) for row in check.bad]
     return summary
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
+from trueground.judges.people import FitFigures
 from trueground.plugins import PartSpec, parse_part
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats
@@ -43,7 +44,8 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
     them. A score above `threshold` means supported. `of` is "score", or "verdict" for a judge that
     gives no scores: then True counts as 1 and False as 0, and verdicts stay as they are.
 
-    `signature` is the `basis` of the judge that gave the scores; `digest` names the file.
+    `signature` is the `basis` of the judge that gave the scores; `digest` names the file. `fitted`
+    says how well it does on labels.
     """
 
     judge: str
@@ -56,6 +58,11 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
     method: Literal["platt", "isotonic"] = "platt"
     knots: list[tuple[float, float]] | None = None
     of: Literal["score", "verdict"] = "score"
+    fitted: FitFigures | None = None
+
+    def fitted_at(self, threshold: float) -> FitFigures | None:
+        """The same for another threshold: only ranking does not depend on it."""
+        return with_threshold(self.fitted, threshold == self.threshold)
 
     def probability(self, score: float) -> float:
         """The probability that a claim of this score is supported."""
@@ -98,7 +105,8 @@ def open_calibration(path: str, judge: str = "NAME") -> CalibrationFile:
             again = f"what judge fit wrote is a judge: --judge {path}"
         raise InputError(f"{place}: format {fields.get('format')!r}; expected {expected}; {again}")
     try:
-        calibration = msgspec.convert(fields, CalibrationFile)
+        told = fields | {"fitted": FitFigures.of(fields)}
+        calibration = msgspec.convert(told, CalibrationFile)
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {error}; {again}") from error
     _check_numbers(calibration, place, again)
@@ -142,6 +150,13 @@ def _check_numbers(calibration: CalibrationFile, place: str, again: str) -> None
         raise InputError(f"{place}: threshold, slope and intercept are {found}; {again}")
     if calibration.slope is not None and calibration.slope <= 0:
         raise InputError(f"{place}: slope {calibration.slope:g}; expected more than 0. {USELESS}")
+
+
+def with_threshold(fitted: FitFigures | None, own: bool) -> FitFigures | None:
+    """The figures of a fit; where the threshold is not its own, those that do not depend on it."""
+    if own or fitted is None:
+        return fitted
+    return msgspec.structs.replace(fitted, balanced_accuracy=None) if fitted.auroc else None
 
 
 def basis_of(judge: Judge) -> str:
@@ -229,6 +244,11 @@ class CalibratedJudge:
         self.signature = sign(self.basis, threshold, calibration)
         by_verdict = calibration is not None and calibration.of == "verdict"
         self.scores = not by_verdict and bool(getattr(inner, "scores", True))
+        self.fitted = (
+            calibration.fitted_at(threshold)
+            if calibration is not None
+            else with_threshold(getattr(inner, "fitted", None), threshold == inner.threshold)
+        )
         self._calibration = calibration
         self._inner = inner
 

@@ -103,6 +103,7 @@ class WindowedJudge(OnEncoder):
             given, self.basis, threshold, self.probable
         )
         self.signature = sign(self.basis, self.threshold, self._calibration)
+        self.fitted = self._calibration and self._calibration.fitted_at(self.threshold)
         self.encoder = encoder
 
     def rooms(self, claims: Sequence[str]) -> list[int]:

@@ -24,6 +24,7 @@ from trueground.judges.base import MODELS, Judge, ask
 from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethresholded
 from trueground.judges.evidence import RULE, EvidenceFinder
 from trueground.judges.lexical.evidence import AGAINST, NAMES
+from trueground.judges.people import FitFigures
 from trueground.plugins import PartSpec, parse_part
 from trueground.stats.bootstrap import Floats
 from trueground.stats.stacking import logistic
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 MakeJudge = Callable[..., Judge]
 FORMAT = "trueground-stack-1"
 DEFAULT = Path(__file__).parent / "data" / "stack.json"
+# How well it did on sets left out (docs/judges.md), and of which file that was measured.
+LEFT_OUT = DEFAULT.with_name("stack_left_out.json")
 _AGAIN = "make one with: trueground judge fit FILE --judges NAME,NAME --out STACK.json"
 # What any judge may tell of a claim; a stack takes the first that the judge always tells.
 SCORES = ("log_odds", "score", "verdict")
@@ -56,12 +59,23 @@ class StackedJudge(msgspec.Struct, frozen=True):
 
 
 class StackFile(msgspec.Struct, frozen=True):
-    """What the judge reads of the file; a claim is supported above `threshold` (a probability)."""
+    """What the judge reads of the file; a claim is supported above `threshold` (a probability).
+
+    `fitted` says how well it does on labels.
+    """
 
     judges: list[StackedJudge]
     intercept: float
     threshold: float
     digest: str = ""
+    fitted: FitFigures | None = None
+
+
+class _LeftOut(msgspec.Struct, frozen=True):
+    """What LEFT_OUT holds."""
+
+    digest: str
+    figures: FitFigures
 
 
 class StackMember:
@@ -218,6 +232,9 @@ def _default_stack(given: PartSpec, model: str) -> StackJudge:
             f"has {found}. Fit some for it: trueground judge fit FILE --judges "
             f"lexical,bi-encoder:{model} --out STACK.json"
         )
+    left_out = msgspec.json.decode(LEFT_OUT.read_bytes(), type=_LeftOut)
+    if left_out.digest == file.digest:
+        file = msgspec.structs.replace(file, fitted=left_out.figures)
     return StackJudge(file, [lexical, encoder])
 
 
@@ -225,7 +242,7 @@ def _check_stack(fields: dict[str, Any], place: str) -> StackFile:
     if fields.get("format") != FORMAT:
         raise InputError(f"{place}: format {fields.get('format')!r}; expected {FORMAT!r}; {_AGAIN}")
     try:
-        file = msgspec.convert(fields, StackFile)
+        file = msgspec.convert(fields | {"fitted": FitFigures.of(fields)}, StackFile)
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {error}; {_AGAIN}") from error
     weights = [weight for one in file.judges for weight in one.weights.values()]
@@ -259,6 +276,7 @@ class StackJudge:
 
     def __init__(self, file: StackFile, members: Sequence[StackMember]) -> None:
         self.threshold = file.threshold
+        self.fitted = file.fitted
         self.basis = "|".join(("stack-1", file.digest, *(member.basis for member in members)))
         self.signature = self.basis
         self.in_one_process = any(member.in_one_process for member in members)

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
-from trueground.errors import UsageError
+from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
 from trueground.metrics.other_names import NEAREST, SAME, plain_name
 from trueground.plugins import (
     bare_name,
-    find_part,
     load_plugins,
     parse_part,
     register_part,
@@ -85,8 +84,10 @@ def get_metric(name: str) -> Metric:
     """The metric of that name, also as other tools call it; else a UsageError with near names."""
     known = all_metrics() if name not in METRICS else METRICS
     plain = plain_name(name)
-    if name in known or plain not in SAME.keys() | NEAREST.keys():
-        return find_part("metric", METRICS, name)
+    if name in known:
+        return known[name]
+    if plain not in SAME.keys() | NEAREST.keys():
+        raise unknown_name("metric", name, known, (*SAME, *NEAREST))
     if plain in SAME:
         return METRICS[SAME[plain]]
     nearest, instead = NEAREST[plain]

@@ -1,7 +1,8 @@
 """Names that other tools give to columns, and the forms in which they write contexts.
 
 A column of another name is read as ours where nothing else could be meant: the file has no column
-of our name, no other alias of that field, and at least one value of the right shape.
+of our name, no other alias of that field, and at least one value of the right shape. Capitals, and
+what stands between words, do not matter: `User Input` is `user_input`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,15 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "source_nodes",
         "ctxs",
     ),
-    "response": ("answer", "output", "prediction", "actual_output", "completion"),
+    "response": (
+        "answer",
+        "output",
+        "prediction",
+        "actual_output",
+        "completion",
+        "prediction_text",
+        "result",
+    ),
     "references": (
         "reference",
         "reference_answer",
@@ -43,6 +52,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
 # Result rows of Instruct-QA's authors: the answer, its id, and a prompt that is no question.
 _INSTRUCT_QA = frozenset({"id_", "answer", "prompt"})
 WATCHED = frozenset(ALIASES).union(_INSTRUCT_QA, *ALIASES.values())
+# These may be something else (a result of a test): the answer only where no other column is it.
+_LAST = ("prediction_text", "result")
+# DeepEval's test cases have both: what was retrieved, and what should have been.
+_RETRIEVED, _IDEAL = "retrieval_context", "context"
 _NAMED = {
     "question": "quest|quer|prompt|input|ask|instruct",
     "contexts": "context|ctx|doc|passage|chunk|retriev|source|evidence|snippet|knowledge|article",
@@ -55,8 +68,16 @@ _TEXT_KEYS = ("text", "page_content", "content")
 _ID_KEYS = ("id", "id_", "doc_id")
 
 
+def plain_column(name: str) -> str:
+    """The name as aliases are written: `User Input` is `user_input`."""
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
 def fits(name: str, value: Any) -> bool:
-    """Does the value have a shape that the column can have, if it is what its name says?"""
+    """Does the value have a shape that the column can have, if it is what its name says?
+
+    `name` is as `plain_column` gives it.
+    """
     if name in ALIASES or name == "id_":
         return value is not None
     if name in ALIASES["question"] or name in ALIASES["response"]:
@@ -85,12 +106,24 @@ def choose_columns(
     theirs = free >= _INSTRUCT_QA and not free & {"response", *mapping}
     if theirs and "id" not in mapping:
         chosen["id"] = "id_"
-    for field, names in ALIASES.items():
+    for field, aliases in ALIASES.items():
         if field in mapping or field in present:
             continue
-        found = [name for name in names if name in free and not (theirs and name == "prompt")]
+        names = {
+            name: plain
+            for name in sorted(free)
+            if (plain := plain_column(name)) in (field, *aliases)
+        }
+        refused = {"prompt"} if theirs else set()
         if field == "references" and "response" not in chosen.keys() | mapping.keys() | present:
-            found = [name for name in found if name != "answers"]
+            refused = {"answers"}
+        if not names.keys() <= (last := {n for n, plain in names.items() if plain in _LAST}):
+            refused |= last
+        if {_RETRIEVED, _IDEAL} == set(names.values()):
+            refused |= {name for name, plain in names.items() if plain == _IDEAL}
+        order = [field, *aliases]
+        found = [name for name in names if name not in refused]
+        found.sort(key=lambda name: order.index(plain_column(name)))
         if len(found) == 1:
             chosen[field] = found[0]
         elif found:
@@ -98,9 +131,16 @@ def choose_columns(
     return chosen, doubtful
 
 
-def format_columns(chosen: Mapping[str, str], doubtful: Mapping[str, Sequence[str]]) -> str:
+def format_columns(
+    chosen: Mapping[str, str], doubtful: Mapping[str, Sequence[str]], present: Iterable[str]
+) -> str:
     """`contexts ← retrieved_contexts, question ← user_input`, and what was not used."""
     texts = [f"{field} ← {column}" for field, column in sorted(chosen.items())]
+    ideal = next((name for name in present if plain_column(name) == _IDEAL), None)
+    if ideal and plain_column(chosen.get("contexts", "")) == _RETRIEVED:
+        what = f"contexts ← {chosen['contexts']}"
+        told = f"{what} ({shorten(ideal)}, what should have been retrieved, is not read)"
+        texts = [told if text == what else text for text in texts]
     texts += [
         f"{field} ← none, {' and '.join(columns)} could each be it ({_map_options(field, columns)})"
         for field, columns in sorted(doubtful.items())

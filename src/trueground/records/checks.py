@@ -26,6 +26,7 @@ BAD_ROWS_KEPT = 1000
 _META_KEPT = 1000
 _FIELDS = Record.__struct_fields__
 _CONTEXTS = _FIELDS.index("contexts")
+_QUESTION = _FIELDS.index("question")
 _values = attrgetter(*_FIELDS)
 
 
@@ -48,9 +49,9 @@ class Check(msgspec.Struct):
     """The outcome of a first pass.
 
     `n` good rows; `bad` the first 1,000 bad rows of `bad_total`; `fields` in how many good rows
-    each field is given (contexts only where one is not blank); `groups`: does any row name one?
-    `breakdowns`: fields by which the rows can be grouped. `hints`: of fields that no good row has,
-    which column may be meant.
+    each field is given (contexts and questions that are not blank); `groups`: does any row name
+    one? `breakdowns`: fields by which the rows can be grouped. `hints`: of fields that no good row
+    has, which column may be meant.
     """
 
     n: int
@@ -90,6 +91,8 @@ class Tally:
         present = [value is not None for value in _values(record)]
         if record.contexts is not None and not any(p.text.strip() for p in record.contexts):
             present[_CONTEXTS] = False
+        if record.question is not None and not record.question.strip():
+            present[_QUESTION] = False
         self._field_sets[tuple(present)] += step
         if record.meta and len(self._meta) < _META_KEPT:
             self._meta.update(dict.fromkeys(record.meta))

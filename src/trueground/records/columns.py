@@ -23,6 +23,7 @@ from trueground.records.aliases import (
     choose_columns,
     fits,
     format_columns,
+    plain_column,
 )
 from trueground.records.problems import Problem, describe, shorten
 from trueground.types import Record
@@ -134,10 +135,11 @@ class ColumnMap:
         if self.shapes.rows < ROWS_REMEMBERED:
             self.shapes.add(row)
         for name in row.keys() - self._known:
-            if name not in WATCHED:
+            plain = plain_column(name)
+            if plain not in WATCHED:
                 if len(self._known) < _NAMES_KEPT:
                     self._known.add(name)
-            elif fits(name, row[name]):
+            elif fits(plain, row[name]):
                 self._known.add(name)
                 self._present.add(name)
 
@@ -146,6 +148,10 @@ class ColumnMap:
         before = self.aliases
         self.aliases, self.doubtful = choose_columns(self._present, self.mapping)
         return self.aliases != before
+
+    def describe(self) -> str:
+        """Which columns are read under another name, and which could be but are not."""
+        return format_columns(self.aliases, self.doubtful, self._present)
 
     def update(self, other: ColumnMap) -> None:
         """Add what rows behind these have shown; `settle` decides."""
@@ -226,7 +232,7 @@ def require_columns(file: str, columns: Sequence[ColumnMap]) -> None:
 
 def describe_columns(columns: Mapping[str, ColumnMap]) -> list[str]:
     """What is said of columns that are not called as we call them; a line a file if they differ."""
-    texts = {name: format_columns(one.aliases, one.doubtful) for name, one in columns.items()}
+    texts = {name: one.describe() for name, one in columns.items()}
     if len(set(texts.values())) == 1:
         return [f"columns: {text}" for text in set(texts.values()) if text]
     return [f"columns of {name}: {text}" for name, text in texts.items() if text]

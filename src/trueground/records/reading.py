@@ -26,8 +26,8 @@ from trueground.records.columns import (
 )
 from trueground.records.files import LocalCopies, data_files
 from trueground.records.inputs import RowInput, file_input, object_input
-from trueground.records.problems import PlacedRow, Problem, known_id, too_deep
-from trueground.records.schema import to_record
+from trueground.records.problems import PlacedRow, Problem, describe, known_id, too_deep
+from trueground.records.schema import NO_FIELD, to_record
 from trueground.records.tables import split_cell
 from trueground.types import Record
 
@@ -328,9 +328,11 @@ def _parse_row(
     columns: ColumnMap,
     separator: str | None,
 ) -> Record | PlacedRow:
-    row = value
+    row, own = value, list[str]()
     try:
-        row, displaced, members = columns.apply(source.read(value))
+        row = source.read(value)
+        own = list(row)  # before they are renamed: an error names the file's columns
+        row, displaced, members = columns.apply(row)
         if separator is not None:
             split_cell(row, separator)
         row = source.decode_cells(row)
@@ -342,6 +344,8 @@ def _parse_row(
         return source.bad_row(number, None, too_deep())
     except Problem as problem:
         known = problem.row_id
+        if problem.field == "response" and problem.found.startswith(NO_FIELD):
+            problem.found = f"{NO_FIELD} in {describe(dict.fromkeys(own))}"
         if isinstance(row, dict):
             known = known_id(row) or known_id({"id": row.get(columns.column("id"))})
         return source.bad_row(number, known, problem)

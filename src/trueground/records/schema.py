@@ -185,6 +185,7 @@ _EXPECTED = {
     "group": ("a str", _text_remedy),
     "meta": ("an object such as {…}", _no_remedy),
 }
+NO_FIELD = "no such field"
 _ANY_MEMBER = {"human": _Label, "knowledge": _Property}
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])")
 
@@ -205,7 +206,7 @@ def _explain(row: dict[str, Any], message: str) -> Problem:
             path, kind, value = f"{path}[{index}]", f"{kind}[]", value[int(index)]
     found = describe(value)
     if missing := re.match(r"Object missing required field `(\w+)`", message):
-        found = f"no such field in {found}"
+        found = f"{NO_FIELD} in {found}"
         path = f"{path}.{missing[1]}" if path else missing[1]
         kind = f"{kind}.{missing[1]}" if kind else missing[1]
         value = None

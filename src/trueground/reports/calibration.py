@@ -78,7 +78,8 @@ def _opening(raw: Raw) -> list[Any]:
     one, where = (held, "records held out") if known else (raw["chosen"], "these very records")
     before = ""
     if raw["of"] == "score":
-        before = f" (with its default threshold {number(raw['default']['balanced_accuracy'])})"
+        at, was = raw["default"]["threshold"], raw["default"]["balanced_accuracy"]
+        before = f" ({number(was)} with its default threshold, {at:g})"
     off, on = error["cross_validated"], "records held out"
     if off is None:
         off, on = error["after"], "these very records"

@@ -12,18 +12,21 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from trueground.judges.people import labelled_verdicts
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
 from trueground.reports import terminal
 from trueground.reports.blocks import number
 from trueground.reports.text import table
+from trueground.reports.trust import similar_sets, trust_sentence
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
+from trueground.wording import spoken
 
 COLUMNS = 80
 _MOST_METRICS = 6
-_MOST_ROWS = 14  # of the text of a summary in Python
+_MOST_ROWS, _LEAST_ROWS = 14, 3  # of the text of a summary in Python
+_MOST_LINES = 24
+_NOT_BAD = ("grounded", "declined")
 _MOST_CLAIMS = 2
 _BAR = 30
 # What is asked of answers, and the metrics that tell, those of most worth first (docs/trust.md).
@@ -115,28 +118,25 @@ def _metrics_by_question(summary: Mapping[str, Any], keys: Sequence[tuple[str, s
     return "\n".join(clip(line) for line in shown)
 
 
-def people_sentence(verdicts: Mapping[str, Any]) -> str:
-    """How often verdicts of this judge agree with people on labelled sets, or that nobody knows."""
-    measured = labelled_verdicts(verdicts["signature"])
-    if measured is None:
-        return (
-            f"How often these verdicts agree with people was not measured for this judge "
-            f"({verdicts['judge']}): `trueground validate` does it on your labels."
-        )
-    return f"{measured.sentence()} The sets one by one: docs/trust.md."
+def _trust(verdicts: Mapping[str, Any]) -> str:
+    """How far the verdicts are to be trusted, and where more is told of it."""
+    more = "" if similar_sets(verdicts) is None else " The sets one by one: docs/trust.md."
+    return trust_sentence(verdicts) + more
 
 
 def verdict_box(summary: Mapping[str, Any]) -> str:
-    """The verdicts in a frame: the sentence, a line each with its interval, and what people say."""
+    """In a frame: the sentence, a line for what people say and for each verdict, with intervals,
+    and how far they are to be trusted.
+    """
     first, corrected = terminal.opening(summary), _people_say(summary)
     if not first and not corrected:
         return ""
     lines = [*_wrapped(first), ""] if first else []
     if terminal.has_verdicts(summary):
         verdicts = summary["verdicts"]
-        lines += [*_verdict_lines(verdicts), "", *corrected]
+        lines += [*_verdict_lines(summary), "", *corrected]
         level = f"{verdicts['ci_level']:.0%} intervals; verdicts by the judge {verdicts['judge']}."
-        lines += [*_wrapped(level), *_wrapped(people_sentence(verdicts))]
+        lines += [*_wrapped(level), *_wrapped(_trust(verdicts))]
     else:
         lines = [*lines, *corrected] if corrected else lines[:-1]
     width = COLUMNS - 4
@@ -145,18 +145,27 @@ def verdict_box(summary: Mapping[str, Any]) -> str:
     return "\n".join([f"┌{rule}┐", *body, f"└{rule}┘"])
 
 
-def _verdict_lines(verdicts: Mapping[str, Any]) -> list[str]:
-    """A line for each verdict: its share, the interval, how many answers, a bar."""
-    lines = []
+def _verdict_lines(summary: Mapping[str, Any]) -> list[str]:
+    """A line for each verdict: its share, the interval, how many answers, a bar; above them the
+    same of what people say.
+    """
+    verdicts, lines = summary["verdicts"], []
+    if found := terminal.grounded_to_people(summary):
+        one = found[1]
+        people = _share_line("grounded", one["mean"], one["ci"], f"{one['labels']:,} labels")
+        lines = ["by people", people, "by the judge"]
     for name in ANSWER_VERDICTS:
         one = verdicts[name]
         if name == "unscored" and not one["n"]:
             continue
-        low_high = "" if one["ci"] is None else "–".join(f"{100 * x:.0f}" for x in one["ci"]) + " %"
-        bar = "█" * round(_BAR * (one["share"] or 0))
-        line = f"{name:9} {terminal.percent(one['share']):>6}  {low_high:>9}  {one['n']:>9,}  {bar}"
-        lines.append(line.rstrip())
+        lines.append(_share_line(name, one["share"], one["ci"], f"{one['n']:,}"))
     return lines
+
+
+def _share_line(name: str, share: float | None, ci: Sequence[float] | None, n: str) -> str:
+    ends = "" if ci is None else "–".join(f"{100 * x:.0f}" for x in ci) + " %"
+    bar = "█" * round(_BAR * (share or 0))
+    return f"{name:9} {terminal.percent(share):>6}  {ends:>9}  {n:>9}  {bar}".rstrip()
 
 
 def _people_say(summary: Mapping[str, Any]) -> list[str]:
@@ -171,13 +180,13 @@ def _wrapped(text: str) -> list[str]:
 def worst_answers(items: Sequence[WorstItem], summary: Mapping[str, Any]) -> str:
     """The worst answers: question, answer, score, the claims that are not supported, and why.
 
-    Those that are grounded after all, and those without a score, are left out. Empty where the
-    run has no metric that tells which answers are worse.
+    Those that are grounded after all, that decline, and that have no score are left out. Empty
+    where the run has no metric that tells which answers are worse.
     """
     metric = next(iter(worst_metrics(summary["metrics"])), None)
     if metric is None or not items:
         return ""
-    items = [one for one in items if one.score is not None and one.verdict != "grounded"]
+    items = [one for one in items if one.score is not None and one.verdict not in _NOT_BAD]
     if not items:
         return "no answer to read first: none is scored, or all of them are grounded"
     order = worst_order(metric, bool(summary.get("verdicts")))
@@ -236,7 +245,7 @@ def clip(text: str, most: int = COLUMNS) -> str:
 # In Python: what `repr` gives and a notebook shows.
 
 
-def _rows_of(summary: Mapping[str, Any]) -> tuple[list[tuple[str, ...]], int]:
+def _rows_of(summary: Mapping[str, Any], most: int) -> tuple[list[tuple[str, ...]], int]:
     """Headline metrics first, as cells, and how many metrics are left out."""
     metrics = summary["metrics"]
     first = [key for _, key in headline_keys(metrics)]
@@ -244,19 +253,26 @@ def _rows_of(summary: Mapping[str, Any]) -> tuple[list[tuple[str, ...]], int]:
     rows: list[tuple[str, ...]]
     rows = [
         (key, number(m["mean"]), terminal.interval(m["ci"]), f"{m['scored']:,}")
-        for key in keys[:_MOST_ROWS]
+        for key in keys[:most]
         for m in (metrics[key],)
     ]
     return rows, len(keys) - len(rows)
 
 
+def _sentences(summary: Mapping[str, Any]) -> list[str]:
+    """What is said before the metrics: how grounded, what people say, how far to trust it."""
+    said = [terminal.opening(summary), *terminal.corrected_rates(summary)]
+    if terminal.has_verdicts(summary):
+        said.append(_trust(summary["verdicts"]))
+    return [spoken(one) for one in said if one]
+
+
 def render_short(summary: Mapping[str, Any]) -> str:
     """The summary in at most 24 lines."""
-    first = terminal.opening(summary)
     lines = [terminal.count_items(summary)]
-    lines += [*_wrapped(first), ""] if first else []
-    lines += _people_say(summary)
-    rows, left = _rows_of(summary)
+    lines += [line for one in _sentences(summary) for line in _wrapped(one)]
+    lines += [""] * (len(lines) > 1)
+    rows, left = _rows_of(summary, max(_LEAST_ROWS, min(_MOST_ROWS, _MOST_LINES - len(lines) - 2)))
     lines += table(
         [("metric", "mean", "interval", "scored", ""), *((*r, "") for r in rows)]
     ).splitlines()
@@ -266,9 +282,8 @@ def render_short(summary: Mapping[str, Any]) -> str:
 
 def summary_as_html(summary: Mapping[str, Any]) -> str:
     """The same as a short HTML table; everything that comes from data is escaped."""
-    rows, left = _rows_of(summary)
-    first = terminal.opening(summary)
-    said = f"<p>{escape(first)}</p>" if first else ""
+    rows, left = _rows_of(summary, _MOST_ROWS)
+    said = "".join(f"<p>{escape(one)}</p>" for one in _sentences(summary))
     head = _html_row(("metric", "mean", "interval", "scored"), "th")
     body = "".join(_html_row(row, "td") for row in rows)
     more = f"<p>… and {left} more</p>" if left else ""

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
-from trueground.judges.people import labelled_verdicts
 from trueground.reports import noise
 from trueground.reports.answers import STATUS_WORDS, AnswerList, metric_words, write_answers
 from trueground.reports.blocks import (
@@ -54,7 +53,14 @@ from trueground.reports.manifest import (
     signatures,
 )
 from trueground.reports.selection import choose_items, headline_metric, read_numbers
-from trueground.reports.terminal import corrected_rates, has_verdicts, opening, percent
+from trueground.reports.terminal import (
+    corrected_rates,
+    grounded_to_people,
+    has_verdicts,
+    opening,
+    percent,
+)
+from trueground.reports.trust import similar_sets, trust_sentence
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
 from trueground.types import REASON_TITLES, ReasonKind
@@ -227,13 +233,25 @@ def _first_screen(
     if first := opening(summary):
         blocks.append(Text(first, "lead" if has_verdicts(summary) else "warning"))
     if has_verdicts(summary):
+        people = grounded_to_people(summary)
+        by_judge = ", by the judge" if people else ""
         shares = {name: summary["verdicts"][name] for name, *_ in _VERDICTS}
         tiles = [
-            Tile(words, percent(one["share"]), _ends(one.get("ci")), tone, f"verdict={name}")
+            Tile(
+                f"{words}{by_judge}",
+                percent(one["share"]),
+                _ends(one.get("ci")),
+                tone,
+                f"verdict={name}",
+            )
             for (name, words, tone), one in zip(_VERDICTS, shares.values(), strict=True)
         ]
+        if people:
+            one = people[1]
+            note = f"{_ends(one['ci'])}, {one['labels']:,} labels"
+            tiles.insert(0, Tile("grounded, by people", percent(one["mean"]), note, "supported"))
         blocks.append(Tiles(tiles))
-    blocks += [Text(sentence, "lead") for sentence in corrected_rates(summary)]
+    blocks += [Text(sentence, "plain") for sentence in corrected_rates(summary)]
     if has_verdicts(summary):
         blocks += _agreement_with_people(summary["verdicts"])
     side: list[Block] = [chart for name, chart in charts if name == headline]
@@ -256,10 +274,10 @@ def _first_screen(
 
 def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:
     """How often such verdicts agree with people, and the sets one by one under a fold."""
-    measured = labelled_verdicts(str(verdicts.get("signature")))
+    said = Text(trust_sentence(verdicts), "quiet")
+    measured = similar_sets(verdicts)
     if measured is None:
-        words = "How often these verdicts agree with people was not measured for this judge."
-        return [Text(words, "quiet")]
+        return [said]
     rows = []
     for one in measured.sets:
         shares = [one.verdicts[name].share for name in ("not", "partly", "grounded")]
@@ -267,7 +285,7 @@ def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:
     columns = [Head("Labelled set", "code"), Head("Labelled"), Head("Answers", "number")]
     names = ("Unsupported to people", "… of those called not grounded", "… partly", "… grounded")
     columns += [Head(name, "number", percent=True, digits=0) for name in names]
-    return [Text(measured.sentence(), "quiet"), Fold("The sets", [Table(columns, rows)])]
+    return [said, Fold("The sets", [Table(columns, rows)])]
 
 
 def _ends(ci: Any) -> str:

@@ -184,12 +184,16 @@ def has_verdicts(summary: Mapping[str, Any]) -> bool:
 
 
 def opening(summary: Mapping[str, Any]) -> str:
-    """The shares of verdicts in a sentence, or why no answer has one; empty where none was asked
-    for.
+    """How many answers are grounded, by people where they labelled some and by the judge, or why
+    no answer has a verdict; empty where none was asked for.
     """
     verdicts, missing = summary.get("verdicts"), summary.get("missing") or ""
     if has_verdicts(summary):
-        return verdict_sentence(summary["verdicts"])
+        found = grounded_to_people(summary)
+        if found is None:
+            return verdict_sentence(summary["verdicts"])
+        alone = _shares(summary["verdicts"], "grounded")
+        return f"{_rate_sentence(*found, summary)} The judge alone calls {alone}."
     if not verdicts:
         told = "contexts" in missing  # else nobody asked whether the answers are grounded
         return f"{missing[0].upper()}{missing[1:]}" if told else ""
@@ -198,17 +202,24 @@ def opening(summary: Mapping[str, Any]) -> str:
         empty = summary["empty_responses"]
         said = " All are empty." if empty == n else f" {empty:,} of {n:,} are empty." * bool(empty)
         return f"No answer had anything to check, so none is called grounded or not.{said}"
-    reasons = ", ".join(f"{count:,} {STATUS_WORDS[Status(name)]}" for name, count in why.items())
-    return f"None of {n:,} answers could be judged: {missing or reasons}"
+    return f"None of {n:,} answers could be judged: {missing or _count_statuses(why)}"
+
+
+def _count_statuses(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {STATUS_WORDS[Status(name)]}" for name, count in counts.items())
 
 
 def verdict_sentence(verdicts: Mapping[str, Any]) -> str:
     """`Of 2,000 answers 62 % are grounded, 23 % partly, 9 % not, 6 % declined.`"""
-    n = verdicts["n"]
+    n, shares = verdicts["n"], _shares(verdicts, "are grounded")
+    return f"Of {n:,} answer{'' if n == 1 else 's'} {shares}."
+
+
+def _shares(verdicts: Mapping[str, Any], first: str) -> str:
     share = {name: percent(verdicts[name]["share"]) for name in ANSWER_VERDICTS}
-    told = f"Of {n:,} answer{'' if n == 1 else 's'} {share['grounded']} are grounded"
+    told = f"{share['grounded']} {first}"
     told += "".join(f", {share[name]} {name}" for name in ("partly", "not", "declined"))
-    return told + (f" ({share['unscored']} unscored)." if verdicts["unscored"]["n"] else ".")
+    return told + (f" ({share['unscored']} unscored)" if verdicts["unscored"]["n"] else "")
 
 
 def percent(share: float | None) -> str:
@@ -232,26 +243,54 @@ def first_of_labels(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return keys
 
 
-def corrected_rates(summary: Mapping[str, Any]) -> list[str]:
-    """What people would call these answers, by their labels of some: a sentence for each label."""
+def grounded_to_people(summary: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """The metric by which, and the entry of, the rate of answers that people would call grounded;
+    None where nobody labelled any.
+    """
     found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
+    own = [key for key in first_of_labels(found) if found[key]["label"] == "faithful"]
+    return (own[0], found[own[0]]) if own else None
+
+
+def corrected_rates(summary: Mapping[str, Any]) -> list[str]:
+    """What people would call these answers, by their labels of some, and on what of the judge's
+    that rests: a sentence for each label. Where the opening has told the rate, only the rest.
+    """
+    found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
+    told = grounded_to_people(summary) if has_verdicts(summary) else None
     sentences = []
     for key in first_of_labels(found):
-        one, word = found[key], PEOPLE_SAY[found[key]["label"]]
-        low, high = (f"{100 * end:.0f}" for end in one["ci"])
-        said = f"People would call {percent(one['mean'])} [{low}, {high}]"
-        labels = f"{one['labels']:,} labels"
-        if one["method"] == "exact":
-            labels += " alone, fewer than 10 of one kind"
-        if one["drawn"] == "all":
-            said, labels = f"People call {percent(one['mean'])}", f"all {one['labels']:,} labelled"
-        sentence = (
-            f"{said} of these answers {word} "
-            f"({labels}; the judge alone, by {key}, says {percent(one['judge_mean'])})."
-        )
-        notes = "".join(f" Note: {note}." for note in one["notes"])
-        sentences.append(sentence + notes)
+        one = found[key]
+        said = [_rate_sentence(key, one, summary)] * (told is None or told[0] != key)
+        if one["method"] != "exact" and one["drawn"] != "all":
+            what = (
+                "the mean of the judge's probabilities"
+                if key in _PROBABILITIES
+                else "the judge's mean"
+            )
+            said.append(f"The labels correct {what}, {percent(one['judge_mean'])} ({key}).")
+        said += [f"Note: {note}." for note in one["notes"]]
+        sentences += [" ".join(said)] * bool(said)
     return sentences
+
+
+_PROBABILITIES = ("support", "correct_support")
+
+
+def _rate_sentence(key: str, one: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    """`People would call 33 % [26, 42] of 707 answers grounded (100 labels).`"""
+    low, high = (f"{100 * end:.0f}" for end in one["ci"])
+    said = f"People would call {percent(one['mean'])} [{low}, {high}]"
+    labels = f"{one['labels']:,} labels"
+    if one["method"] == "exact":
+        labels += " alone, fewer than 10 of one kind"
+    if one["drawn"] == "all":
+        said, labels = f"People call {percent(one['mean'])}", "all labelled"
+    if one["n"] < summary["n"]:
+        lost = _count_statuses(summary["metrics"][key]["unscored"])
+        labels += f"; left out of {summary['n']:,}: {lost}"
+    noun = "answer" if one["n"] == 1 else "answers"
+    return f"{said} of {one['n']:,} {noun} {PEOPLE_SAY[one['label']]} ({labels})."
 
 
 def shown_name(name: str, most: int = 60) -> str:

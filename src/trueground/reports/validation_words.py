@@ -294,7 +294,7 @@ def _rest(
     said.append(f" with {four(following['value'])}{ends}: {told}")
     if differences:
         if same := [name for name in others[1:] if _may_be_chance(differences.get(name))]:
-            said += [" Nor is it told from the first: ", *names(same), "."]
+            said += [" The difference of ", *names(same), " from the first may be chance too."]
         return [said]
     within = [name for name in others[1:] if best["ci"] and found[name]["value"] >= best["ci"][0]]
     if within:

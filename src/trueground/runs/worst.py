@@ -2,7 +2,8 @@
 
 Worst is an answer that is not grounded, then a partly grounded one; among these the lowest
 `support`, and among equals the lowest `support_min`; without them the first metric of `WORST_BY`
-that there is. Items without a score come last. Equal items keep their order.
+that there is. Answers that decline come after the others, items without a score last. Equal items
+keep their order.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.metrics.registry import higher_is_better
+from trueground.metrics.registry import higher_is_better, metric_of_key
 from trueground.plugins import bare_name, split_key
 from trueground.records.files import open_unpacked
 from trueground.records.spreadsheets import guard_formulas
 from trueground.runs.directory import RECORDS, replacing
+from trueground.text.refusal import find_refusal_phrase
 
 WORST_BY = (
     "support", "support_min", "grounding_f1", "grounding_precision", "citation_f1",
@@ -104,7 +106,11 @@ def worst_items(
     if n < 1:
         return []
     key_of = _WorstKey()
-    keys = ((*key_of(line), row) for row, line in enumerate(lines()))
+    told = texts() if key_of.reads_texts(lines()) else repeat(Texts())
+    keys = (
+        (*key_of(line, text), row)
+        for row, (line, text) in enumerate(zip(lines(), told, strict=False))
+    )
     order = [int(key[-1]) for key in nsmallest(n, keys)]
     wanted, last = set(order), max(order, default=-1)
     found = {
@@ -125,9 +131,10 @@ def write_worst_csv(
     """
     key_of, keys, ends = _WorstKey(), array("d"), array("q", [0])
     width = 0
+    key_of.reads_texts(lines())
     with tempfile.TemporaryFile() as rows, replacing(path) as out:
         for line, text in zip(lines(), texts(), strict=False):
-            key, item = key_of(line), key_of.item(line, text)
+            key, item = key_of(line, text), key_of.item(line, text)
             width = len(key)
             keys.extend(key)
             rows.write(_csv_row([*item[:-2], "\n".join(item.unsupported), "\n".join(item.reasons)]))
@@ -147,19 +154,36 @@ def _csv_row(cells: Sequence[Any]) -> bytes:
 
 
 class _WorstKey:
-    """Line of items.jsonl → by what it is sorted; the metrics are those of the first line."""
+    """Line of items.jsonl, and its texts → by what it is sorted. `reads_texts` comes first."""
 
     def __init__(self) -> None:
-        self._metrics: list[str] | None = None
+        self._metrics: list[str] = []
         self._signs: list[float] = []
+        self._reads = False
 
-    def __call__(self, line: bytes) -> Key:
+    def reads_texts(self, lines: Iterator[bytes]) -> bool:
+        """Take the metrics of the first line; whether what declines is to be seen in the texts.
+
+        It is where no verdict tells it, unless the metric is about declining itself.
+        """
+        if (first := next(lines, None)) is None:
+            return False
+        found = _decode_scores(first)
+        self._metrics = worst_metrics(found.scores)
+        self._signs = [-1.0 if higher_is_better(m) is False else 1.0 for m in self._metrics]
+        metric = metric_of_key(self._metrics[0]) if self._metrics else None
+        self._reads = found.verdict is None and getattr(metric, "family", "") != "abstention"
+        return self._reads
+
+    def _verdict(self, line: _ScoresLine, text: Texts) -> str | None:
+        declines = self._reads and find_refusal_phrase(text.response or "") is not None
+        return "declined" if declines else line.verdict
+
+    def __call__(self, line: bytes, text: Texts) -> Key:
         found = _decode_scores(line)
         scores = found.scores
-        if self._metrics is None:
-            self._metrics = worst_metrics(scores)
-            self._signs = [-1.0 if higher_is_better(m) is False else 1.0 for m in self._metrics]
-        key = [_RANKS.get(found.verdict, float(len(_RANKS)))]
+        verdict = self._verdict(found, text)
+        key = [_RANKS.get(verdict, float(len(_RANKS)) + (verdict == "declined" and self._reads))]
         for metric, sign in zip(self._metrics, self._signs, strict=True):
             value = scores.get(metric)
             key.append(_LAST if value is None else sign * value)
@@ -171,13 +195,14 @@ class _WorstKey:
         found = _decode_line(line)
         metric = self._metrics[0] if self._metrics else ""
         claims = [c for c in _claims(found.evidence) if c.get("supported") is False]
-        if found.verdict == "declined":  # that it declines is no claim
+        verdict = self._verdict(found, text)
+        if verdict == "declined":  # that it declines is no claim
             claims = []
         return WorstItem(
             found.id,
             text.question,
             text.response,
-            found.verdict,
+            verdict,
             found.scores.get(metric),
             [str(claim.get("text")) for claim in claims],
             ["; ".join(claim.get("reasons") or ()) for claim in claims],
