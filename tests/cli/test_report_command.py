@@ -38,6 +38,10 @@ def test_a_folder_of_runs_makes_a_leaderboard(tmp_path: Path) -> None:
     first = (tmp_path / "leaderboard.html").read_bytes()
     done = trueground("report", "out", "--out", "other.html", cwd=tmp_path)
     assert (tmp_path / "other.html").read_bytes() == first
+    for _ in range(2):  # a name without an ending is a folder, as for the other pages
+        done = trueground("report", "out", "--out", "boards", cwd=tmp_path)
+        assert done.stdout.splitlines()[-1] == f"page   {Path('boards', 'leaderboard.html')}"
+    assert (tmp_path / "boards" / "leaderboard.html").read_bytes() == first
     done = trueground("report", "out", "--quiet", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")  # our own page may be replaced
 
@@ -90,7 +94,8 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_written(tmp_path: Pa
         ("one", "--out", "x.html"): "--out is for a leaderboard",
         ("one", "--models", "x.json"): "--models is for a leaderboard",
         ("runs", "--max-items", "3"): "--max-items is for the page of one run",
-        ("runs", "--out", "mine.html"): "no leaderboard of ours",
+        ("runs", "--out", "mine.html"): "no leaderboard page of ours",
+        ("runs", "--out", "board.csv"): "name a folder or FILE.html",
         ("half",): "is not finished",
         ("runs", "half"): "is not finished",
         ("nowhere",): "is no folder",

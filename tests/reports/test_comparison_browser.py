@@ -77,6 +77,44 @@ def test_pages_fit_and_nothing_in_them_runs(
     assert browser.messages() == []
 
 
+@pytest.mark.parametrize("width", [390, 1200])
+def test_sentences_then_items_then_folded_numbers(
+    browser: Chromium, tmp_path: Path, width: int
+) -> None:
+    text = "The tower was finished in 1931 by Ada Voss."
+    for name, answer in (("old", "It fell in 1913."), ("new", text)):
+        rows = [
+            {"id": str(k), "response": answer if k % 4 else text, "contexts": [text]}
+            for k in range(12)
+        ]
+        tg.score(rows, out=tmp_path / name, resamples=10)
+    found = compare([tmp_path / "old", tmp_path / "new"]).as_dict()
+    write_comparison(tmp_path / "c.html", found)
+    resize(browser, width)
+    browser.get((tmp_path / "c.html").as_uri())
+    assert browser.find_element("css selector", "main .lead strong").text == "new"
+    order = """const at = (one) => document.querySelector(one).getBoundingClientRect().top;
+        return [at('main ul'), at('.entry'), ...[...document.querySelectorAll('main > details')]
+          .filter((e) => !e.innerText.startsWith('other')).map((e) => e.open ? -1 : e.getBoundingClientRect().top)]"""  # noqa: E501
+    tops = browser.execute_script(order)
+    assert tops == sorted(tops)
+    assert min(tops) >= 0
+    assert len(tops) >= 6
+    shown = browser.find_element("css selector", ".entry .facts").text
+    assert "change +0." in shown
+    for title, first in (("Shares of the verdicts", "+75.0"), ("Means and differences", "+0.")):
+        fold = browser.find_element("xpath", f"//details[summary='{title}']")
+        fold.find_element("tag name", "summary").click()
+        cell = fold.find_element("css selector", "td.estimate")
+        assert first in cell.text
+        edges = """return [...arguments[0].querySelectorAll('td')].every((one) => {
+            const box = one.getBoundingClientRect();
+            return box.left >= 0 && box.right <= innerWidth; })"""
+        assert browser.execute_script(edges, fold)  # both runs' columns are seen
+    assert browser.execute_script(WIDE) <= 0
+    resize(browser, 1200)
+
+
 def test_answers_stand_side_by_side_with_their_changes(browser: Chromium, folder: Path) -> None:
     resize(browser, 1200)
     browser.get((folder / "pages" / "c.html").as_uri())

@@ -20,7 +20,9 @@ from tests.reports.kalma_fixture import study_runs
 from tests.reports.leaderboard_fixture import MODELS, benchmark_run, sweep
 from tests.reports.truly_ground_fixture import OUTSIDE, four_versions, length_and_position
 
-from trueground.studies.leaderboard.study import write_leaderboard
+import trueground as tg
+from trueground.reports.leaderboard.terminal import render
+from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
 
 __all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser
@@ -141,6 +143,35 @@ def test_print_fits_the_sheet(opened: Chromium) -> None:
     resize(opened, 720)
     assert opened.execute_script(WIDE) == 0
     emulate(opened)
+
+
+def test_answers_that_were_scored_rank_by_how_many_are_grounded(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    text = "The tower was finished in 1931 by Ada Voss."
+    rows = [{"id": str(k), "response": text, "contexts": [text]} for k in range(4)]
+    wrong = [row | {"response": "It fell in 1913."} for row in rows]
+    runs = []
+    for name, own in (("a", wrong), ("b", rows), ("few", rows[:2])):
+        tg.score(own, out=tmp_path / name, resamples=10)
+        runs.append(tmp_path / name)
+    data = leaderboard_data(runs)
+    assert [column["metric"] for column in data["columns"]][:2] == ["grounded", "support"]
+    assert [row["name"] for row in data["rows"]] == ["b", "a", "few"]
+    assert data["rows"][0]["cells"]["c1"]["mean"] == 1
+    assert len(data["warnings"]) == 1
+    more = len(data["columns"]) - 2
+    why = f"over 2 questions, other runs are over 4: grounded, support and {more} more"
+    assert render(data, tmp_path / "l.html").count("apart  ") == 1
+    assert f"apart  few: {why}" in render(data, tmp_path / "l.html")
+    resize(browser, 390)
+    browser.get("about:blank")
+    browser.get(write_leaderboard(runs, tmp_path / "l.html").as_uri())
+    name, note = browser.find_element("css selector", "#board tr.apart th").text.split("\n", 1)
+    assert (name, note.replace("\n", " ")) == ("few", f"stands apart: {why}")
+    top = "return document.querySelector('#board tbody tr').getBoundingClientRect().bottom"
+    assert browser.execute_script(top) < 800  # on the first screen
+    resize(browser, 1200)
 
 
 def test_hostile_text_stays_text(browser: Chromium, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_mean_over_fewer_items_is_not_ranked_as_if_over_all(tmp_path: Path) ->
     assert [cell["placed_by"] for cell in cells] == [None, *map(pytest.approx, (0.36, 0.07)), None]
     why = "over 100 questions, other runs are over 1,000"
     assert [row["apart"] for row in found["rows"]] == [{}, {}, {}, {"c1": why}]
-    assert f"apart  few: counterfactual {why}" in text
+    assert f"apart  few: {why}: counterfactual" in text
     assert [row["best"] for row in found["rows"]] == [["c1"], [], [], []]
     assert json.loads(json.dumps(leaderboard_data([tmp_path])))["rows"][1]["cells"]["c1"]["asked"]
     some = next(line for line in text.splitlines() if line.startswith("some"))
@@ -497,11 +497,13 @@ def test_runs_more_than_two_levels_down_are_not_found(tmp_path: Path) -> None:
 def test_only_our_own_page_is_replaced(runs: Path, tmp_path: Path) -> None:
     other = tmp_path / "thesis.html"
     other.write_text("<h1>Years of work</h1>")
-    with pytest.raises(OutputError, match="no leaderboard of ours"):
+    with pytest.raises(OutputError, match="no leaderboard page of ours"):
         write_leaderboard([runs], other)
     assert other.read_text() == "<h1>Years of work</h1>"
-    with pytest.raises(OutputError, match="is a folder"):
+    (tmp_path / "leaderboard.html").write_text("mine")
+    with pytest.raises(OutputError, match="no leaderboard page of ours"):
         write_leaderboard([runs], tmp_path)
+    assert write_leaderboard([runs], tmp_path / "new") == tmp_path / "new" / "leaderboard.html"
     with pytest.raises(OutputError, match="does not exist; make it"):
         write_leaderboard([runs], tmp_path / "no" / "page.html")
 

@@ -22,7 +22,8 @@ Runs = Annotated[
 def report(
     runs: Runs,
     out: Annotated[
-        Path | None, typer.Option(help=f"The leaderboard's file. Default: {DEFAULT_OUT}")
+        Path | None,
+        typer.Option(help=f"The leaderboard's file or folder. Default: {DEFAULT_OUT}"),
     ] = None,
     with_published: Annotated[
         bool, typer.Option("--with-published", help="Show a paper's models beside yours.")
@@ -97,14 +98,14 @@ def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
 def _several(
     runs: list[Path], out: Path, choices: dict[str, Any], format_: Format, quiet: bool
 ) -> None:
-    from trueground.reports.leaderboard.page import check_replaceable, write
+    from trueground.reports.leaderboard.page import page_in, write
     from trueground.reports.leaderboard.terminal import render
     from trueground.reports.prompts import render_prompts
     from trueground.studies.leaderboard.runs import find_runs
     from trueground.studies.leaderboard.study import leaderboard_data
     from trueground.studies.prompts import in_order, prompt_studies
 
-    check_replaceable(out)
+    page_in(out)
     board = leaderboard_data(runs, **choices)
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)

@@ -112,7 +112,7 @@ class Head(msgspec.Struct, omit_defaults=True):
     """A column of a table. `low` to `high` is the scale on which estimates are drawn.
 
     Without `digits` numbers that are whole stand as they are, others with four digits. `better`
-    marks the best value of the column.
+    marks the best value of the column. Differences are `signed`; those of shares are points.
     """
 
     label: Rich
@@ -120,6 +120,7 @@ class Head(msgspec.Struct, omit_defaults=True):
     note: str | None = None
     digits: int | None = None
     percent: bool = False
+    signed: bool = False
     low: float = 0.0
     high: float = 1.0
     better: Literal["high", "low"] | None = None

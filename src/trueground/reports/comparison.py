@@ -34,6 +34,7 @@ EFFECTS = {
 }
 _SIGNED = ("cohen_dz", "rank_biserial", "cohen_h")
 _METRIC = Head("metric")
+OTHERS = "other metrics"
 _HEADLINE = "support"  # what a run opens with
 _SHOWN = 3  # items that got better, and as many that got worse, without --all
 _TEXT, _BEFORE = 140, 40  # letters of a text; of them before the first change of a long one
@@ -95,7 +96,7 @@ def group_findings(found: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
     groups = [(name, own) for name, own in groups if own]
     named = {f.metric for _, own in groups for f in own}
     others = [f for f in found if f.metric not in named]
-    return [*groups, ("other metrics" if groups else "", others)] if others else groups
+    return [*groups, (OTHERS if groups else "", others)] if others else groups
 
 
 def compare_shares(pair: Mapping[str, Any]) -> list[str | Span] | None:
@@ -139,8 +140,8 @@ def tabulate_shares(pair: Mapping[str, Any], level: float) -> Table:
         del found["unscored"]
     ends = [abs(end) for one in found.values() for end in (one["difference"], *(one["ci"] or ()))]
     most = max([0.01, *ends])
-    scale = Head(f"difference, {100 * level:.4g} % interval", "estimate", low=-most, high=most)
-    scale.digits, scale.percent = 1, True
+    label = f"difference in points, {100 * level:.4g} % interval"
+    scale = Head(label, "estimate", digits=1, percent=True, signed=True, low=-most, high=most)
     shares = (Head(pair[side], "number", digits=1, percent=True) for side in "ab")
     rows = [
         Row([name, Estimate(one["difference"], *(one["ci"] or ())), one["mean_a"], one["mean_b"]])
@@ -247,7 +248,7 @@ def tabulate_differences(pair: Mapping[str, Any], level: float) -> Table:
         rows.append(Row([_of_metric(name, metric), difference, r["mean_a"], r["mean_b"], r["n"]]))
     means = (Head(pair[side], "number", digits=4) for side in "ab")
     label = f"difference, {100 * level:.4g} % interval"
-    scale = Head(label, "estimate", low=-most, high=most, digits=4)
+    scale = Head(label, "estimate", digits=4, signed=True, low=-most, high=most)
     return Table([_METRIC, scale, *means, Head("items", "number")], rows)
 
 

@@ -32,6 +32,7 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.comparison import (
+    OTHERS,
     compare_shares,
     corrected_differences,
     count_items,
@@ -142,17 +143,20 @@ def _pair(
         if pair["metrics"][name]["changes_lost"] or pair["metrics"][name]["changes_won"]
     ]
     blocks: list[Block] = []
+    tables = [("Means and differences", tabulate_differences(pair, comparison["level"]))]
     if shares := compare_shares(pair):
-        blocks += [Text(shares, "lead"), tabulate_shares(pair, comparison["level"])]
+        blocks.append(Text(shares, "lead"))
+        tables.insert(0, ("Shares of the verdicts", tabulate_shares(pair, comparison["level"])))
     blocks += [Text(sentence, "lead") for sentence in corrected_differences(pair)]
     for question, own in groups:
-        blocks += [Text([strong(question)])] * bool(question)
-        blocks.append(Bullets([one.words for one in own]))
+        told = Bullets([one.words for one in own])
+        heading: list[Block] = [Text([strong(question)])] * bool(question)
+        blocks += [Fold(question, [told])] if question == OTHERS else [*heading, told]
     blocks += [Text(note, "note") for note in notes(pair)]
-    blocks.append(tabulate_differences(pair, comparison["level"]))
     if changed:
         blocks.append(Part("Items that changed most", [Menu("On", changed)]))
-    blocks += [Fold(title, [table]) for title, table in tabulate_statistics(pair, comparison)]
+    tables += tabulate_statistics(pair, comparison)
+    blocks += [Fold(title, [table]) for title, table in tables]
     if once := scored_once(pair):
         blocks.append(Fold("Items that only one run has scored", [Bullets([*once])]))
     return blocks

@@ -31,6 +31,14 @@ def few(labels: Sequence[str], most: int = 3) -> str:
     return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"
 
 
+def join_alike(told: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Words and the name of which they are said → the same words once, with the names, few."""
+    found: dict[str, list[str]] = {}
+    for words, name in told:
+        found.setdefault(words, []).append(name)
+    return [(words, few(names)) for words, names in found.items()]
+
+
 def render_entry(entry: Mapping[str, Any], width: int) -> str:
     """One line for a part, its name padded to `width`, and one for each of its options."""
     needs = ", ".join(entry.get("needs", []))

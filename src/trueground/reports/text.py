@@ -124,8 +124,10 @@ def cell_text(cell: Cell, head: Head, *, interval: bool = False, quiet: bool = T
 def _number(value: float | int | None, head: Head) -> str:
     if value is None:
         return NONE
+    sign = "+" if head.signed and value > 0 else ""
     if head.percent:
-        return f"{100 * value:.{1 if head.digits is None else head.digits}f} %"
+        shown = f"{sign}{100 * value:.{1 if head.digits is None else head.digits}f}"
+        return shown if head.signed else f"{shown} %"
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return f"{value:.{4 if head.digits is None else head.digits}f}"
+        return f"{sign}{value:,}"
+    return f"{sign}{value:.{4 if head.digits is None else head.digits}f}"

@@ -26,9 +26,10 @@ const plain = (text) => Array.isArray(text) ? text.map((one) => typeof one === "
 function numberText(value, column = {}) {
   if (value === null || value === undefined) return "–";
   if (Math.abs(value) >= 1e15) return value.toExponential(4);
-  if (column.percent) return `${(100 * value).toFixed(column.digits ?? 1)} %`;
-  if (column.digits !== undefined) return value.toLocaleString("en", { minimumFractionDigits: column.digits, maximumFractionDigits: column.digits });
-  return Number.isInteger(value) ? count(value) : value.toFixed(4);
+  const sign = column.signed && value > 0 ? "+" : "";
+  if (column.percent) return `${sign}${(100 * value).toFixed(column.digits ?? 1)}${column.signed ? "" : " %"}`;
+  if (column.digits !== undefined) return sign + value.toLocaleString("en", { minimumFractionDigits: column.digits, maximumFractionDigits: column.digits });
+  return sign + (Number.isInteger(value) ? count(value) : value.toFixed(4));
 }
 
 const valueOf = (cell) => cell && typeof cell === "object" && !Array.isArray(cell) ? cell.rank ?? cell.value ?? null : cell;
@@ -91,18 +92,19 @@ function Whisker({ cell, column }) {
 }
 
 function CellOf({ cell, column, best }) {
+  const label = plain(column.label);
   if (column.kind === "estimate") {
     const one = cell && typeof cell === "object" && !Array.isArray(cell) ? cell : { value: cell };
-    if (typeof one.value === "string" || Array.isArray(cell)) return html`<td class="quiet">${rich(cell)}</td>`;
+    if (typeof one.value === "string" || Array.isArray(cell)) return html`<td data-label=${label} class="quiet">${rich(cell)}</td>`;
     const ends = one.low === undefined || one.low === null ? null : html`<span class="quiet ends">${numberText(one.low, column)} to ${numberText(one.high, column)}</span>`;
-    return html`<td class="estimate"><span class=${best ? "best" : null}>${numberText(one.value, column)}</span> ${ends}<${Whisker} cell=${one} column=${column} />${one.note ? html`<span class="quiet note">${one.note}</span>` : null}</td>`;
+    return html`<td data-label=${label} class="estimate"><span class=${best ? "best" : null}>${numberText(one.value, column)}</span> ${ends}<${Whisker} cell=${one} column=${column} />${one.note ? html`<span class="quiet note">${one.note}</span>` : null}</td>`;
   }
   if (typeof cell === "number" || (column.kind === "number" && (cell === null || cell === undefined))) {
-    return html`<td class=${`num ${best ? "best" : ""}`}>${numberText(cell, column)}</td>`;
+    return html`<td data-label=${label} class=${`num ${best ? "best" : ""}`}>${numberText(cell, column)}</td>`;
   }
-  if (typeof cell === "boolean") return html`<td>${cell ? "yes" : "no"}</td>`;
-  if (cell && typeof cell === "object" && !Array.isArray(cell)) return html`<td class="num">${numberText(cell.value, column)}</td>`;
-  return html`<td class=${column.kind === "number" ? "num" : null}>${column.kind === "code" ? html`<code>${rich(cell)}</code>` : rich(cell)}</td>`;
+  if (typeof cell === "boolean") return html`<td data-label=${label}>${cell ? "yes" : "no"}</td>`;
+  if (cell && typeof cell === "object" && !Array.isArray(cell)) return html`<td data-label=${label} class="num">${numberText(cell.value, column)}</td>`;
+  return html`<td data-label=${label} class=${column.kind === "number" ? "num" : null}>${column.kind === "code" ? html`<code>${rich(cell)}</code>` : rich(cell)}</td>`;
 }
 
 /* The place of the best value among rows that may be ranked. */
@@ -190,7 +192,7 @@ function EntryOf({ entry }) {
   const tags = Object.entries(entry.tags ?? {});
   const head = html`<span class="what">${rich(entry.title)}</span>
     ${entry.note ? html`<span class="entry-note quiet">${rich(entry.note)}</span>` : null}
-    <span class="facts">${Object.entries(entry.values ?? {}).map(([name, value]) => html`<span key=${name} class="tag">${name} ${numberText(value)}</span>`)}
+    <span class="facts">${Object.entries(entry.values ?? {}).map(([name, value]) => html`<span key=${name} class="tag">${name} ${numberText(value, { signed: name === "change" })}</span>`)}
     ${tags.map(([name, value]) => html`<span key=${name} class="tag">${name}: ${value}</span>`)}</span>`;
   return entry.blocks?.length
     ? html`<details class="entry" open=${entry.open}><summary>${head}</summary><div class="folded">${draw(entry.blocks)}</div></details>`

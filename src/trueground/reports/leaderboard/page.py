@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from trueground.errors import OutputError
+from trueground.errors import OutputError, UsageError
 from trueground.reports.answers import STATUS_WORDS
 from trueground.reports.blocks import (
     Axis,
@@ -36,6 +36,7 @@ from trueground.reports.leaderboard.study_blocks import (
     LEAST,
     SIZES,
     Json,
+    apart_words,
     coefficients,
     estimate,
     estimates,
@@ -45,37 +46,42 @@ from trueground.reports.leaderboard.study_blocks import (
     points,
     study_sections,
 )
-from trueground.reports.listings import few
+from trueground.reports.listings import few, join_alike
 from trueground.reports.manifest import refusal_rules
 from trueground.reports.prompts import prompts_section
 from trueground.reports.viewer import write_page
-from trueground.runs.directory import check_ours, check_out_file
+from trueground.runs.directory import check_page_file, find_outputs, make_folder
 from trueground.text.refusal import MEASURED
 from trueground.types import Status
 
-# What tells our pages from other people's files.
-_GENERATOR = "trueground leaderboard"
-MARK = f'<meta name="generator" content="{_GENERATOR}">'
+MARK = "trueground-leaderboard-1"
+_SEEN = 2  # warnings that are seen at once, above the table
 
 
 def write(board: Json, out: Path, prompts: Sequence[Json] = ()) -> Path:
-    """Write the page of a leaderboard. Raises OutputError, WriteError."""
-    check_replaceable(out)
-    write_page(out, leaderboard_page(board, prompts))
-    return out
+    """Write the page of a leaderboard where `page_in` says. Raises what that does, WriteError."""
+    page = page_in(out)
+    make_folder(page)
+    write_page(page, leaderboard_page(board, prompts))
+    return page
 
 
-def check_replaceable(out: Path) -> None:
-    """See that the page may be written to `out`. Raises OutputError."""
-    check_out_file(out, "leaderboard.html")
-    check_ours(out, MARK, "leaderboard of ours")
+def page_in(out: Path) -> Path:
+    """FILE.html, or leaderboard.html in a folder, which may be still to make.
+
+    An earlier leaderboard is replaced, no other file. UsageError: the name of another kind of file.
+    OutputError: another file is there; a folder is missing or may not be written.
+    """
+    page, _ = find_outputs(out, MARK)
+    assert page is not None  # there are no numbers beside it
+    return page
 
 
 def is_leaderboard(path: Path) -> bool:
     """Whether the file is an earlier leaderboard; a sweep writes one beside its runs."""
     try:
-        check_ours(path, MARK, "leaderboard of ours")
-    except OutputError:
+        check_page_file(path, MARK, overwrite=True)
+    except (OutputError, UsageError):
         return False
     return path.is_file()
 
@@ -98,10 +104,12 @@ def leaderboard_page(
     warnings: list[Block] = []
     if board["warnings"]:
         words = "Not everything here can simply be compared."
-        warnings = [Text([strong(words)], "warning"), Bullets(list(board["warnings"]))]
+        listed: Block = Bullets(list(board["warnings"]))
+        many = len(board["warnings"]) > _SEEN
+        warnings = [Text([strong(words)], "warning"), Fold("Why", [listed]) if many else listed]
     return Page(
         kind="leaderboard",
-        mark=_GENERATOR,
+        mark=MARK,
         title="Leaderboard",
         lead=_lead(board),
         notices=[f"{notice} ({few(labels)})" for notice, labels in board["notices"].items()],
@@ -154,13 +162,13 @@ def _scores(board: Json) -> Part:
     rows = []
     for row in board["rows"]:
         scores = [_score(row, column) for column in board["columns"]]
-        apart = [f"{title[key]} is {why}" for key, why in row["apart"].items()]
-        rows.append(model_row(row, scores, apart))
-        reasons += [
-            f"{row['name']}, {column['title']}: {', '.join(why)}"
+        rows.append(model_row(row, scores, apart_words(row, title)))
+        unscored = (
+            (f"{row['name']}: {', '.join(why)}", column["title"])
             for column in board["columns"]
             if (cell := row["cells"].get(column["id"])) and (why := _why_not(cell, column))
-        ]
+        )
+        reasons += [f"{words}: {names}" for words, names in join_alike(unscored)]
     all_cells = [cell for row in board["rows"] for cell in row["cells"].values()]
     told = ["Mean, interval, and how many answers were scored; the best of each column is bold."]
     if any(cell["averaged_over"] for cell in all_cells):
@@ -168,7 +176,7 @@ def _scores(board: Json) -> Part:
     if any(row["apart"] for row in board["rows"]):
         told.append("Grey rows are over other data or other items and are not ranked.")
     told += fewer_items(board)
-    blocks: list[Block] = [Text(" ".join(told), "quiet"), Table(columns, rows, sortable=True)]
+    blocks: list[Block] = [Table(columns, rows, sortable=True), Text(" ".join(told), "quiet")]
     if reasons:
         blocks.append(Fold("Answers without a score", [Bullets(reasons)]))
     if sources := _sources(board):

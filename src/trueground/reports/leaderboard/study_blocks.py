@@ -31,6 +31,7 @@ from trueground.reports.blocks import (
     quiet,
     several,
 )
+from trueground.reports.listings import join_alike
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _FEWER = (
@@ -80,6 +81,12 @@ def model_cell(row: Json) -> list[str | Span]:
     """A model's name, which leads to its run; behind it whether its numbers are printed ones."""
     printed = [Span(" published", "quiet", title=row["source"])] if row["source"] else []
     return [link(row["name"], row.get("href")), *printed]
+
+
+def apart_words(row: Json, titles: Mapping[str, str]) -> list[str]:
+    """Why the row stands apart, each reason once, with the columns of which it is true."""
+    told = join_alike((why, titles[key]) for key, why in row["apart"].items())
+    return [f"{why}: {names}" for why, names in told]
 
 
 def model_row(row: Json, cells: Sequence[Cell], apart: Sequence[str] = ()) -> Row:

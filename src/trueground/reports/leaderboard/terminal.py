@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trueground.reports.blocks import number
-from trueground.reports.leaderboard.study_blocks import Json, fewer_items
+from trueground.reports.leaderboard.study_blocks import Json, apart_words, fewer_items
 from trueground.reports.listings import aligned
 
 WIDEST = 160  # characters of a line
@@ -20,9 +20,9 @@ def render(board: Json, path: Path) -> str:
     """
     titles = {column["id"]: column["title"] for column in board["columns"]}
     apart = dict.fromkeys(
-        f"apart  {_shown(row)}: {titles[key]} {why}"
+        f"apart  {_shown(row)}: {told}"
         for row in board["rows"]
-        for key, why in row["apart"].items()
+        for told in apart_words(row, titles)
     )
     blocks = [*_scores(board), *["\n".join(apart)] * bool(apart)]
     tables = [table for table in board["studies"] if table["short"] is not None]

@@ -17,13 +17,16 @@ from trueground.benchmarks.model_table import ModelInfo, Models, find_model
 from trueground.benchmarks.registry import all_benchmarks
 from trueground.benchmarks.studies import Studies
 from trueground.metrics.registry import higher_is_better
+from trueground.plugins import bare_name
 from trueground.reports.terminal import shown_name
-from trueground.studies.leaderboard.runs import BoardCell, Run, prompt_of, same_files
+from trueground.runs.worst import WORST_BY
+from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
 
 LONG = 40  # characters; what is shorter stands as it is
 _DIGITS = re.compile(r"\d+")
 _CUT = re.compile(r"(?=[:,|\[])")
 _CHECKSUM = re.compile(r"[0-9a-f]{32,}")
+_HEADLINES = (GROUNDED, *WORST_BY)
 _FEW = 12  # characters of a checksum
 Identity = tuple[str, str, str]  # of a model: name, signature, source
 
@@ -144,6 +147,9 @@ def _order(key: _CellKey) -> tuple[bool, str, int, str, str, str]:
     known = studies_of(key.benchmark).tasks
     place = known.index(task) if task in known else len(known)
     options = _DIGITS.sub(lambda found: found[0].zfill(12), key.options)  # 512 before 1024
+    if key.benchmark is None:  # the headline of a run that scores
+        name = bare_name(key.metric)
+        place = _HEADLINES.index(name) if name in _HEADLINES else len(_HEADLINES)
     return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
 
 
@@ -159,7 +165,7 @@ def _column(number: int, key: _CellKey, by_key: Mapping[_CellKey, Sequence[Run]]
         task=key.task,
         metric=key.metric,
         options=key.settings,
-        higher_is_better=higher_is_better(key.metric),
+        higher_is_better=key.metric == GROUNDED or higher_is_better(key.metric),
         asked=asked,
     )
 

@@ -20,6 +20,7 @@ DEFAULT = "default"  # what prompts of ours are called
 _NOT_ASKED = (Status.NOT_APPLICABLE, Status.MISSING_FIELD)
 
 _T = TypeVar("_T")
+GROUNDED = "grounded"  # the share of answers with this verdict, beside the metrics of `score`
 
 
 class _File(msgspec.Struct):
@@ -91,11 +92,26 @@ class MetricEntry(msgspec.Struct):
     sd: float | None = None
 
 
+class GroundedShare(msgspec.Struct):
+    """The share of all answers that are grounded."""
+
+    share: float | None = None
+    ci: tuple[float, float] | None = None
+
+
+class RunVerdicts(msgspec.Struct):
+    """Of the verdicts what a leaderboard shows."""
+
+    grounded: GroundedShare | None = None
+    ci_level: float | None = None
+
+
 class RunSummary(msgspec.Struct):
     """The parts of summary.json that a leaderboard uses."""
 
     metrics: dict[str, MetricEntry]
     n: int = 0
+    verdicts: RunVerdicts | None = None
     averages: dict[str, dict[str, MetricEntry]] = {}
     by: dict[str, dict[str, dict[str, MetricEntry]]] = {}
 
@@ -277,7 +293,11 @@ def _read(folder: Path, label: str) -> Run:
             f"{folder / MANIFEST}: found a run without `benchmark` or `model`; expected both. Run "
             "it again, or leave the folder out."
         )
-    return Run(label, manifest, _decode(folder / SUMMARY, RunSummary), folder=folder)
+    summary = _decode(folder / SUMMARY, RunSummary)
+    if (told := summary.verdicts) and (one := told.grounded) and not manifest.benchmark:
+        share = MetricEntry(one.share, one.ci, told.ci_level, summary.n, summary.n)
+        summary.metrics = {GROUNDED: share} | summary.metrics
+    return Run(label, manifest, summary, folder=folder)
 
 
 def _decode(path: Path, kind: type[_T]) -> _T:

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from trueground.benchmarks.model_table import load_models
-from trueground.reports.leaderboard.page import check_replaceable, write
-from trueground.reports.listings import few
+from trueground.reports.leaderboard.page import page_in, write
+from trueground.reports.listings import few, join_alike
 from trueground.reports.manifest import DATASET, REPEAT
 from trueground.studies.leaderboard.board import (
     Board,
@@ -100,7 +100,7 @@ def write_leaderboard(
     where `out` is something else than an earlier leaderboard, WriteError where it cannot be
     written.
     """
-    check_replaceable(out)
+    page_in(out)
     board = leaderboard_data(
         runs, with_published=with_published, models=models, baseline=baseline, outside=outside
     )
@@ -229,7 +229,7 @@ _COMPARED_SCORES: dict[str, _Of] = {
 
 def _warnings(board: Board) -> list[str]:
     """Why some numbers cannot simply be compared, in words."""
-    found = []
+    found: list[tuple[str, str]] = []
     for column in board.columns:
         compared = _COMPARED_SCORES
         if column.benchmark is not None:
@@ -241,9 +241,13 @@ def _warnings(board: Board) -> list[str]:
                 groups[value(run, column)].append(run.label)
             told = [f"{text or 'none'} in {few(ls)}" for text, ls in sorted(groups.items())]
             if len(told) > 1:
-                found.append(f"{column.title}: the runs differ in {what}: {'; '.join(told)}.")
-    found += beside_published(board)
-    return found + [again for column in board.columns for again in _run_again(board, column)]
+                words = f"the runs differ in {what}: {'; '.join(told)}."
+                found.append((words, column.title))
+    again = ((words, one.title) for one in board.columns for words in _run_again(board, one))
+    differ, repeated = (
+        [f"{names}: {words}" for words, names in join_alike(told)] for told in (found, again)
+    )
+    return [*differ, *beside_published(board), *repeated]
 
 
 def _of_options(of: Callable[[Mapping[str, Any]], str]) -> _Of:
@@ -258,8 +262,7 @@ def _run_again(board: Board, column: BoardColumn) -> list[str]:
         if run is not None and run.source is None and run.manifest.model is not None:
             runs[row.model, run.manifest.model.signature].append(run.label)
     return [
-        f"{column.title}: {model} was run {len(labels)} times ({', '.join(labels)}); each run has "
-        "its own row."
+        f"{model} was run {len(labels)} times ({', '.join(labels)}); each run has its own row."
         for (model, _), labels in runs.items()
         if len(labels) > 1
     ]
