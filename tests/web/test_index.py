@@ -22,6 +22,7 @@ from tests.reports.report_fixture import sample_run
 from trueground.errors import UsageError
 from trueground.records.spreadsheets import guard_formulas, unguard
 from trueground.reports.items import Gaps, readable_items
+from trueground.runs.worst import read_texts, write_worst_csv
 from trueground.web import frames, indexing
 from trueground.web.index import Query, RunIndex, read_query
 from trueground.web.indexing import grow
@@ -392,7 +393,16 @@ def test_what_is_listed_is_exported(run: Path) -> None:
     items = lines(run)
     assert [one["id"] for one in told] == [items[k]["id"] for k in index.listed(query).tolist()]
     table = b"".join(index.export(query, "csv")).decode()
-    assert table.startswith("id,question,response,verdict,reasons,")
+    assert table.startswith("id,question,response,verdict,score,unsupported,reasons,")
+    file, raw = run.parent / "worst.csv", (run / "items.jsonl").read_bytes().splitlines()
+    write_worst_csv(file, lambda: iter(raw), lambda: read_texts(run))
+    read = csv.DictReader(io.StringIO(file.read_bytes().decode(), newline=""))
+    worst = {row["id"]: row for row in read}  # the table of the command says the same
+    table = b"".join(index.export(Query(), "csv")).decode()
+    for row in csv.DictReader(io.StringIO(table, newline="")):
+        for name in ("unsupported", "reasons"):
+            assert row[name] == worst[row["id"]][name]
+    assert sum(bool(row["unsupported"]) for row in worst.values()) > 50
     assert table.count("\r\n") >= len(told) + 1
 
 
@@ -410,9 +420,9 @@ def test_no_cell_of_the_table_is_a_formula(tmp_path: Path) -> None:
     assert [one["response"] for one in told] == texts  # as they are
     data = b"".join(index.export(Query(sort="+row"), "csv")).decode()
     head, *table = list(csv.reader(io.StringIO(data)))
-    assert head[5] == "'=f"
+    assert head[7] == "'=f"
     assert (
-        [row[2] for row in table] == [row[5] for row in table] == list(map(guard_formulas, texts))
+        [row[2] for row in table] == [row[7] for row in table] == list(map(guard_formulas, texts))
     )
     assert [row[2] for row in table][:4] == ["'=1+1", "'@x", "'-5", "' +1"]
     assert [unguard(row[2]) for row in table] == texts

@@ -194,19 +194,26 @@ class _WorstKey:
         """What the line tells of its item."""
         found = _decode_line(line)
         metric = self._metrics[0] if self._metrics else ""
-        claims = [c for c in _claims(found.evidence) if c.get("supported") is False]
         verdict = self._verdict(found, text)
-        if verdict == "declined":  # that it declines is no claim
-            claims = []
         return WorstItem(
             found.id,
             text.question,
             text.response,
             verdict,
             found.scores.get(metric),
-            [str(claim.get("text")) for claim in claims],
-            ["; ".join(claim.get("reasons") or ()) for claim in claims],
+            *unsupported_claims(found.evidence, verdict),
         )
+
+
+def unsupported_claims(
+    evidence: Mapping[str, Any], verdict: str | None
+) -> tuple[list[str], list[str]]:
+    """The claims of an answer that are not supported, and why, each in turn."""
+    claims = [claim for claim in _claims(evidence) if claim.get("supported") is False]
+    if verdict == "declined":  # that it declines is no claim
+        claims = []
+    reasons = ["; ".join(claim.get("reasons") or ()) for claim in claims]
+    return [str(claim.get("text")) for claim in claims], reasons
 
 
 def _claims(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:

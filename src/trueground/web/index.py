@@ -28,6 +28,7 @@ from trueground.reports.items import ReportItem, why
 from trueground.reports.manifest import first_judge
 from trueground.reports.selection import headline_metric
 from trueground.runs.directory import ITEMS, RECORDS
+from trueground.runs.worst import unsupported_claims
 from trueground.types import REASON_TITLES, Answered
 from trueground.web.frames import read_frames
 from trueground.web.orders import by_id, worst_first
@@ -298,6 +299,12 @@ class RunIndex:
 
     def detail(self, row: int, name: str) -> dict[str, Any]:
         """What the viewer shows of one opened answer beyond the list. Raises InputError."""
+        item = self._item(row, name)
+        record = self._record(row) if self.state.has_records else None
+        return detail(item, record if record and record.id == name else None, self._judge)
+
+    def _item(self, row: int, name: str) -> ReportItem:
+        """The line of items.jsonl as a whole. Raises InputError."""
         at = int(self._column("items")[row])
         changed = InputError(f"{self.run} has changed meanwhile; load the page again.")
         try:
@@ -310,8 +317,7 @@ class RunIndex:
             raise changed from None
         if item.id != name:
             raise changed
-        record = self._record(row) if self.state.has_records else None
-        return detail(item, record if record and record.id == name else None, self._judge)
+        return item
 
     def _record(self, row: int) -> Answered | None:
         """The record of a row; None where it cannot be had, which the index has told of."""
@@ -334,7 +340,7 @@ class RunIndex:
         """All that is listed, as CSV or JSON lines, in pieces."""
         found = self.listed(query)
         names = self.state.metrics
-        own = ("id", "question", "response", "verdict", "reasons")
+        own = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
         # A field of the user's may be called as one of ours.
         taken = {*own, "scores", *names}
         fields = [f"by.{field}" if field in taken else field for field in self.state.fields]
@@ -342,27 +348,41 @@ class RunIndex:
         if kind == "csv":
             yield _csv([head])
         for start in range(0, len(found), 1_000):
-            rows = self.rows(found[start : start + 1_000].tolist())
-            told = [self._exported(one, fields) for one in rows]
+            places = found[start : start + 1_000].tolist()
+            rows = zip(places, self.rows(places), strict=True)
+            told = [self._exported(row, one, fields) for row, one in rows]
             if kind == "csv":
                 cells = [[*one.values()] for one in told]
                 yield _csv(
-                    [*row[:4], "; ".join(row[4]), *row[5:-1], *row[-1].values()] for row in cells
+                    [*row[:5], *map("\n".join, row[5:7]), *row[7:-1], *row[-1].values()]
+                    for row in cells
                 )
             else:
                 yield b"".join(msgspec.json.encode(one) + b"\n" for one in told)
 
-    def _exported(self, one: ListRow, fields: Sequence[str]) -> dict[str, Any]:
+    def _exported(self, row: int, one: ListRow, fields: Sequence[str]) -> dict[str, Any]:
         scores = dict.fromkeys(self.state.metrics)
+        scores |= zip(self.state.metrics, one.scores, strict=False)
+        verdict = None if one.verdict is None else ANSWER_VERDICTS[one.verdict]
+        unsupported, reasons = self._unsupported(row, one.id, verdict)
         return {
             "id": one.id,
             "question": one.question,
             "response": one.response,
-            "verdict": None if one.verdict is None else ANSWER_VERDICTS[one.verdict],
-            "reasons": [list(REASON_TITLES.values())[kind] for kind in one.kinds],
+            "verdict": verdict,
+            "score": scores.get(self.headline or ""),
+            "unsupported": unsupported,
+            "reasons": reasons,
             **dict(zip(fields, one.by, strict=True)),
-            "scores": {**scores, **dict(zip(self.state.metrics, one.scores, strict=False))},
+            "scores": scores,
         }
+
+    def _unsupported(self, row: int, name: str, verdict: str | None) -> tuple[list[str], list[str]]:
+        """As `--out-csv` has them; none of evidence of another kind, as in the list."""
+        try:
+            return unsupported_claims(self._item(row, name).evidence, verdict)
+        except (InputError, AttributeError, TypeError):
+            return [], []
 
 
 def _csv(rows: Any) -> bytes:
