@@ -31,6 +31,11 @@ def judge(claim: str, *texts: str) -> Verdict:
         ("Prices fell sharply in Oslo.", "Prices rose sharply in Oslo.", "in the claim"),
         ("He died in Rome.", "He was born in Rome and died in Oslo.", "'Oslo' in its place"),
         ("The lawyers paid farmers.", "The farmers paid lawyers.", "changed places"),
+        ("It has 45 kW.", "It has 45 W.", "not in the context: 45 kW (nearest number 45 W)"),
+        ("桥长210米。", "桥长120米,建于1990年。", "not in the context: 210 (nearest number 120)"),
+        ("Anna came first.", "Anna came third.", "first (nearest number third)"),
+        ("It is on the second floor.", "It is on the third floor.", "second (nearest"),
+        ("Yes, it sells cars.", "It sells tea.", "not in the context: 'cars'"),
         ("Trains run from Oslo.", "Trains run to Oslo.", "'from Oslo' in the claim"),
         ("Only guests may enter.", "Guests may enter.", "'Only' is not in the context"),
     ],
@@ -162,6 +167,42 @@ def test_another_threshold_says_so(
 def test_supported(claim: str, text: str) -> None:
     verdict = judge(claim, text)
     assert verdict.supported, verdict.reasons
+
+
+HARBOUR = (
+    "Harbour Lights was founded in 1974 by Maria Velez in Lisbon. It employs 320 people, sells "
+    "lamps and cables, and closed its factory in Porto on 3 March 2019."
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "First, Harbour Lights was founded in Lisbon; second, it sells lamps.",
+        "Firstly, it sells lamps, and second, it sells cables.",
+        "Yes, absolutely: it sells lamps.",
+        "No, it sells lamps.",
+        "Yes - it sells cables.",
+        "Fortunately, it employs 320 people.",
+        "It sells things, e.g. lamps, cables, etc.",
+        "Once the factory closed in 2019, it employs 320 people.",
+        "Harbour Lights closed its factory.",
+    ],
+)
+def test_what_only_leads_in_and_who_acts_are_not_missing(claim: str) -> None:
+    verdict = judge(claim, HARBOUR)
+    assert verdict.supported, verdict.reasons
+
+
+@pytest.mark.parametrize("place", ["factory in Lisbon", "Lisbon factory"])
+def test_a_place_has_a_place_as_its_rival_and_not_who_acts(place: str) -> None:
+    (line,) = judge(f"Harbour Lights closed its {place}.", HARBOUR).reasons
+    assert line == "'Lisbon' in the claim, 'Porto' in its place in the context"
+
+
+def test_words_of_neighbours_are_said_to_be_spread() -> None:
+    line = "its words are in the context, but spread over several sentences"
+    assert judge("Harbour Lights has 320 employees.", HARBOUR).reasons == (line,)
 
 
 def test_the_deciding_window_is_named() -> None:

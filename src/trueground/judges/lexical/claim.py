@@ -14,7 +14,7 @@ from trueground.judges.lexical.reading import (
     read,
     spaceless_keys,
     spellings,
-    without_citations,
+    without_frames,
 )
 from trueground.judges.lexical.words import NUMERIC, LexicalWord, is_common, rarity_of, signs_of
 from trueground.text.agreement import agrees
@@ -29,7 +29,8 @@ class ClaimItem(msgspec.Struct, gc=False):
     """A word or value that the claim says, with its weight and its place among the tokens.
 
     A value's weight and key do not depend on how it is written. `about`: it says that it is
-    rounded; `counts`: a small number in words, which may count what the claim lists.
+    rounded; `counts`: a small number in words, which may count what the claim lists, or
+    one in a script without spaces; such a one is missing only where the place has another.
     """
 
     at: int
@@ -53,15 +54,17 @@ class ClaimView:
     """
 
     def __init__(self, claim: str, asked: str = "") -> None:
-        self.text = without_citations(claim).strip()
+        self.text = without_frames(claim).strip()
         self.tokens: list[Token] = []
         said = [t for t in read(asked, 0, len(asked), []) if t.word.content]
         known = {t.key for t in said}
         self.asked_words = {t.word.lower for t in said}
         if is_spaceless(self.text):
-            nothing = Token(LexicalWord("", ""), "")
-            keys = dict.fromkeys(spaceless_keys(self.text))
-            self.items = [ClaimItem(0, nothing, key, 1.0) for key in keys]
+            word, keys = LexicalWord("", ""), dict.fromkeys(spaceless_keys(self.text))
+            self.items = [ClaimItem(0, Token(word, ""), k, 1.0) for k in keys if k != NUMERIC]
+            for value in find_values(self.text):  # a text may write its numbers otherwise: 十冊
+                token = Token(word, self.text[value.start : value.end], value)
+                self.items.append(ClaimItem(value.start, token, NUMERIC, _VALUE, counts=True))
             return
         self.tokens = read(self.text, 0, len(self.text), find_values(self.text))
         every = self._items()

@@ -111,7 +111,7 @@ def _weigh(
     supported = likely > LexicalJudge.threshold
     why: Reason | None = None
     if not supported:
-        weak = explain_weak(claim, place.said, place.there)
+        weak = explain_weak(claim, place.said, place.there, place.end - place.first)
         why = join_reasons(found.doubts) if found.doubts else weak
     line = why.text if why else explain_support(claim, place.there)
     return Verdict(

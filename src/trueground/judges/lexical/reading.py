@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 import msgspec
 
-from trueground.judges.lexical.words import NUMERIC, LexicalWord, keys, word_of
+from trueground.judges.lexical.words import NUMERIC, LexicalWord, keys, signs_of, word_of
 from trueground.text.sentences import split_sentences
 from trueground.text.values import Value, find_values
 
@@ -147,6 +147,18 @@ def without_citations(text: str) -> str:
     if "[" not in text:
         return text
     return _CITATION.sub(lambda match: " " * len(match.group()), text)
+
+
+def without_frames(claim: str) -> str:
+    """Blank out citations, and what only leads in: "First, …; second, …", "Yes, indeed: …"."""
+    return _frame().sub(lambda match: " " * len(match.group()), without_citations(claim))
+
+
+@cache
+def _frame() -> re.Pattern[str]:
+    word = rf"(?:{'|'.join(sorted(signs_of('leads in'), key=len, reverse=True))})"
+    opens = rf"(?:^|(?<=[;.:] )|(?<=, and ))(?:{word}(?: {word})*(?:[,:]| [–—-]) )+"
+    return re.compile(rf"{opens}|\b(?:e\.g|i\.e|etc)\b\.?", re.I)
 
 
 def is_spaceless(text: str) -> bool:

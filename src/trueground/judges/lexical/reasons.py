@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from trueground.judges.lexical.claim import ClaimItem, ClaimView
@@ -76,8 +76,13 @@ def explain_missing(
         yield Reason(kind, f"not in the context: {_listed(written, len(written))}", about)
 
 
-def explain_weak(claim: ClaimView, said: Sequence[bool], there: Sequence[bool]) -> Reason:
-    """Why too little speaks for a claim against which nothing speaks: its words, heaviest first."""
+def explain_weak(
+    claim: ClaimView, said: Sequence[bool], there: Sequence[bool], sentences: int
+) -> Reason:
+    """Why too little speaks for a claim against which nothing speaks: its words, heaviest first.
+
+    `said` in the best place, which has so many `sentences`, and `there` in any text, by item.
+    """
     lacking = [item for item, here in zip(claim.items, said, strict=True) if not here]
     absent = [item for item, here in zip(claim.items, there, strict=True) if not here]
     words = _spelled(absent or lacking)
@@ -90,7 +95,8 @@ def explain_weak(claim: ClaimView, said: Sequence[bool], there: Sequence[bool]) 
     if words:
         text = f"elsewhere in the context, not with the rest of the claim: {words}"
     else:
-        text = "its words are in the context, but not as the claim has them"
+        how = "spread over several sentences" if sentences > 1 else "not as the claim has them"
+        text = f"its words are in the context, but {how}"
     return Reason(ReasonKind.APART, text)
 
 
@@ -122,14 +128,8 @@ def _listed(words: Sequence[str], of: int) -> str:
 
 def _phrases(names: Sequence[ClaimItem]) -> Iterator[str]:
     """Names that follow each other in the claim are one: 'Silicon Valley'."""
-    run: list[ClaimItem] = []
-    for item in names:
-        if run and item.at != run[-1].at + 1:
-            yield repr(" ".join(one.token.spelling for one in run))
-            run = []
-        run.append(item)
-    if run:
-        yield repr(" ".join(one.token.spelling for one in run))
+    for _, run in groupby(enumerate(names), key=lambda pair: pair[1].at - pair[0]):
+        yield repr(" ".join(item.token.spelling for _, item in run))
 
 
 def _with_nearest(claim: ClaimView, item: ClaimItem, text: TextView) -> str:
@@ -149,10 +149,10 @@ def _with_nearest(claim: ClaimView, item: ClaimItem, text: TextView) -> str:
 
 
 def _are_alike(one: Value, other: Value) -> bool:
-    if one.kind == "date":
-        return True
-    low, high = sorted((abs(one.amount or 0), abs(other.amount or 0)))
-    return high <= _SIZE * low
+    """Of one size, as they measure or as they are written: 45 kW and 45 W."""
+    mine, theirs = abs(one.amount or 0), abs(other.amount or 0)
+    pairs = [(mine, theirs), (mine / abs(one.scale), theirs / abs(other.scale))]
+    return one.kind == "date" or any(max(pair) <= _SIZE * min(pair) for pair in pairs)
 
 
 def _distance(one: Value, other: Value) -> float:

@@ -370,10 +370,10 @@ def _misplaced(claim: ClaimView, text: TextView, number: int) -> Reason | None:
             others = [before[-1], *after, *values]  # who it is about may stand in the part before
             if any(_says(part, [item, before[-1]]) for part in parts):
                 others = [*plain, *values]
-        elif item.name and not before and len(plain) + len(values) >= _FEWEST:
-            others = [*plain, *values]
         elif item.name and before and is_finite(before[-1].token.word.lower):
             others = [before[-1], *after, *values]
+        elif item.name and len(plain) + len(values) >= _FEWEST:
+            others = [*plain, *values]
         else:
             continue
         homes = [part for part in parts if _says(part, [item])]
@@ -388,7 +388,15 @@ def _misplaced(claim: ClaimView, text: TextView, number: int) -> Reason | None:
                 strange = token.word.capital and token.word.content and not token.value
                 strange = strange and (place > 0 or not is_common(token.key))
                 value = token.value and item.value and same_kind(item.value, token.value)
-                if value or (item.name and strange and token.key not in names):
+                ahead = part[:place]
+                if before:  # "in Lisbon" and "in Porto"; "its Lisbon factory"
+                    led = ahead and ahead[-1].word.lower == claim.tokens[item.at - 1].word.lower
+                    led = led or is_finite(before[-1].token.word.lower)
+                    strange = strange and (led or any(i.at == item.at + 1 for i in plain))
+                    strange = strange and any(_is_item(t, i) for t in ahead for i in others)
+                elif _says(ahead, others):  # "closed in Porto" does not say who, "by Anna" does
+                    strange = strange and ahead[-1].word.lower == "by"
+                if value or (item.name and strange):
                     return _instead(item.token, token)
     return None
 
