@@ -90,6 +90,34 @@ def test_a_random_slice_corrects_the_rate(tmp_path: Path, drawn: list[int]) -> N
     assert '"grounded, by people"' in page
 
 
+def test_a_plain_table_of_labels_is_read(tmp_path: Path, drawn: list[int]) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text("id,faithful,note\n" + "".join(f"q{i},{people(i)},x\n" for i in drawn))
+    found = tg.score(answers(), metrics="support", labels=path, labels_drawn="random")
+    lines = write(tmp_path / "l.jsonl", label_lines(drawn, drawn="random"))
+    assert (
+        found.summary.corrected
+        == tg.score(answers(), metrics="support", labels=lines).summary.corrected
+    )
+    path.write_text("id,faithful\nq1,perhaps\n")
+    with pytest.raises(
+        InputError, match=r"l.csv, line 2: no label .*expected an id, and 1 or 0 und"
+    ):
+        tg.score(answers(), metrics="support", labels=path)
+    path.write_text("id,verdict\nq1,1\n")
+    with pytest.raises(InputError, match=r"a table \(.csv\) with the columns id and faithful"):
+        tg.score(answers(), metrics="support", labels=path)
+
+
+def test_a_draw_that_is_labelled_in_part_says_what_is_left_to_do(tmp_path: Path) -> None:
+    some = write(tmp_path / "l.jsonl", label_lines(range(0, 80, 2), probability=0.5))
+    with pytest.raises(InputError) as met:
+        tg.score(answers(), metrics="support", labels=some)
+    told = "about 60 of the 100 or so answers that were drawn are not labelled yet: "
+    assert told in str(met.value)
+    assert "others" not in str(met.value).partition(". Label the others")[0]
+
+
 def test_answers_without_a_score_are_named_beside_the_rate(tmp_path: Path) -> None:
     rows = [*answers(100), {"id": "e", "question": "?", "contexts": ["c"], "response": ""}]
     labels = write(tmp_path / "labels.jsonl", label_lines(range(60)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import csv
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -18,7 +19,7 @@ from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.annotation.parts import MissingPart
 from trueground.errors import InputError, UsageError
 from trueground.records.files import open_unpacked
-from trueground.records.problems import describe
+from trueground.records.problems import describe, shorten
 from trueground.types import Record
 
 DEFAULT_LABEL = "faithful"
@@ -180,7 +181,9 @@ class LabelFiles:
             [path for path, form in forms.items() if form == wanted_form]
             for wanted_form in ("lines", "labels", "filled")
         )
-        self._read_lines(lines)
+        self._read_lines((path, _lines_of(path)) for path in lines)
+        tables = [path for path, form in forms.items() if form == "table"]
+        self._read_lines((path, _rows_of(path)) for path in tables)
         for kind, task, votes, drawn in _read_votes(merged, filled):
             self._by_task[kind][task] = votes
             if drawn is not None:
@@ -194,7 +197,8 @@ class LabelFiles:
             raise InputError(
                 f"{', '.join(map(str, forms))}: no labels of the kind {', '.join(kinds)}; {found}"
                 "expected a file that `trueground annotate import` wrote, one that an annotator "
-                f"filled in, or lines such as {_EXAMPLE}"
+                f"filled in, lines such as {_EXAMPLE}, or a table (.csv) with the columns id and "
+                f"{DEFAULT_LABEL}"
             )
         self.label = wanted or there[0]
         self.of_parts = _LABELS[self.label] == "part"
@@ -272,11 +276,10 @@ class LabelFiles:
         if not seen:
             self._changed |= dict.fromkeys(sorted(names), record.id)
 
-    def _read_lines(self, paths: Sequence[Path]) -> None:
+    def _read_lines(self, files: Iterable[tuple[Path, Iterable[tuple[int, LabelLine]]]]) -> None:
         """Lines with `id` and `human`. InputError: no such line, or a record that comes twice."""
-        for path in paths:
-            expected = "no label", f"expected a line such as {_EXAMPLE}"
-            for number, line in decode_lines(path, LabelLine, *expected, strict=False):
+        for path, lines in files:
+            for number, line in lines:
                 human = {k: float(v) for k, v in (line.human or {}).items() if v is not None}
                 if not human:
                     continue
@@ -291,6 +294,38 @@ class LabelFiles:
                 drawn = line.drawn if share is None else {"probability": share}
                 if drawn is not None:
                     self.draws[key[0]] = LabelDraw.of(drawn) or drawn
+
+
+def _lines_of(path: Path) -> Iterator[tuple[int, LabelLine]]:
+    """JSON lines with `id` and `human`. InputError."""
+    expected = f"expected a line such as {_EXAMPLE}"
+    yield from decode_lines(path, LabelLine, "no label", expected, strict=False)
+
+
+def _rows_of(path: Path) -> Iterator[tuple[int, LabelLine]]:
+    """The same of a plain table: the column `id`, one for each label, and `run`, `drawn` or
+    `probability` where they are told. InputError.
+    """
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        reader = csv.DictReader(file)
+        for row in reader:
+            cells = {name: cell.strip() for name, cell in row.items() if name and _is_told(cell)}
+            human = {name: cell for name, cell in cells.items() if name.partition(BY)[0] in _LABELS}
+            try:
+                yield (
+                    reader.line_num,
+                    msgspec.convert(cells | {"human": human}, LabelLine, strict=False),
+                )
+            except msgspec.ValidationError:
+                found = ", ".join(f"{name} {shorten(cell)!r}" for name, cell in cells.items())
+                raise InputError(
+                    f"{path}, line {reader.line_num}: no label ({found}); expected an id, and 1 or "
+                    f"0 under {', '.join(human) or DEFAULT_LABEL}"
+                ) from None
+
+
+def _is_told(cell: object) -> bool:
+    return isinstance(cell, str) and bool(cell.strip())
 
 
 def _read_votes(
@@ -320,11 +355,14 @@ def _read_votes(
 
 
 def _find_form(path: Path) -> str:
-    """What a file holds: `filled` by an annotator, `labels` of annotate import, or `lines`."""
-    if path.suffix.lower() == ".csv":
-        return "filled"
+    """What a file holds: `filled` by an annotator, `labels` of annotate import, `lines`, or the
+    same as a `table`.
+    """
     with open_unpacked(path) as lines:
         line = next((line for line in lines if line.strip()), b"")
+    if path.suffix.lower() == ".csv":
+        names = next(csv.reader([line.decode("utf-8-sig", "replace")]), [])
+        return "table" if "id" in names and "kind" not in names else "filled"
     try:
         first = msgspec.json.decode(line)
     except UNREADABLE:

@@ -71,6 +71,15 @@ class LabelledSlice:
         if unknown := int(np.isnan(probability[labelled]).sum()):
             raise _undrawn(unknown, int(labelled.sum()))
         stands_for = float((1 / probability[labelled]).sum())
+        if stands_for < len(rows) / 2 and not self.unknown:
+            done = int(labelled.sum())
+            drawn = max(done + 1, round(done * len(rows) / stands_for))
+            raise InputError(
+                f"about {drawn - done:,} of the {drawn:,} or so answers that were drawn are not "
+                f"labelled yet: by their probabilities these {done:,} labels stand for about "
+                f"{stands_for:,.0f} of {len(rows):,} answers. Label the others, then give the "
+                "command again"
+            )
         if not len(rows) / 2 <= stands_for <= len(rows) * 2:
             raise InputError(
                 f"by their probabilities the labels stand for about {stands_for:,.0f} answers, and "
@@ -80,7 +89,7 @@ class LabelledSlice:
         if abs(stands_for - len(rows)) > _FAR * len(rows):
             notes.append(
                 f"by their probabilities the labels stand for about {stands_for:,.0f} of "
-                f"{len(rows):,} answers: were some that were drawn not labelled?"
+                f"{len(rows):,} answers: see whether all that were drawn are labelled"
             )
         strata = None if self.strata is None else self.strata[rows]
         draw = Draw(labelled, probability, strata, clusters)

@@ -133,9 +133,10 @@ def judge_gates(
     ]
     scored = {name for name, m in summary.items() if m.scored}
     if scored == {ABSTAINED} and not chosen and summary.raw["abstention"] is None:
+        why = (summary.raw.get("missing") or "").partition(":")[0]  # the warning had the rest
         messages.append(
-            f"nothing could be scored but whether answers decline: {summary.raw.get('missing')}. "
-            f"If that is all you want, name it: --metrics {ABSTAINED}"
+            f"nothing could be scored but whether answers decline{': ' * bool(why)}{why}. If that "
+            f"is all you want, name it: --metrics {ABSTAINED}"
         )
         return GateOutcome(failed, True, tuple(messages))
     if not scored:

@@ -125,8 +125,8 @@ def corrected_differences(pair: Mapping[str, Any]) -> list[str]:
         one = found[key]
         low, high = (f"{100 * end:+.1f}" for end in one["ci"])
         sentences.append(
-            f"People would call {100 * one['difference']:+.1f} points [{low}, {high}] of "
-            f"{pair['b']}'s answers {PEOPLE_SAY[one['label']]}, against {pair['a']}'s "
+            f"People would call {100 * one['difference']:+.1f} points [{low}, {high}] more of "
+            f"{pair['b']}'s answers {PEOPLE_SAY[one['label']]} than of {pair['a']}'s "
             f"({one['labels']:,} items with labels of both; the judge alone, by {key}, says "
             f"{100 * one['judge_difference']:+.1f})" + "".join(f"; {note}" for note in one["notes"])
         )
