@@ -39,12 +39,13 @@ def compare(
     **options: Any,
 ) -> None:
     """Compare runs item by item: which is better on what, how sure that is, which items changed."""
-    from trueground.reports.comparison_page import find_place, write_comparison
+    from trueground.reports.comparison_page import MARK, write_comparison
+    from trueground.reports.viewer import find_page
     from trueground.studies.comparison import parse_limits
 
     limits = parse_limits(fail_if_worse or ())
     if out is not None:
-        out = find_place(out)
+        out = find_page(out, MARK)
     compared = compare_runs(runs, **options)
     worse = compared.find_worse(limits)
     comparison = compared.as_dict()

@@ -98,14 +98,15 @@ def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
 def _several(
     runs: list[Path], out: Path, choices: dict[str, Any], format_: Format, quiet: bool
 ) -> None:
-    from trueground.reports.leaderboard.page import page_in, write
+    from trueground.reports.leaderboard.page import MARK, write
     from trueground.reports.leaderboard.terminal import render
     from trueground.reports.prompts import render_prompts
+    from trueground.reports.viewer import find_page
     from trueground.studies.leaderboard.runs import find_runs
     from trueground.studies.leaderboard.study import leaderboard_data
     from trueground.studies.prompts import in_order, prompt_studies
 
-    page_in(out)
+    find_page(out, MARK)
     board = leaderboard_data(runs, **choices)
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)

@@ -47,23 +47,11 @@ from trueground.reports.comparison import (
 )
 from trueground.reports.item_links import way_to
 from trueground.reports.viewer import write_page
-from trueground.runs.directory import REPORT, find_outputs, make_folder
+from trueground.runs.directory import REPORT, make_folder
 
 MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
 _LEAST_ALIKE = 0.2  # answers with fewer words in common are other answers, not edited ones
-
-
-def find_place(path: Path) -> Path:
-    """The page in that folder, or of that name, seen to be writable before any work is done.
-
-    An earlier comparison is replaced, no other file. UsageError: a name that is neither a folder's
-    nor ends in .html. OutputError: another file is there; the folder is missing or may not be
-    written.
-    """
-    page, _ = find_outputs(path, MARK)
-    assert page is not None  # there are no numbers beside it
-    return page
 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.reports.blocks import Page
-from trueground.runs.directory import replacing
+from trueground.runs.directory import find_outputs, replacing
 
 _SCRIPTS = (
     "vendor/htm-preact.js",
@@ -84,6 +84,18 @@ def viewer_script(*more: str) -> str:
 def viewer_style() -> str:
     """The viewer's style."""
     return _joined(_STYLES)
+
+
+def find_page(path: Path, mark: str) -> Path:
+    """The page in that folder, or of that name, seen to be writable before any work is done.
+
+    A page with the same mark is replaced, no other file. UsageError: a name that is neither a
+    folder's nor ends in .html. OutputError: another file is there; a folder is missing or may not
+    be written.
+    """
+    page, _ = find_outputs(path, mark)
+    assert page is not None  # there are no numbers beside it
+    return page
 
 
 def render_page(page: Page) -> str:

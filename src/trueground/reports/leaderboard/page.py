@@ -49,8 +49,8 @@ from trueground.reports.leaderboard.study_blocks import (
 from trueground.reports.listings import few, join_alike
 from trueground.reports.manifest import refusal_rules
 from trueground.reports.prompts import prompts_section
-from trueground.reports.viewer import write_page
-from trueground.runs.directory import check_page_file, find_outputs, make_folder
+from trueground.reports.viewer import find_page, write_page
+from trueground.runs.directory import check_page_file, make_folder
 from trueground.text.refusal import MEASURED
 from trueground.types import Status
 
@@ -59,21 +59,10 @@ _SEEN = 2  # warnings that are seen at once, above the table
 
 
 def write(board: Json, out: Path, prompts: Sequence[Json] = ()) -> Path:
-    """Write the page of a leaderboard where `page_in` says. Raises what that does, WriteError."""
-    page = page_in(out)
+    """Write the page of a leaderboard. Raises what `find_page` does, and WriteError."""
+    page = find_page(out, MARK)
     make_folder(page)
     write_page(page, leaderboard_page(board, prompts))
-    return page
-
-
-def page_in(out: Path) -> Path:
-    """FILE.html, or leaderboard.html in a folder, which may be still to make.
-
-    An earlier leaderboard is replaced, no other file. UsageError: the name of another kind of file.
-    OutputError: another file is there; a folder is missing or may not be written.
-    """
-    page, _ = find_outputs(out, MARK)
-    assert page is not None  # there are no numbers beside it
     return page
 
 

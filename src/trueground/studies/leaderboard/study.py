@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from trueground.benchmarks.model_table import load_models
-from trueground.reports.leaderboard.page import page_in, write
+from trueground.reports.leaderboard.page import MARK, write
 from trueground.reports.listings import few, join_alike
 from trueground.reports.manifest import DATASET, REPEAT
+from trueground.reports.viewer import find_page
 from trueground.studies.leaderboard.board import (
     Board,
     BoardColumn,
@@ -96,11 +97,11 @@ def write_leaderboard(
 
     `prompts` are studies of runs that differ in their prompts, as the JSON of a sweep has them.
 
-    The arguments, and what is raised for them, are those of `leaderboard_data`. Raises OutputError
-    where `out` is something else than an earlier leaderboard, WriteError where it cannot be
-    written.
+    The arguments, and what is raised for them, are those of `leaderboard_data`. `out` is
+    FILE.html or a folder. Raises OutputError where another file is there than an earlier
+    leaderboard, WriteError where it cannot be written.
     """
-    page_in(out)
+    find_page(out, MARK)
     board = leaderboard_data(
         runs, with_published=with_published, models=models, baseline=baseline, outside=outside
     )
