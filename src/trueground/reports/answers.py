@@ -158,7 +158,7 @@ def metric_words(name: str) -> str:
     """What a metric says, in words."""
     metric = metric_of_key(name)
     words = metric.doc if metric else bare_name(name).replace("_", " ")
-    return words[:1].upper() + words[1:]
+    return words if "_" in words.split(" ")[0] else words[:1].upper() + words[1:]
 
 
 def list_words(metrics: Sequence[str], headline: str | None) -> dict[str, Any]:

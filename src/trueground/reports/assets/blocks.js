@@ -6,7 +6,7 @@ const TG = { blocks: {} };
 /* ---- texts and numbers ---- */
 
 const count = (n) => n.toLocaleString("en");
-const SIGNS = { supported: "✓", unsupported: "✗", unknown: "–" };
+const SIGNS = { supported: "✓", partly: "◐", unsupported: "✗", unknown: "–" };
 
 function spanOf(span, key) {
   if (typeof span === "string") return span;
