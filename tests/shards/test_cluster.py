@@ -179,6 +179,7 @@ def bucket() -> Iterator[Any]:
         files.mkdir("data")
         yield files
     flaky.shutdown()
+    flaky.server_close()
     server.stop()
 
 
