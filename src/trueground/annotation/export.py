@@ -14,9 +14,10 @@ import orjson
 
 from trueground._version import __version__
 from trueground.annotation.base import LabelDraw, item_of
-from trueground.annotation.files import LONGEST_CELL, UNREADABLE, ShownTask, format_tasks
+from trueground.annotation.files import LONGEST_CELL, ShownTask, format_tasks
 from trueground.annotation.sources import FoundTasks
 from trueground.errors import InputError, OutputError, UsageError
+from trueground.records.problems import UNREADABLE
 from trueground.runs.directory import check_out_file, replacing
 from trueground.text.draws import draw_number
 

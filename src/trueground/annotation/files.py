@@ -25,13 +25,11 @@ from trueground.annotation.fields import NONE, Field
 from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.errors import InputError
 from trueground.records.files import open_unpacked
-from trueground.records.problems import describe, shorten
+from trueground.records.problems import UNREADABLE, describe, shorten
 from trueground.records.spreadsheets import guard, unguard
 
 T = TypeVar("T")
 LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer
-# What decoding a line may raise; a RecursionError where brackets stand in brackets without end.
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _HALF = 10  # letters and digits in each half of a check
 _OWN_COLUMNS = ("kind", "id", "annotator", "check")
 

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 
 from trueground.annotation.answers import read_answers
 from trueground.annotation.base import Label, LabelDraw, item_of
-from trueground.annotation.files import UNREADABLE, decode_lines
+from trueground.annotation.files import decode_lines
 from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.annotation.parts import MissingPart
 from trueground.errors import InputError, UsageError
 from trueground.records.files import open_unpacked
-from trueground.records.problems import describe, shorten
+from trueground.records.problems import UNREADABLE, describe, shorten
 from trueground.types import Record
 
 DEFAULT_LABEL = "faithful"

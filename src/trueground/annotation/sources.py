@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from trueground.annotation.base import AnnotationTask
-from trueground.annotation.files import UNREADABLE, ShownTask, decode_lines, render_value
+from trueground.annotation.files import ShownTask, decode_lines, render_value
 from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.annotation.parts import MissingPart, Pairing
 from trueground.errors import InputError, UsageError
 from trueground.records.columns import field_text
+from trueground.records.problems import UNREADABLE
 
 ANNOTATE = "annotate"  # the folder of tasks in that of a build
 _RECORDS = "records.jsonl.zst"

@@ -16,6 +16,8 @@ import msgspec
 
 from trueground.errors import BadRow
 
+# What decoding a line may raise; a RecursionError where brackets stand in brackets without end.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _LARGEST_BITS = 10_000  # Python refuses to print integers of more than about 14,000 bits
 _MISSING_TYPES = {"NaTType", "NAType"}
 

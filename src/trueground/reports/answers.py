@@ -16,13 +16,13 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better, metric_of_key
 from trueground.plugins import bare_name
 from trueground.records.columns import field_text
 from trueground.records.files import open_unpacked
+from trueground.records.problems import UNREADABLE
 from trueground.reports.evidence import CHECKED, TOLD, citation_view, doubted_words, views
 from trueground.reports.items import (
     CheckedClaim,

@@ -8,10 +8,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError
 from trueground.records.files import open_unpacked
-from trueground.records.problems import shorten, too_deep
+from trueground.records.problems import UNREADABLE, shorten, too_deep
 from trueground.reports.blocks import several
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.types import Answered

@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError
 from trueground.metrics.registry import higher_is_better
+from trueground.records.problems import UNREADABLE
 from trueground.reports.items import Gaps, readable_items, why
 from trueground.runs.worst import worst_metrics
 

@@ -19,9 +19,9 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError, UsageError
 from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.records.problems import UNREADABLE
 from trueground.records.spreadsheets import guard_formulas
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
 from trueground.reports.items import ReportItem, why

@@ -18,10 +18,10 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from trueground.annotation.files import UNREADABLE
 from trueground.errors import InputError, OutputError
 from trueground.net.files import locked, write_atomically
 from trueground.records.columns import field_text
+from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import STATUS_NAMES, cut_text, make_listed, shown_answer
 from trueground.reports.items import ClaimEvidence, RecordLines, claims_of
 from trueground.reports.selection import short_numbers

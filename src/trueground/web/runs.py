@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from trueground.records.problems import UNREADABLE
 from trueground.reports.blocks import (
     Cell,
     Estimate,
@@ -208,7 +209,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path.name} is not there") from None
     except OSError as error:
         raise ValueError(f"{path.name} cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise ValueError(f"{path.name} cannot be read: {error}") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path.name} holds no object")

@@ -20,13 +20,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.annotation.files import UNREADABLE
 from trueground.errors import TruegroundError, WriteError
 from trueground.metrics.grounding import verdict_spec
 from trueground.metrics.registry import parse_specs
 from trueground.net.files import locked, write_atomically
 from trueground.net.home import home
 from trueground.net.upkeep import CacheStats
+from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import ListedAnswer
 from trueground.reports.items import Gaps
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY

@@ -12,6 +12,7 @@ import msgspec
 
 from trueground.benchmarks.kalma.source import TRIVIAL
 from trueground.errors import InputError
+from trueground.records.problems import UNREADABLE
 from trueground.text.citations import read_triples
 from trueground.text.triples import (
     format_citation,
@@ -110,7 +111,7 @@ def read_json_object(path: Path, what: str, expected: str) -> dict[str, Any]:
         value = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
         raise InputError(f"{what} {path} cannot be read: {error.strerror or error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise InputError(f"{what} {path}: no JSON ({error}); expected {expected}") from None
     if not isinstance(value, dict) or not all(name.strip() for name in value):
         raise InputError(f"{what} {path}: expected {expected}")

@@ -10,6 +10,7 @@ import msgspec
 from trueground.annotation.answers import parse_seconds
 from trueground.annotation.base import BadAnswer
 from trueground.errors import InputError
+from trueground.records.problems import UNREADABLE
 from trueground.web.labels.people import Person, Role
 from trueground.web.labels.queue import NotYoursError, Save, State, WrongValuesError
 
@@ -89,7 +90,7 @@ def read_body(body: bytes, kind: Any) -> Any:
     """The JSON that was sent. BadRequestError: it is none, or not what a page of ours sends."""
     try:
         return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise BadRequestError(f"what was sent cannot be read: {error}") from None
 
 
