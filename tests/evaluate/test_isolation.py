@@ -354,8 +354,8 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
             ["abstained", "k_precision(abstain=zero)"],
         ),
         ("trueground.metrics.context", "tokenise", ["f1", "support"], ["f1"]),
-        ("trueground.metrics.batch", "read_triples", ["citation_precision", "f1"], None),
-        ("trueground.metrics.batch", "read_numbers", ["passage_citation_recall", "f1"], None),
+        ("trueground.text.citations", "read_triples", ["citation_precision", "f1"], None),
+        ("trueground.text.citations", "read_numbers", ["passage_citation_recall", "f1"], None),
     ],
 )
 def test_shared_evidence_fails_alone(

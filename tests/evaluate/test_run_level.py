@@ -18,7 +18,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.gates import judge_gates, parse_gate
 from trueground.evaluate.run_level import RunLevel, macro_key, micro_key
 from trueground.metrics.base import Metric
-from trueground.metrics.column import Column, Floats, Options
+from trueground.metrics.batch import Column, Floats, Options
 from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import METRICS, parse_specs
 

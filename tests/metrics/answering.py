@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from trueground.metrics.base import Spec
-from trueground.metrics.batch import Batch
-from trueground.metrics.column import Column
+from trueground.metrics.batch import Batch, Column
 from trueground.metrics.context import BatchContext
 from trueground.types import Comparison, ComparisonRequest, Rating, RatingRequest, Record
 

@@ -15,7 +15,7 @@ from tests.metrics.answering import compared_columns
 import trueground as tg
 from trueground.errors import MissingExtraError, UsageError
 from trueground.metrics.base import Spec
-from trueground.metrics.column import STATUSES
+from trueground.metrics.batch import STATUSES
 from trueground.metrics.compared import METRICS
 from trueground.metrics.registry import default_specs, get_metric, make_spec, parse_spec
 from trueground.plugins import parse_part
@@ -35,7 +35,7 @@ RECORDS = [
     Record(id="d", response="I don't know.", contexts=[Passage("All of it.")]),
 ]
 # Q²'s are in tests/judges/comparing/test_q2.py.
-CHOSEN = [metric for metric in METRICS if not metric.name.startswith("q2")]
+CHOSEN = [metric for metric in METRICS if not metric.name.startswith(("q2", "llm"))]
 NAMES = [metric.name for metric in CHOSEN]
 
 

@@ -6,8 +6,14 @@ import pytest
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.metrics.other_names import NEAREST, SAME
-from trueground.metrics.registry import METRICS, describe_renamed, get_metric, parse_specs
+from trueground.metrics.registry import (
+    METRICS,
+    NEAREST,
+    SAME,
+    describe_renamed,
+    get_metric,
+    parse_specs,
+)
 
 
 def test_every_name_leads_to_a_metric_that_there_is() -> None:

@@ -13,7 +13,7 @@ from tests.metrics.answering import rated_column
 import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Spec
-from trueground.metrics.column import STATUSES, Column
+from trueground.metrics.batch import STATUSES, Column
 from trueground.metrics.ratings import METRICS
 from trueground.metrics.registry import default_specs, make_spec, parse_spec
 from trueground.text.citations import remove_citations

@@ -13,7 +13,7 @@ from tests.metrics.test_ratings import MISSING, SCORED, Raters, statuses
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.metrics.column import Column
+from trueground.metrics.batch import Column
 from trueground.metrics.registry import parse_spec
 from trueground.types import Passage, Record, Status
 

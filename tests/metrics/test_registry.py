@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ import trueground as tg
 from trueground.claims import decomposers
 from trueground.errors import UsageError
 from trueground.judges import judges
-from trueground.metrics.column import Column, Options
+from trueground.metrics import registry
+from trueground.metrics.batch import Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import (
     METRICS,
@@ -32,6 +34,33 @@ def test_keys_hold_what_differs_from_the_default() -> None:
         "|rules:rules-2"
     )
     assert parse_spec(spec.key) == spec
+
+
+def test_the_table_of_metrics_is_true() -> None:
+    named: dict[str, list[str]] = {}
+    needs = {}
+    for module, need, *names in registry._MODULES:
+        named.setdefault(module, []).extend(names)
+        needs |= dict.fromkeys(names, need)
+    for module, names in named.items():
+        metrics = import_module(f"trueground.metrics.{module}").METRICS
+        assert {metric.name for metric in metrics} == set(names)
+        for metric in metrics:
+            need = needs[metric.name]
+            assert need != "-" if metric.in_default_set else need in ("-", "any")
+            assert need in ("-", "any", *metric.needs)
+
+
+def test_modules_are_imported_for_their_metrics_only() -> None:
+    code = (
+        "import sys; from trueground.metrics.registry import default_specs, get_metric\n"
+        "default_specs(['references', 'contexts', 'question', 'answerable', 'gold_facts'])\n"
+        "lazy = ('compared', 'triples', 'entailment', 'passages', 'ratings')\n"
+        "print([n for n in lazy if f'trueground.metrics.{n}' in sys.modules])\n"
+        "print(get_metric('q2_f1').name, 'trueground.metrics.compared' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\nq2_f1 True\n"
 
 
 def test_lists_split_outside_parentheses() -> None:
@@ -77,7 +106,7 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
     (tmp_path / "their_metrics.py").write_text(
         "import numpy as np\n"
         "import trueground as tg\n"
-        "from trueground.metrics.column import Column\n"
+        "from trueground.metrics.batch import Column\n"
         "@tg.metric('words', doc='number of words')\n"
         "def words(evidence, options):\n"
         "    return Column.of(np.array([len(u.split()) for u in evidence.batch.responses]))\n"

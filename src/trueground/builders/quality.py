@@ -219,8 +219,8 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     with answers and contexts.
     """
     from trueground.metrics.entailment import content_words
-    from trueground.metrics.overlap import overlap as shared
     from trueground.text.normalize import contains_words, get_normalizer
+    from trueground.text.tokens import overlap as shared
     from trueground.text.tokens import tokenise
 
     read = [item for item in items if item.contexts]

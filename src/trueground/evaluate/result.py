@@ -205,6 +205,6 @@ class Result:
 
 def _our_name(name: str) -> str:
     """The name of a metric that other tools call so; else the name."""
-    from trueground.metrics.other_names import SAME, plain_name
+    from trueground.metrics.registry import SAME, plain_name
 
     return SAME.get(plain_name(name), name)

@@ -15,7 +15,7 @@ import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.base import Spec, make_spec
-from trueground.metrics.column import Column, Floats, Options, harmonic_mean
+from trueground.metrics.batch import Column, Floats, Options, harmonic_mean
 from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import MICRO, get_metric
 from trueground.stats.bootstrap import percentiles

@@ -17,8 +17,7 @@ from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import Scored, answer_hash, question_of
 from trueground.evaluate.verdicts import check_as_json, collect_results, new_results
 from trueground.metrics.base import Spec
-from trueground.metrics.batch import Batch
-from trueground.metrics.column import CODES, STATUSES, Column, Mask
+from trueground.metrics.batch import CODES, STATUSES, Batch, Column, Mask
 from trueground.metrics.context import BatchContext, Results
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised

@@ -17,7 +17,7 @@ from trueground.evaluate.plan import ABSTAINED, Plan
 from trueground.evaluate.run_level import Draws, Entries
 from trueground.evaluate.table import NO_ANSWER, ItemTable
 from trueground.judges.people import FitFigures
-from trueground.metrics.column import CODES, STATUSES
+from trueground.metrics.batch import CODES, STATUSES
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.records import Check
 from trueground.stats.agreement import cohen_kappa

@@ -1,6 +1,6 @@
-"""Does the response decline to answer, and should it?
+"""Does the response decline to answer, and should it? Does it say one of FaithEval's phrases?
 
-Definitions: metrics.md, "Abstention"; Adlakha et al., section 5.3.
+Definitions: metrics.md, "Abstention" and "FaithEval accuracy"; Adlakha et al., section 5.3.
 """
 
 from __future__ import annotations
@@ -9,29 +9,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueground.metrics.base import Metric, MetricOption
-from trueground.metrics.column import Column, Options
+from trueground.metrics.base import FAITHEVAL_SOURCE, READ, Metric, MetricOption
+from trueground.metrics.batch import Column, Options
 from trueground.metrics.context import BatchContext
-from trueground.text.refusal import REFUSAL_RULES, find_refusal_phrase
+from trueground.text.refusal import PHRASES, REFUSAL_RULES, find_phrase, find_refusal_phrase
 from trueground.types import Status
 
-SOURCE = "Adlakha et al. 2023, section 5.3"
+_SOURCE = "Adlakha et al. 2023, section 5.3"
 # The phrase list is part of the signature, so that a new list is a new measurement.
 _RULES = {
     "rules": MetricOption(REFUSAL_RULES, (REFUSAL_RULES,)),
     "variant": MetricOption("default", ("default", "contains")),
 }
-
-
-def _declined(context: BatchContext, options: Options) -> list[str | None]:
-    """For each item the phrase that declines, if any."""
-    if options["variant"] == "default":
-        return context.refusals
-    return [find_refusal_phrase(response) for response in context.batch.responses]
+_PHRASE_OPTIONS = {"task": MetricOption("unanswerable", tuple(PHRASES)), **READ}
 
 
 def _abstained(context: BatchContext, options: Options) -> Column:
-    found = _declined(context, options)
+    """With the phrase that declines."""
+    found = context.refusals
+    if options["variant"] == "contains":
+        found = [find_refusal_phrase(response) for response in context.batch.responses]
     column = Column.of(np.array([phrase is not None for phrase in found], np.bool_))
     return replace(column, notes=[{"phrase": p} if p is not None else {} for p in found])
 
@@ -49,9 +46,28 @@ def _rate(name: str, answerable: bool, doc: str) -> Metric:
         ("answerable",),
         compute,
         doc,
-        SOURCE,
+        _SOURCE,
         _RULES,
         higher_is_better=not answerable,
+    )
+
+
+def _phrase_match(name: str, phrases: str, words: bool, doc: str) -> Metric:
+    def compute(context: BatchContext, options: Options) -> Column:
+        wanted = PHRASES[options["task"]][phrases]
+        fixed = {"normalizer": "faitheval", "lang": "en"}
+        responses = context.responses({**fixed, "read": options["read"]})
+        return Column.of(np.array([find_phrase(u, wanted, words) is not None for u in responses]))
+
+    return Metric(
+        name,
+        "abstention",
+        (),
+        compute,
+        doc,
+        FAITHEVAL_SOURCE,
+        _PHRASE_OPTIONS,
+        in_default_set=False,
     )
 
 
@@ -62,10 +78,15 @@ METRICS = (
         (),
         _abstained,
         "1 if the response declines to answer for lack of information",
-        SOURCE,
+        _SOURCE,
         _RULES,
         higher_is_better=False,
     ),
     _rate("p_ir", False, "share that abstains among the unanswerable items"),
     _rate("p_g", True, "share that abstains among the answerable items"),
+    _phrase_match("phrase_match_strict", "strict", False, "1 if the response says the one phrase"),
+    _phrase_match("phrase_match", "loose", False, "1 if the response contains a valid phrase"),
+    _phrase_match(
+        "phrase_match_word", "loose", True, "phrase_match with phrases on word boundaries"
+    ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.metrics.column import CODES, Column, Counts, Floats, Options
+from trueground.metrics.batch import CODES, Column, Counts, Floats, Options
 from trueground.metrics.context import BatchContext, ClaimCheck
 from trueground.plugins import format_part
 from trueground.text.normalize import NORMALIZERS
@@ -42,6 +42,7 @@ class MetricOption:
 LEXICAL = {"normalizer": MetricOption("squad", NORMALIZERS), "lang": MetricOption("en")}
 # answer: only the part of a response that answers, for replies that give their reasons too.
 READ = {"read": MetricOption("whole", ("whole", "answer"))}
+FAITHEVAL_SOURCE = "Ming et al. 2024 (FaithEval), section 4"
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,10 @@ import msgspec
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.metrics.batch import Batch
-from trueground.metrics.column import Floats, Mask, Options
-from trueground.metrics.overlap import Overlap, overlap
-from trueground.text.choices import answer_part
+from trueground.metrics.batch import Batch, Floats, Mask, Options
 from trueground.text.normalize import fact_key, get_normalizer
 from trueground.text.refusal import find_refusal
-from trueground.text.tokens import Ids, Tokens, tokenise
+from trueground.text.tokens import Ids, Overlap, Tokens, overlap, tokenise
 from trueground.types import (
     Claim,
     Comparison,
@@ -339,6 +336,8 @@ class BatchContext:
         def compute() -> list[str]:
             if read != "answer":
                 return self.tokens(name, lang).u.strings()
+            from trueground.text.choices import answer_part
+
             parts = [answer_part(response) for response in self.batch.responses]
             return tokenise(parts, get_normalizer(name, lang)).strings()
 

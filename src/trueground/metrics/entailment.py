@@ -17,7 +17,7 @@ import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric, MetricOption, counted
-from trueground.metrics.column import Counts, Mask, Options, Tally, harmonic
+from trueground.metrics.batch import Counts, Mask, Options, Tally, harmonic
 from trueground.metrics.context import BatchContext, Checked, ClaimCheck, ClaimRequest
 from trueground.metrics.triples import (
     REFERENCE,

@@ -13,8 +13,7 @@ import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.base import Spec, make_spec
-from trueground.metrics.batch import Batch
-from trueground.metrics.column import Floats
+from trueground.metrics.batch import Batch, Floats
 from trueground.metrics.context import BatchContext, Checked, ClaimCheck
 from trueground.metrics.registry import get_metric
 from trueground.types import Choice, Claim, Graph, Passage, Triple, Turn, Verdict

@@ -19,7 +19,7 @@ from trueground.metrics.base import (
     apply_abstain,
     make_spec,
 )
-from trueground.metrics.column import CODES, Codes, Column, Options, harmonic
+from trueground.metrics.batch import CODES, Codes, Column, Options, harmonic
 from trueground.metrics.context import (
     NO_TEXT,
     BatchContext,

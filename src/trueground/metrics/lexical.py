@@ -1,10 +1,10 @@
-"""Metrics of words: correctness against references, and faithfulness to the given knowledge.
+"""Metrics of words: correctness against references or options, faithfulness to given knowledge.
 
-Definitions: metrics.md, "Correctness against references" and "Faithfulness to the given knowledge";
-Adlakha et al., sections 4.1 and 5.1. Each value against references is the maximum over the
-references of an item. ROUGE-1, -2 and -L are the F-measures of the rouge-score library without
-stemming, METEOR is that of NLTK, an optional install. The `_pp` metrics discount the tokens of
-question and history (K-F1++ of Chiesurin et al. 2023).
+Definitions: metrics.md, "Correctness against references", "Faithfulness to the given knowledge",
+"FaithEval accuracy"; Adlakha et al., sections 4.1 and 5.1. A value against references is the most
+over the references of an item. ROUGE-1, -2 and -L are the F-measures of the rouge-score library
+without stemming, METEOR is that of NLTK, an optional install. The `_pp` metrics discount the tokens
+of question and history (K-F1++ of Chiesurin et al. 2023).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from trueground.metrics.base import (
+    FAITHEVAL_SOURCE,
     LEXICAL,
     READ,
     Metric,
@@ -23,11 +24,10 @@ from trueground.metrics.base import (
     abstain_option,
     apply_abstain,
 )
-from trueground.metrics.column import Column, Floats, Options, harmonic_mean, ratio
+from trueground.metrics.batch import Column, Floats, Options, harmonic_mean, ratio
 from trueground.metrics.context import BatchContext
-from trueground.metrics.overlap import Overlap, overlap
-from trueground.text.normalize import contains_words, get_normalizer
-from trueground.text.tokens import Bags, Ids, tokenise
+from trueground.text.normalize import FAITHEVAL, contains_words, get_normalizer
+from trueground.text.tokens import Bags, Ids, Overlap, overlap, tokenise
 from trueground.types import Status
 
 _CORRECTNESS = "Adlakha et al. 2023, section 4.1"
@@ -128,6 +128,25 @@ def _prepare_meteor(o: Options) -> None:
     from trueground.text.meteor import load_meteor
 
     load_meteor(o["wordnet"] or None)
+
+
+def _choice_accuracy(context: BatchContext, options: Options) -> Column:
+    from trueground.text.choices import chosen_label, mentioned_labels, right_labels
+
+    batch, normalise = context.batch, FAITHEVAL.rule
+    values = np.zeros(len(batch))
+    undecidable = np.zeros(len(batch), np.bool_)
+    for i, (choices, references) in enumerate(zip(batch.choices, batch.references, strict=True)):
+        if not choices or not references:
+            continue
+        right = right_labels(references, choices, normalise)
+        undecidable[i] = not right
+        response = batch.responses[i]
+        if options["variant"] == "mentions":
+            values[i] = bool(mentioned_labels(response, choices, normalise) & right)
+        else:
+            values[i] = chosen_label(response, choices, normalise) in right
+    return Column.of(values).without(undecidable, Status.NOT_APPLICABLE)
 
 
 def _against_references(
@@ -256,5 +275,15 @@ METRICS = (
         "k_f1_pp",
         lambda o: _if_left(o, ratio(2 * o.left_common, o.left + o.b, 1.0)),
         "k_f1 without the tokens of question and history",
+    ),
+    Metric(
+        "choice_accuracy",
+        "correctness",
+        ("choices", "references"),
+        _choice_accuracy,
+        "1 if the response picks the right option, by label or by text",
+        FAITHEVAL_SOURCE,
+        {"variant": MetricOption("answer", ("answer", "mentions"))},
+        version=2,
     ),
 )

@@ -11,8 +11,7 @@ from typing import Any
 
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric, abstain_option, counted
-from trueground.metrics.batch import Batch
-from trueground.metrics.column import Counts, Options, Tally, harmonic
+from trueground.metrics.batch import Batch, Counts, Options, Tally, harmonic
 from trueground.metrics.context import BatchContext, Checked, ClaimCheck, ClaimRequest
 from trueground.types import Claim, Failure, JudgeRequest, Passage, Status, Verdict
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Metric, MetricOption
-from trueground.metrics.batch import Batch
-from trueground.metrics.column import Column, Options
+from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.text.citations import remove_citations
 from trueground.text.placeholders import placeholders_in

@@ -1,20 +1,19 @@
 """The one dictionary of metrics, and the reading of metric names with options.
 
-A new metric is one declaration in its own module and one line in _MODULES. A metric of another
+A new metric is one declaration in its own module and its name in _MODULES. A metric of another
 package is decorated with `metric`, and its module is named as an entry point of the group
 `trueground.metrics`; entry points are loaded when a name is not found here or all are listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
-from trueground.metrics.other_names import NEAREST, SAME, plain_name
 from trueground.plugins import (
     bare_name,
     load_plugins,
@@ -23,28 +22,153 @@ from trueground.plugins import (
     split_outside,
 )
 
-# In this order they are computed and shown.
-_MODULES = (
-    "lexical",
-    "compared",
-    "grounding",
-    "triples",
-    "entailment",
-    "passages",
-    "ratings",
-    "abstention",
-    "llm",
-    "faitheval",
-)
+# In this order metrics are computed and shown. A line has their module, the field without which
+# none is in the default set ("any": there is no such field, "-": none ever is), and their names.
+_MODULES = [
+    line.split()
+    for line in """
+    lexical any exact_match precision recall f1 recall_strict answer_accuracy rouge_1 rouge_2
+    lexical any rouge_l meteor k_precision k_recall k_f1 k_precision_pp k_recall_pp k_f1_pp
+    compared - bertscore_precision bertscore_recall bertscore_f1 bem k_bertscore_precision
+    compared - k_bertscore_recall k_bertscore_f1 faith_critic q2_f1 q2_nli
+    grounding any grounding_precision grounding_recall grounding_f1 support support_min
+    grounding any correct_support context_entails
+    triples knowledge citation_correctness citation_precision citation_recall citation_f1
+    entailment knowledge alignment na_precision na_recall na_f1
+    passages - passage_citation_recall passage_citation_precision passage_citation_f1
+    ratings - fluency coherence consistency relevance rated
+    abstention any abstained p_ir p_g
+    compared - llm_correctness llm_faithfulness llm_abstained llm_p_ir llm_p_g
+    abstention - phrase_match_strict phrase_match phrase_match_word
+    lexical choices choice_accuracy
+    """.strip().splitlines()
+]
+_MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
 
-METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for module in _MODULES
-    for metric in import_module(f"trueground.metrics.{module}").METRICS
-}
-_BUILT_IN = tuple(METRICS)
+
+class MetricTable(MutableMapping[str, Metric]):
+    """Metrics by name; the module of a built-in one is imported when it is looked up."""
+
+    def __init__(self) -> None:
+        self._metrics: dict[str, Metric | None] = dict.fromkeys(_MODULE_OF)
+
+    def __getitem__(self, name: str) -> Metric:
+        if self._metrics[name] is None:
+            module = import_module(f"trueground.metrics.{_MODULE_OF[name]}")
+            self._metrics |= {metric.name: metric for metric in module.METRICS}
+        found = self._metrics[name]
+        assert found is not None  # tests hold the table to the modules
+        return found
+
+    def __setitem__(self, name: str, metric: Metric) -> None:
+        self._metrics[name] = metric
+
+    def __delitem__(self, name: str) -> None:
+        del self._metrics[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._metrics
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+
+METRICS = MetricTable()
 
 MICRO = "_micro"  # behind the name of a metric: its value over all units of a run
+
+# Names that metrics have in other tools. An alias has the same definition: the same parts of a
+# record, counted the same way; who judges may differ, `--judge` chooses that.
+SAME = {
+    # Share of the response's claims that can be inferred from the contexts (ragas, RAGChecker).
+    "faithfulness": "grounding_precision",
+    "rc_faithfulness": "grounding_precision",
+    "em": "exact_match",
+    "f1_score": "f1",
+    "token_f1": "f1",
+    "rouge1": "rouge_1",
+    "rouge2": "rouge_2",
+    "rougel": "rouge_l",
+    "bertscore": "bertscore_f1",
+    "bert_score": "bertscore_f1",
+}
+_RETRIEVAL = "`trueground index evaluate` measures a retriever against gold passages"
+# The names of others, the nearest of ours, and what that is instead.
+_NEAREST = (
+    (
+        "groundedness response_groundedness grounded",
+        "support",
+        "the mean probability that a claim is supported, by a judge that reads claims; it is no "
+        "rating by a language model of each sentence or of the whole",
+    ),
+    (
+        "answer_relevancy answer_relevance response_relevancy response_relevance",
+        "relevance",
+        "a language model (--rater) rates from 1 to 5 how far the response answers the question; "
+        "it is no similarity of generated questions, and no share of statements",
+    ),
+    (
+        "hallucination hallucination_rate",
+        "grounding_precision",
+        "the share of claims that the contexts support, so that higher is better; 1 minus it is "
+        "the share of unsupported claims, which is not the share of contexts that are contradicted",
+    ),
+    (
+        "answer_correctness factual_correctness correctness",
+        "correct_support",
+        "the probability that the response states a reference; no mean of claims that agree and "
+        "of a similarity. llm_correctness asks a language model",
+    ),
+    (
+        "context_recall contextual_recall context_entity_recall claim_recall",
+        "grounding_recall",
+        "the share of the gold facts that the response states, not that the contexts hold; "
+        + _RETRIEVAL,
+    ),
+    (
+        "context_precision contextual_precision context_relevance context_relevancy "
+        "contextual_relevancy context_utilization",
+        "k_recall",
+        "the share of the contexts' words that the response uses; it does not tell which passages "
+        f"are relevant. {_RETRIEVAL}",
+    ),
+    (
+        "answer_similarity semantic_similarity",
+        "bertscore_f1",
+        "it compares tokens in context, not one vector of each text",
+    ),
+    (
+        "bleu",
+        "rouge_l",
+        "the longest common subsequence of words, not the precision of n-grams",
+    ),
+    ("chrf", "rouge_l", "the longest common subsequence of words, not of characters"),
+    (
+        "string_present string_presence",
+        "recall_strict",
+        "both texts are normalised before they are compared",
+    ),
+    (
+        "noise_sensitivity",
+        "grounding_precision",
+        "the share of claims that the contexts support, right or wrong; it takes no references",
+    ),
+    (
+        "self_knowledge",
+        "grounding_precision",
+        "1 minus it is the share of claims without support in the contexts, right or wrong",
+    ),
+    ("refusal_rate", "abstained", "its mean is the share of responses that decline to answer"),
+)
+NEAREST = {name: (ours, why) for names, ours, why in _NEAREST for name in names.split()}
+
+
+def plain_name(name: str) -> str:
+    """The name in small letters, with `_` between its words: `Answer-Relevancy` as ours."""
+    return name.lower().replace("-", "_").replace(" ", "_")
 
 
 def metric(
@@ -74,7 +198,7 @@ def metric(
     return register
 
 
-def all_metrics() -> dict[str, Metric]:
+def all_metrics() -> MetricTable:
     """Every metric by name, those of other packages included."""
     load_plugins()
     return METRICS
@@ -150,9 +274,9 @@ def describe_renamed(metrics: str | Sequence[str | Spec]) -> str | None:
 
 def default_specs(fields: Iterable[str]) -> list[Spec]:
     """Every metric of the default set whose fields are present somewhere in the records."""
-    present = set(fields)
+    present = {"any", *fields}
     if "references" in present:
         present.add("given_references")
-    found = [METRICS[name] for name in _BUILT_IN]
-    chosen = [m for m in found if m.in_default_set and present.issuperset(m.needs)]
+    may_be = [METRICS[name] for _, need, *names in _MODULES if need in present for name in names]
+    chosen = [m for m in may_be if m.in_default_set and present.issuperset(m.needs)]
     return [make_spec(metric, {}) for metric in chosen]

@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 
 from trueground.metrics.base import Metric, MetricOption, counted
-from trueground.metrics.batch import Batch
-from trueground.metrics.column import Counts, Options, Tally, harmonic
+from trueground.metrics.batch import Batch, Counts, Options, Tally, harmonic
 from trueground.metrics.context import BatchContext
 from trueground.text.brackets import Citation
 from trueground.text.triples import Key, ids_by_name, keys_of, plain, triple_key

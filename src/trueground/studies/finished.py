@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.table import BY_ID, question_of
-from trueground.metrics.column import CODES
+from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import keys_named, split_key

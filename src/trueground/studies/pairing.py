@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.metrics.column import CODES, STATUSES
+from trueground.metrics.batch import CODES, STATUSES
 from trueground.plugins import keys_named
 from trueground.records.files import open_unpacked
 from trueground.records.problems import shorten

@@ -1,8 +1,8 @@
 """Comparers: models that set a response beside its references or its contexts.
 
 A judge says whether a text supports a claim; a comparer gives the numbers of one metric (BERTScore,
-BEM, Q², a language model's yes or no). Metrics in `metrics/compared.py` and
-`metrics/llm.py` name them; `error-category` serves the study of errors.
+BEM, Q², a language model's yes or no). Metrics in `metrics/compared.py` name
+them; `error-category` serves the study of errors.
 """
 
 from __future__ import annotations

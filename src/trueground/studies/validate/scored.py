@@ -19,7 +19,7 @@ from trueground.annotation.labels import RecordLabel
 from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
-from trueground.metrics.column import STATUSES
+from trueground.metrics.batch import STATUSES
 from trueground.options import Progress
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.studies.finished import FinishedRun, read_scores
