@@ -18,6 +18,7 @@ from trueground.builders.base import (
     BuildPlan,
     BuiltDataset,
     Material,
+    Rejected,
     Role,
     SourceStep,
     Stage,
@@ -26,7 +27,6 @@ from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.people import count_labels
 from trueground.builders.quality import BuiltItem
 from trueground.builders.registry import BUILDERS
-from trueground.builders.rejected import Rejected
 from trueground.models.base import Message
 from trueground.records import FileInfo
 from trueground.testing import FakeModel
@@ -98,12 +98,11 @@ def prepare(options: Mapping[str, Any], _material: Material) -> BuildPlan:
             "rewrite",
             "Change the context so that the evidence is gone",
             Row,
-            Row,
             rewrite,
             reasons={"same_text": "the changed context is the original one"},
             roles=("writer",),
         ),
-        BatchStage("choose", HOSTILE, Row, Row, choose, reasons={"too_many": HOSTILE}),
+        BatchStage("choose", HOSTILE, Row, choose, reasons={"too_many": HOSTILE}),
     ]
     return BuildPlan(
         builder="finished",

@@ -23,13 +23,13 @@ from trueground.builders.base import (
     BuiltDataset,
     CallEstimate,
     Material,
+    Rejected,
     Role,
     SourceStep,
     Stage,
 )
 from trueground.builders.quality import BuiltItem
 from trueground.builders.registry import BUILDERS
-from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
@@ -77,7 +77,6 @@ def writing(prompt: Prompt) -> Stage[Line, Line]:
         "write",
         "Write in capitals",
         Line,
-        Line,
         work,
         reasons={"unchanged": "it is as it was"},
         identity={"version": 1},
@@ -97,9 +96,7 @@ def choosing() -> BatchStage[Line, Line]:
             seen.add(item.text)
         return made
 
-    return BatchStage(
-        "choose", "No doubles", Line, Line, work, reasons={"double": "there is another"}
-    )
+    return BatchStage("choose", "No doubles", Line, work, reasons={"double": "there is another"})
 
 
 def judging(prompt: Prompt, roles: Mapping[str, str]) -> Stage[Line, Line]:
@@ -114,7 +111,6 @@ def judging(prompt: Prompt, roles: Mapping[str, str]) -> Stage[Line, Line]:
     return Stage(
         "check",
         "Ask a judge",
-        Line,
         Line,
         work,
         reasons={"bad": "the judge finds it bad"},

@@ -14,7 +14,7 @@ import pytest
 from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 
 from trueground.builders.ask import Ask, AskedModel
-from trueground.builders.rejected import REASONS, Rejected
+from trueground.builders.base import REASONS, Rejected
 from trueground.builders.store import BuildStore
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import ChatRequest, Message, Reply

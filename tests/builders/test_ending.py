@@ -18,9 +18,8 @@ from tests.builders.little import BUILDER, Line, answering, prepare
 from tests.builders.scripted_server import all_text, scripted
 from tests.builders.test_build import command, done
 
-from trueground.builders.base import BatchStage, CallEstimate
+from trueground.builders.base import BatchStage, CallEstimate, OtherModel
 from trueground.builders.build import BuildSettings, build, dry_run
-from trueground.builders.manifest import describe_other
 from trueground.builders.registry import BUILDERS
 from trueground.errors import InputError, RunInterrupted, UnreachableError, UsageError
 from trueground.models.asker import Spent
@@ -240,7 +239,7 @@ def test_models_beside_the_roles_are_told(home: Path) -> None:
         return [replace(plan.stages[0], work=work, calls=calls)]
 
     closed: list[int] = []
-    others = {"facts": describe_other("llm:big", "sig", lambda: spent)}
+    others = {"facts": OtherModel("llm:big", "sig", lambda: spent)}
     more: dict[str, Any] = {"others": others, "close": lambda: closed.append(1)}
     with scripted(answering()) as server, changed(stages=judge, **more):
         prices = {name: Price(1e6, 0.0) for name in ("w", "j", "llm:big")}
@@ -280,7 +279,7 @@ def test_ctrl_c_does_not_wait_for_a_stage_that_sees_all(home: Path, beside: bool
         return []
 
     def stages(plan: Any) -> list[Any]:
-        return [plan.stages[0], BatchStage("wait", "Wait", Line, Line, endless)]
+        return [plan.stages[0], BatchStage("wait", "Wait", Line, endless)]
 
     async def main(server: Any) -> None:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)

@@ -11,7 +11,7 @@ from tests.builders.little import answering
 from tests.builders.scripted_server import scripted
 
 from trueground.builders.build import BuildSettings, dry_run
-from trueground.builders.estimate import BuildEstimate
+from trueground.builders.flow import BuildEstimate
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import UsageError
 from trueground.models.pricing import Price

@@ -17,11 +17,11 @@ from tests.builders.little import Line, answering
 from tests.builders.scripted_server import all_text, scripted
 
 from trueground.builders.ask import Ask, AskedModel
-from trueground.builders.base import SourceStep, Stage
-from trueground.builders.flow import FailureLimit, count_workers, read_source, run_stage
-from trueground.builders.rejected import Rejected
+from trueground.builders.base import Rejected, SourceStep, Stage
+from trueground.builders.flow import FailureLimit, Flow, count_workers, read_source, run_stage
 from trueground.builders.store import STORE, BuildStore
 from trueground.errors import InputError, ProtocolError
+from trueground.options import no_progress
 from trueground.testing import FakeModel
 
 __all__ = ["home"]
@@ -148,15 +148,15 @@ def test_a_limit_beyond_the_source_leaves_nothing_out() -> None:
 
 
 def stage(work: Any, **more: Any) -> Stage[Line, Line]:
-    return Stage("s", "S", Line, Line, work, reasons={"known": "it is known"}, **more)
+    return Stage("s", "S", Line, work, reasons={"known": "it is known"}, **more)
 
 
 def done(folder: Path, one: Stage[Line, Line], n: int = 3) -> Any:
     items = [Line(str(i), f"text {i}") for i in range(n)]
     limit = FailureLimit(1.0, n)
     with BuildStore(folder) as store:
-        work = run_stage(one, items, Ask({}, None), store, lambda *_: None, limit)
-        return asyncio.run(work)
+        flow = Flow(Ask({}, None), store, limit, no_progress)
+        return asyncio.run(run_stage(one, items, flow))
 
 
 @pytest.mark.parametrize(

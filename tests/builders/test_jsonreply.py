@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from trueground.builders.replies import Unreadable, read_object
+from trueground.builders.ask import read_object
+from trueground.builders.base import Rejected
 
 
 class Kind(msgspec.Struct):
@@ -77,7 +78,7 @@ def test_one_object_is_found(name: str) -> None:
 def test_everything_else_has_its_reason(name: str) -> None:
     reason, reply = BAD[name]
     start = time.process_time()
-    with pytest.raises(Unreadable) as met:
+    with pytest.raises(Rejected) as met:
         read_object(reply, Kind)
     assert met.value.reason == reason
     assert 0 < len(met.value.detail) < 300
@@ -89,7 +90,7 @@ def test_depth_beside_what_is_asked_for(depth: int) -> None:
     reply = f'{{"x": {"[" * depth}{"]" * depth}, "answer": "A"}}'
     try:
         found = read_object(reply, Kind).answer
-    except Unreadable as unreadable:
+    except Rejected as unreadable:
         found = unreadable.reason
     assert found in ("A", "wrong_fields", "not_json")  # readers differ in what they bear
 

@@ -17,21 +17,57 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from msgspec import Struct
 
 from trueground.benchmarks.options import DeclaredOption, Value
-from trueground.builders.rejected import Rejected
 from trueground.models.marks import blocks, mark_for
 from trueground.options import Note, Progress, no_note, no_progress
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.annotation.base import AnnotationTask
-    from trueground.builders.ask import Ask
+    from trueground.models.asker import Spent
     from trueground.models.prompts import Prompt, PromptFile
     from trueground.records import FileInfo
 
 I_contra = TypeVar("I_contra", contravariant=True)
 O_co = TypeVar("O_co", covariant=True)
-
-
 Size = float | Callable[[float], float]
+CALL_FAILED = "call_failed"
+# Why any stage that asks a model rejects an item, beside the stage's own reasons.
+REASONS: Mapping[str, str] = {
+    CALL_FAILED: "the call failed; the next run asks again",
+    "truncated": "the reply was cut off at the token limit",
+    "too_long": "the prompt is too long for the model",
+    "refused": "the model declined to answer",
+    "empty_reply": "the reply was empty, twice",
+    "not_json": "the reply held no JSON, twice",
+    "wrong_fields": "the reply's JSON lacked a field or had a wrong one, twice",
+}
+
+
+@dataclass(eq=False)
+class Rejected(Exception):  # noqa: N818 - an outcome, not a mistake
+    """An item that a stage does not let through, and why.
+
+    Raised, it is the item that the stage works on; returned among other things, it is one of
+    several that were made of it, and `id` is its own. `reason` is one of the stage's `reasons` or
+    of REASONS; `detail` says what was found, `content` is what was refused (anything that JSON can
+    hold). A `transient` cause may pass, as a call that failed: the next run tries the item again.
+    """
+
+    reason: str
+    detail: str = ""
+    content: Any = None
+    id: str = field(default="", kw_only=True)
+    transient: bool = field(default=False, kw_only=True)
+
+
+@contextmanager
+def showing(made: Callable[[], Any]) -> Iterator[None]:
+    """What is rejected inside shows what `made` gives, where it has no content of its own."""
+    try:
+        yield
+    except Rejected as rejected:
+        if rejected.content is None:
+            rejected.content = made()
+        raise
 
 
 class CallEstimate(NamedTuple):
@@ -56,17 +92,16 @@ class CallEstimate(NamedTuple):
 class Stage(Generic[I_contra, O_co]):
     """One step, item by item, for work that no LLMStage declares: several calls, a graph, checks.
 
-    `await work(item, ask)` gives what is made of the item, and raises Rejected where nothing is.
-    The same item must always give the same. `reasons` are all reasons for which items are rejected
-    here → words for people; `roles` the models asked, `calls` how often, as a rule; `fan_out` is
-    how many items come of one.
+    `await work(item, ask)` gives what is made of the item, always the same, or raises Rejected;
+    `ask` is a builders.ask.Ask.
+    `reasons` are all reasons for which items are rejected here → words for people; `roles` the
+    models asked, `calls` how often, as a rule; `fan_out` is how many items come of one.
     """
 
     name: str
     doc: str
-    takes: type[I_contra]
     gives: type[O_co]
-    work: Callable[[Any, Ask], Awaitable[Sequence[O_co | Rejected]]]
+    work: Callable[[Any, Any], Awaitable[Sequence[O_co | Rejected]]]
     reasons: Mapping[str, str] = field(default_factory=dict)
     identity: Mapping[str, Any] = field(default_factory=dict)
     prompts: Sequence[PromptFile] = ()
@@ -93,15 +128,14 @@ class LLMStage(Generic[I_contra, O_co]):
 
     name: str
     doc: str
-    takes: type[I_contra]
     gives: type[O_co]
     role: str
     prompt: Prompt | Mapping[str, Prompt]
     reply: type[Struct] | Mapping[str, type[Struct]]
     fields: Callable[[Any], Mapping[str, str]]
     make: Callable[[Any, Any], Sequence[O_co | Rejected]]
-    check: Callable[[Any, Any], str | None] | None = None
-    show: Callable[[Any, Any], Any] | None = None
+    check: Callable[[Any, Any], str | None] = lambda _item, _reply: None
+    show: Callable[[Any, Any], Any] = lambda _item, _reply: None
     variant: Callable[[Any], str] | None = None
     skip: Callable[[Any], Sequence[O_co] | None] | None = None
     unusable: Callable[[Any], Sequence[O_co]] | None = None
@@ -129,7 +163,7 @@ class LLMStage(Generic[I_contra, O_co]):
         size = self.tokens_in, self.tokens_out
         return [CallEstimate(self.role, *size, 1.0, longest, self._is_asked, self.most)]
 
-    async def work(self, item: Any, ask: Ask) -> Sequence[O_co | Rejected]:
+    async def work(self, item: Any, ask: Any) -> Sequence[O_co | Rejected]:
         """Ask, check and make. Raises Rejected."""
         skipped = None if self.skip is None else self.skip(item)
         if skipped is not None:
@@ -140,8 +174,8 @@ class LLMStage(Generic[I_contra, O_co]):
         messages = prompt.fill(self.fields(item))
 
         def check(reply: Any) -> str | None:
-            with self._shown(item, reply):
-                return None if self.check is None else self.check(item, reply)
+            with showing(lambda: self.show(item, reply)):
+                return self.check(item, reply)
 
         try:
             reply = await ask.object(self.role, messages, kind, check=check)
@@ -149,7 +183,7 @@ class LLMStage(Generic[I_contra, O_co]):
             if self.unusable is None or rejected.transient:
                 raise
             return self.unusable(item)
-        with self._shown(item, reply):
+        with showing(lambda: self.show(item, reply)):
             return self.make(item, reply)
 
     @property
@@ -161,15 +195,6 @@ class LLMStage(Generic[I_contra, O_co]):
             return self.skip is None or self.skip(item) is None
         except Rejected:
             return False
-
-    @contextmanager
-    def _shown(self, item: Any, reply: Any) -> Iterator[None]:
-        try:
-            yield
-        except Rejected as rejected:
-            if self.show is not None and rejected.content is None:
-                rejected.content = self.show(item, reply)
-            raise
 
 
 def mark_fields(
@@ -203,7 +228,6 @@ class BatchStage(Generic[I_contra, O_co]):
 
     name: str
     doc: str
-    takes: type[I_contra]
     gives: type[O_co]
     work: Callable[[Sequence[Any]], Sequence[O_co | Rejected]]
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -245,6 +269,14 @@ class BuiltDataset:
     human: Mapping[str, Any] | None = None
 
 
+class OtherModel(NamedTuple):
+    """A model that has no role; `spent` tells what it has cost until now."""
+
+    name: str
+    signature: str
+    spent: Callable[[], Spent]
+
+
 @dataclass(frozen=True)
 class BuildPlan:
     """A builder with its options settled: source, stages, and what is made of the items left.
@@ -254,7 +286,7 @@ class BuildPlan:
     `scorer` gives perplexities, where the builder needs any (models.perplexity). `close` gives back
     what was opened to prepare the plan; it is called however the build ends. `people` are the human
     labels, where the builder takes any (builders.people). `others` are models that are asked
-    without a role (a fact judge, a decomposer): name → what tells about them (builders.others).
+    without a role, by name (a fact judge, a decomposer).
     """
 
     builder: str
@@ -268,7 +300,7 @@ class BuildPlan:
     scorer: Any = None
     close: Callable[[], None] | None = None
     people: Any = None
-    others: Mapping[str, Callable[[], Mapping[str, Any]]] = field(default_factory=dict)
+    others: Mapping[str, OtherModel] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -15,27 +15,35 @@ import orjson
 from trueground._version import __version__
 from trueground.benchmarks.options import Value, settle_options
 from trueground.builders.ask import Ask, AskedModel
-from trueground.builders.base import Builder, BuildPlan, BuiltDataset, Material
+from trueground.builders.base import REASONS, Builder, BuildPlan, BuiltDataset, Material
 from trueground.builders.directory import (
     DROPPED,
     ITEMS,
     MANIFEST,
     SUMMARY,
     WORK,
+    BuildManifest,
     build_directory,
     check_usable,
     make_part,
+    model_names,
+    remove_stages,
     write_dataset,
     write_lines,
     write_stage,
     write_tasks,
 )
-from trueground.builders.estimate import BuildEstimate, estimate
-from trueground.builders.flow import FailureLimit, StageAccount, read_source, run_plan, run_shard
-from trueground.builders.manifest import BuildManifest, model_names
+from trueground.builders.flow import (
+    BuildEstimate,
+    FailureLimit,
+    Flow,
+    StageAccount,
+    estimate,
+    read_source,
+    run_plan,
+)
 from trueground.builders.quality import compute_quality, write_report
 from trueground.builders.registry import get_builder
-from trueground.builders.rejected import REASONS
 from trueground.builders.settings import BuildSettings, EndpointDefaults
 from trueground.builders.store import STORE, BuildStore
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
@@ -91,11 +99,10 @@ def build(
     """
     settings, folder = settings or BuildSettings(), Path(out)
     with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
-        name = prepared.builder.name
         check_no_shards(folder)
-        check_usable(folder, name)
+        check_usable(folder, prepared.builder.name)
         items, read, left_out = read_source(prepared.plan.source, settings.limit)
-        with build_directory(folder, name):
+        with build_directory(folder, prepared.builder.name):
             return _build(folder, prepared, settings, items, read, left_out)
 
 
@@ -127,8 +134,13 @@ def ask_shard(
             with BuildStore(make_part(folder, WORK)) as store:
                 if (Path(out) / WORK / STORE).exists():
                     store.add(Path(out) / WORK)
-            work = _run_shard(prepared, folder, items, settings, (number, of))
-            complete = run_in_own_loop(work)
+
+            async def ask() -> bool:
+                async with _flow(prepared, folder, items, Spent(), settings) as flow:
+                    done = await run_plan(prepared.plan, items, flow, lambda *_: None, (number, of))
+                    return len(done[1]) == len(prepared.plan.stages)
+
+            complete = run_in_own_loop(ask())
             write_json(folder / END, whole | {"complete": complete})
     return complete
 
@@ -170,7 +182,10 @@ def dry_run(
     settings = settings or BuildSettings()
     with _prepare(builder, sources, models, options, settings, dry_run=True) as prepared:
         check_usable(Path(out), prepared.builder.name)
-        return estimate(prepared.plan, Path(out), prepared.models, settings.prices, settings.limit)
+        plan, asked = prepared.plan, prepared.models
+        names = model_names(plan, asked)
+        with BuildStore(Path(out) / WORK, read_only=True) as store:
+            return estimate(plan, store, asked, names, settings.prices, settings.limit)
 
 
 class _Prepared(NamedTuple):
@@ -291,16 +306,34 @@ def _build(
     own = {"seed": settings.seed, "limit": settings.limit, "left_out": left_out}
     manifest = BuildManifest(folder, plan, prepared.models, scored, own, settings.command)
     manifest.write()
+
+    def done(number: int, name: str, given: list[Any]) -> None:
+        write_stage(folder, number, name, given)
+        manifest.write()
+
+    async def run() -> tuple[list[Any], list[StageAccount]]:
+        async with _flow(prepared, folder, items, scored, settings) as flow:
+            return await run_plan(plan, items, flow, done)
+
     try:
         with manifest.track():
             write_stage(folder, 1, plan.source.name, items)
-            work = _run(prepared, folder, items, scored, settings, manifest.write)
-            left, accounts = run_in_own_loop(work)
+            left, accounts = run_in_own_loop(run())
+            remove_stages(folder, after=1 + len(plan.stages))
             accounts = [read, *accounts]
             dataset = plan.finish(left)
             notices = _notices(prepared)  # finishing may add some
             manifest.content["notices"] = notices
-            summary = _summarize(plan, accounts, dataset, left_out, notices)
+            summary = {
+                "builder": plan.builder,
+                "n": len(dataset.quality),
+                "left_out": left_out,
+                "stages": [one.as_dict() for one in accounts],
+                "files": sorted(dataset.files),
+                "run": dataset.run,
+                "notices": notices,
+                "quality": compute_quality(dataset),
+            }
             _write_end(folder, accounts, dataset, summary, manifest.content)
             manifest.end()
     except KeyboardInterrupt:
@@ -311,36 +344,11 @@ def _build(
     return Built(folder, len(dataset.quality), summary, manifest.content["models"])
 
 
-async def _run(
-    prepared: _Prepared,
-    folder: Path,
-    items: list[Any],
-    scored: Spent,
-    settings: BuildSettings,
-    done: Callable[[], None],
-) -> tuple[list[Any], list[StageAccount]]:
-    async with _asking(prepared, folder, items, scored, settings) as (ask, store, limit):
-        plan, progress = prepared.plan, settings.progress
-        return await run_plan(plan, folder, items, ask, store, progress, limit, done)
-
-
-async def _run_shard(
-    prepared: _Prepared,
-    folder: Path,
-    items: list[Any],
-    settings: BuildSettings,
-    shard: tuple[int, int],
-) -> bool:
-    async with _asking(prepared, folder, items, Spent(), settings) as (ask, store, limit):
-        progress = settings.progress
-        return await run_shard(prepared.plan, items, ask, store, progress, limit, shard)
-
-
 @asynccontextmanager
-async def _asking(
+async def _flow(
     prepared: _Prepared, folder: Path, items: list[Any], scored: Spent, settings: BuildSettings
-) -> AsyncIterator[tuple[Ask, BuildStore, FailureLimit]]:
-    """What stages ask with, open for one session."""
+) -> AsyncIterator[Flow]:
+    """What items flow with, open for one session."""
     plan, models = prepared.plan, prepared.models
     cacheable = any(one.model.cacheable for one in models.values()) or plan.scorer is not None
     async with AsyncExitStack() as stack:
@@ -350,16 +358,11 @@ async def _asking(
             stack.push_async_callback(plan.scorer.close)
         cache = ResponseCache(default_path()) if settings.cache and cacheable else None
         if cache is not None:
-            stack.callback(_close_cache, cache, settings.note)
+            stack.callback(lambda: settings.note(cache.problem) if cache.problem else None)
+            stack.callback(cache.close)  # first
         store = stack.enter_context(BuildStore(make_part(folder, WORK)))
         ask = Ask(models, cache, plan.scorer, store, scored, reuse_bad=settings.reuse_bad)
-        yield ask, store, FailureLimit(settings.max_failed, len(items))
-
-
-def _close_cache(cache: ResponseCache, note: Callable[[str], None]) -> None:
-    cache.close()
-    if cache.problem:
-        note(cache.problem)
+        yield Flow(ask, store, FailureLimit(settings.max_failed, len(items)), settings.progress)
 
 
 def _notices(prepared: _Prepared) -> list[str]:
@@ -372,26 +375,6 @@ def _notices(prepared: _Prepared) -> list[str]:
     if plan.people is not None and not plan.people.labels:
         found.append(NO_PEOPLE)
     return list(dict.fromkeys(found))
-
-
-def _summarize(
-    plan: BuildPlan,
-    accounts: Sequence[StageAccount],
-    dataset: BuiltDataset,
-    left_out: int,
-    notices: Sequence[str],
-) -> dict[str, Any]:
-    """What stands in summary.json: the same bytes for the same outcomes."""
-    return {
-        "builder": plan.builder,
-        "n": len(dataset.quality),
-        "left_out": left_out,
-        "stages": [one.as_dict() for one in accounts],
-        "files": sorted(dataset.files),
-        "run": dataset.run,
-        "notices": list(notices),
-        "quality": compute_quality(dataset),
-    }
 
 
 def _write_end(

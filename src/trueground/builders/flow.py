@@ -1,4 +1,7 @@
-"""The flow of items through the stages of a plan: what is done already is taken, the rest made."""
+"""The flow of items through the stages of a plan: what is done already is taken, the rest made.
+
+In a dry run the rest is counted instead: its calls, their tokens, the price.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,31 @@ import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from trueground.builders.ask import Ask, schema_of
-from trueground.builders.base import BatchStage, BuildPlan, ItemStage, LLMStage, SourceStep
-from trueground.builders.directory import remove_stages, write_stage
-from trueground.builders.rejected import CALL_FAILED, REASONS, Rejected
+from trueground.builders.ask import Ask, AskedModel, schema_of
+from trueground.builders.base import (
+    CALL_FAILED,
+    REASONS,
+    BatchStage,
+    BuildPlan,
+    CallEstimate,
+    ItemStage,
+    LLMStage,
+    Rejected,
+    Size,
+    SourceStep,
+)
 from trueground.builders.store import BuildStore
 from trueground.errors import ProtocolError, UnreachableError
+from trueground.models.base import CHARACTERS_PER_TOKEN
+from trueground.models.pricing import Prices, price_of
 from trueground.options import Progress
 
 T = TypeVar("T")
@@ -28,6 +42,7 @@ T = TypeVar("T")
 _VERSION = 3
 _WITHOUT_MODEL = 8  # items at once where no model says how many
 _SLACK = 1e-9
+_AROUND = 150  # tokens of the lines around all that a prompt is filled with, and of answers
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -149,74 +164,52 @@ def _parted(found: Iterable[Any]) -> StageOutcome:
     return outcome
 
 
+class Flow(NamedTuple):
+    """What items flow with: who is asked, where outcomes are kept, how many calls may fail."""
+
+    ask: Ask
+    store: BuildStore
+    limit: FailureLimit
+    progress: Progress
+
+
 async def run_plan(
     plan: BuildPlan,
-    folder: Path,
     items: list[Any],
-    ask: Ask,
-    store: BuildStore,
-    progress: Progress,
-    limit: FailureLimit,
-    done: Callable[[], None],
+    flow: Flow,
+    done: Callable[[int, str, list[Any]], None],
+    shard: tuple[int, int] | None = None,
 ) -> tuple[list[Any], list[StageAccount]]:
-    """All stages in turn: (the items left, one account a stage). Each writes its items when done.
+    """The stages in turn: (the items left, one account a stage). `done` is told of each.
 
-    `done` is called behind every stage. Raises UnreachableError where nobody is reached or too many
+    With `shard`, (number from 0, how many), what is known of all items is taken; of the first stage
+    with more to do that shard has its part, and then all that comes of it, as far as the next stage
+    that must see the items of all. Raises UnreachableError where nobody is reached or too many
     calls fail, and WriteError; what was made is kept either way.
     """
-    accounts = []
+    accounts: list[StageAccount] = []
     for number, stage in enumerate(plan.stages, start=2):
-        if isinstance(stage, BatchStage):
-            progress(stage.name, 0, len(items))
+        parted = any(one.left for one in accounts)
+        if not isinstance(stage, BatchStage):
+            items, account = await run_stage(stage, items, flow, None if parted else shard)
+        elif not parted:
+            flow.progress(stage.name, 0, len(items))
             items, account = await in_daemon(partial(run_batch, stage, items))
         else:
-            items, account = await run_stage(stage, items, ask, store, progress, limit)
-        write_stage(folder, number, stage.name, items)
+            break
         accounts.append(account)
-        done()
-    remove_stages(folder, after=1 + len(plan.stages))
+        done(number, stage.name, items)
     return items, accounts
 
 
-async def run_shard(
-    plan: BuildPlan,
-    items: list[Any],
-    ask: Ask,
-    store: BuildStore,
-    progress: Progress,
-    limit: FailureLimit,
-    shard: tuple[int, int],
-) -> bool:
-    """Ask for one shard of the items, as far as the next stage that must see those of all.
-
-    What is known of all items is taken; of the first stage with more to do this shard has its part,
-    and then all that comes of it. Whether it came to the last stage. Raises as `run_plan` does.
-    """
-    only: tuple[int, int] | None = shard
-    for stage in plan.stages:
-        if isinstance(stage, BatchStage):
-            if only is None:
-                return False
-            items, _ = await in_daemon(partial(run_batch, stage, items))
-            continue
-        items, account = await run_stage(stage, items, ask, store, progress, limit, only)
-        only = None if account.left else only
-    return True
-
-
 async def run_stage(
-    stage: ItemStage,
-    items: Sequence[Any],
-    ask: Ask,
-    store: BuildStore,
-    progress: Progress,
-    limit: FailureLimit,
-    shard: tuple[int, int] | None = None,
+    stage: ItemStage, items: Sequence[Any], flow: Flow, shard: tuple[int, int] | None = None
 ) -> tuple[list[Any], StageAccount]:
     """A stage that works item by item; each outcome is in the store before the next begins.
 
     With `shard` items of other shards are left out, unless they are done.
     """
+    ask, store, limit, progress = flow
     keys = [stage_key(stage, ask, item) for item in items]
     outcomes = known_outcomes(stage, store, keys)
     waiting = [(key, item) for key, item in zip(keys, items, strict=True) if key not in outcomes]
@@ -341,26 +334,103 @@ async def in_daemon(work: Callable[[], T]) -> T:
     Ctrl-C does not wait for it, as it would for asyncio.to_thread: what it does still goes on, and
     comes to nothing.
     """
-    loop = asyncio.get_running_loop()
-    arrived: asyncio.Future[T] = loop.create_future()
-
-    def settle(found: T | None, error: BaseException | None) -> None:
-        if arrived.done():
-            return
-        if error is None:
-            arrived.set_result(found)  # type: ignore[arg-type]
-        else:
-            arrived.set_exception(error)
+    found: Future[T] = Future()
+    found.set_running_or_notify_cancel()  # so that nobody who waits no longer can cancel it
 
     def run() -> None:
-        found: T | None = None
-        error: BaseException | None = None
         try:
-            found = work()
-        except BaseException as raised:
-            error = raised
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, found, error)
+            found.set_result(work())
+        except BaseException as error:
+            found.set_exception(error)
 
     threading.Thread(target=run, name="stage", daemon=True).start()
-    return await arrived
+    return await asyncio.wrap_future(found)
+
+
+@dataclass(frozen=True)
+class ExpectedCalls:
+    """The calls of one role, or of one of `BuildPlan.others`, in one stage.
+
+    Tokens and calls are estimates from above, as a rule.
+    """
+
+    stage: str
+    role: str
+    model: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    usd: float | None
+
+
+@dataclass(frozen=True)
+class BuildEstimate:
+    """All that is expected; `items` are those of the sources, `done` outcomes that are there."""
+
+    items: int
+    done: int
+    stages: Sequence[ExpectedCalls]
+
+
+def estimate(
+    plan: BuildPlan,
+    store: BuildStore,
+    models: Mapping[str, AskedModel],
+    names: Mapping[str, str],
+    prices: Prices | None,
+    limit: int | None = None,
+) -> BuildEstimate:
+    """Count what the store does not hold yet, as if no further item were rejected. Reads only.
+
+    `names` are those of the models by role. What the response cache holds is not taken off.
+    InputError: a source that cannot be read.
+    """
+    items, _, _ = read_source(plan.source, limit)
+    count = len(items)
+    source = sum(map(plan.tokens, items)) / count if count else 0.0
+    ask = Ask(models, None)
+    more, done = 0.0, 0  # items beside `items` that nobody can know yet, at most
+    expected: list[ExpectedCalls] = []
+    for stage in plan.stages:
+        if isinstance(stage, BatchStage):
+            if more:  # nobody can say what it keeps: all of them count
+                items, more = [], (len(items) + more) * stage.fan_out
+            else:
+                items, _ = run_batch(stage, items)
+            continue
+        keys = [stage_key(stage, ask, item) for item in items]
+        outcomes = known_outcomes(stage, store, keys)
+        waiting = [one for key, one in zip(keys, items, strict=True) if key not in outcomes]
+        for call in stage.calls:
+            if call.role in names:
+                name = names[call.role]
+                expected.append(_expected(stage.name, call, source, waiting, more, name, prices))
+        done += len(outcomes)
+        items = [one for key in keys if key in outcomes for one in outcomes[key].items]
+        more = (len(waiting) + more) * stage.fan_out
+    return BuildEstimate(count, done, expected)
+
+
+def _expected(
+    stage: str,
+    call: CallEstimate,
+    source: float,
+    waiting: Sequence[Any],
+    more: float,
+    name: str,
+    prices: Prices | None,
+) -> ExpectedCalls:
+    """`source` is the mean number of tokens of a source item."""
+    asked = waiting if call.applies is None else [one for one in waiting if call.applies(one)]
+    some = (len(asked) + more) * _size(call.calls, source)
+    calls = round(some if call.most is None else min(some, call.most))
+    size = _size(call.tokens_in, source)
+    if call.prompt is not None:
+        size += _AROUND + len(call.prompt.system + call.prompt.user) / CHARACTERS_PER_TOKEN
+    tokens_in, tokens_out = round(calls * size), round(calls * _size(call.tokens_out, source))
+    usd = None if prices is None else price_of(name, prices).cost(tokens_in, tokens_out)
+    return ExpectedCalls(stage, call.role, name, calls, tokens_in, tokens_out, usd)
+
+
+def _size(size: Size, source: float) -> float:
+    return size(source) if callable(size) else size

@@ -15,9 +15,8 @@ import msgspec
 from trueground.annotation.base import AnnotationTask, Label
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.labels import read_labels
-from trueground.builders.base import BatchStage
+from trueground.builders.base import BatchStage, Rejected
 from trueground.builders.directory import ANNOTATE
-from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 
 _YES_NO = frozenset(("yes", "no"))
@@ -67,7 +66,7 @@ class PeopleLabels:
         """The stage that sets the tasks and, where there are labels, follows the majority."""
         doc = "Follow the majority of people" if self.labels else "Set the tasks for annotators"
         reasons = REASONS if self.labels else {}
-        return BatchStage("people", doc, kind, kind, self._work, reasons)
+        return BatchStage("people", doc, kind, self._work, reasons)
 
     def account(
         self, judged: Callable[[Any, AnnotationTask], Mapping[str, str]]

@@ -33,7 +33,7 @@ from trueground.evaluate.options import OneShard
 if TYPE_CHECKING:
     from trueground.builders.base import Builder
     from trueground.builders.build import BuildSettings, Built
-    from trueground.builders.estimate import BuildEstimate
+    from trueground.builders.flow import BuildEstimate
 
 _NOTHING_LEFT = 3  # as where too few items could be scored
 # The options in the order of the help; those of the builder follow.

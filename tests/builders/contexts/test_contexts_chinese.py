@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from trueground.benchmarks.options import parse_options
+from trueground.builders.base import Rejected
 from trueground.builders.contexts import ContextsOptions
 from trueground.builders.contexts.checks import (
     ContextVerdict,
@@ -20,7 +21,6 @@ from trueground.builders.contexts.checks import (
 )
 from trueground.builders.contexts.source import ContextQuestion
 from trueground.builders.contexts.stages import check_stage
-from trueground.builders.rejected import Rejected
 from trueground.types import Choice
 
 OLD, NEW = "林海生", "何立春"

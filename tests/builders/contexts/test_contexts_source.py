@@ -10,13 +10,12 @@ import pytest
 from tests.builders.contexts.world import choice_record, context, record, write_records
 
 from trueground.benchmarks.options import settle_options
-from trueground.builders.base import BuildPlan, Material
+from trueground.builders.base import BuildPlan, Material, Rejected
 from trueground.builders.contexts.checks import Sample
 from trueground.builders.contexts.plan import prepare
 from trueground.builders.contexts.source import ContextQuestion
 from trueground.builders.flow import read_source, run_batch
 from trueground.builders.registry import get_builder
-from trueground.builders.rejected import Rejected
 from trueground.errors import InputError, UsageError
 
 ROLES = {"writer": "big", "judge": "small"}

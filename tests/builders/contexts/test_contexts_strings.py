@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.builders.contexts.world import choice_record
 
+from trueground.builders.base import Rejected
 from trueground.builders.contexts.checks import (
     Sample,
     alike,
@@ -18,7 +19,6 @@ from trueground.builders.contexts.checks import (
 from trueground.builders.contexts.plan import document_order
 from trueground.builders.contexts.source import ContextQuestion
 from trueground.builders.contexts.stages import draw_option
-from trueground.builders.rejected import Rejected
 from trueground.types import Choice
 
 

@@ -12,7 +12,7 @@ from tests.builders.scripted_server import Answer, scripted
 from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, Builder, Material, Stage
 from trueground.builders.build import make_models
-from trueground.builders.flow import FailureLimit, StageAccount, run_batch, run_stage
+from trueground.builders.flow import FailureLimit, Flow, StageAccount, run_batch, run_stage
 from trueground.builders.grounding import BUILDER, GroundingBuildOptions
 from trueground.builders.settings import EndpointDefaults
 from trueground.builders.store import BuildStore
@@ -42,18 +42,17 @@ def run(
             _BUILDER, written, EndpointDefaults(base_url=endpoint.url, max_attempts=1)
         )
 
-        async def flow() -> tuple[list[Any], StageAccount]:
+        async def work() -> tuple[list[Any], StageAccount]:
             try:
                 with BuildStore(folder) as store:
                     limit = FailureLimit(1.0, len(items))
-                    return await run_stage(
-                        stage, items, Ask(models, None), store, no_progress, limit
-                    )
+                    flow = Flow(Ask(models, None), store, limit, no_progress)
+                    return await run_stage(stage, items, flow)
             finally:
                 for asked in models.values():
                     await asked.model.close()
 
-        kept, account = asyncio.run(flow())
+        kept, account = asyncio.run(work())
         return kept, _fell(account), list(endpoint.calls)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trueground.builders.ask import Ask, AskedModel
-from trueground.builders.base import Material, Stage
+from trueground.builders.base import REASONS, Material, Rejected, Stage
 from trueground.builders.grounding.items import (
     AtomicFact,
     Context,
@@ -19,7 +19,6 @@ from trueground.builders.grounding.items import (
     GroundedPair,
     OriginalInstance,
 )
-from trueground.builders.rejected import REASONS, Rejected
 from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel
 

@@ -18,10 +18,10 @@ from tests.builders.grounding.stages import (
     reason,
 )
 
+from trueground.builders.base import Rejected
 from trueground.builders.grounding.conflict import conflict_stage
 from trueground.builders.grounding.facts import FactJudge
 from trueground.builders.grounding.items import AtomicFact, Context, OriginalInstance
-from trueground.builders.rejected import Rejected
 
 STAGE = conflict_stage(MATERIAL, FactJudge("lexical"))
 

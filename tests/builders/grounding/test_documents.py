@@ -11,11 +11,10 @@ import polars as pl
 import pytest
 
 from trueground.benchmarks.options import parse_options
-from trueground.builders.base import Material
+from trueground.builders.base import Material, Rejected
 from trueground.builders.flow import read_source
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.documents import REASONS, DocumentLibrary, SourceDocument
-from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 
 

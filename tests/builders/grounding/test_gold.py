@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from tests.builders.grounding.stages import FACTS, FACTUAL, MATERIAL, PAIR, done, reason
 
+from trueground.builders.base import Rejected
 from trueground.builders.grounding.facts import FactJudge, facts_stage, gold_stage
 from trueground.builders.grounding.items import AtomicFact, Context
-from trueground.builders.rejected import Rejected
 from trueground.claims import RuleDecomposer
 from trueground.types import Failure, Status
 

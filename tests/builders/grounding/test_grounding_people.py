@@ -14,7 +14,7 @@ from tests.builders.grounding.test_output import INSTANCES
 from tests.builders.scripted_server import scripted
 
 from trueground.annotation.base import AnnotationTask, Label
-from trueground.builders.base import BatchStage
+from trueground.builders.base import BatchStage, Rejected
 from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.grounding.dataset import (
     gold_task,
@@ -25,7 +25,6 @@ from trueground.builders.grounding.dataset import (
 )
 from trueground.builders.grounding.items import Factual, Instance
 from trueground.builders.people import PeopleLabels
-from trueground.builders.rejected import Rejected
 from trueground.errors import InputError
 
 GOLD = gold_task(FACTUAL).id

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from trueground.benchmarks.options import parse_options
+from trueground.builders.base import Rejected
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding import sets as sets_module
 from trueground.builders.grounding.documents import SourceDocument, cut_passages
 from trueground.builders.grounding.items import DocumentSet
 from trueground.builders.grounding.sets import choose_passage, set_id, sets_stage
-from trueground.builders.rejected import Rejected
 from trueground.errors import UsageError
 
 

@@ -11,8 +11,8 @@ import pytest
 from tests.builders.grounding.stages import FACTS, TEXT
 from tests.builders.scripted_server import scripted
 
+from trueground.builders.base import Rejected
 from trueground.builders.grounding.facts import FactJudge, Together
-from trueground.builders.rejected import Rejected
 
 
 def test_each_gets_its_own_answers_and_all_of_a_turn_are_one_lot() -> None:

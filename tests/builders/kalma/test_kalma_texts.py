@@ -10,11 +10,11 @@ from tests.builders.kalma.making import dropped, made, reasons, rows_of, said, u
 from tests.builders.kalma.world import ANNOTATED, GOOD, part
 from tests.builders.scripted_server import scripted
 
+from trueground.builders.base import Rejected
 from trueground.builders.checks import odd_form
 from trueground.builders.kalma import BUILDER
 from trueground.builders.kalma.items import Draft, grown, pool, skipped_properties
 from trueground.builders.kalma.questions import check_question
-from trueground.builders.rejected import Rejected
 
 PARAGRAPH = (
     "Tobias Quill, a poet from Inkford, wrote The Salt Road. He married Anna Harrow in 1690."

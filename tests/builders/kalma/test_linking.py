@@ -14,9 +14,9 @@ from tests.builders.kalma.world import graph_file, turtle
 from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground.builders.ask import Ask
+from trueground.builders.base import Rejected
 from trueground.builders.kalma.items import LinkedPair, SourcePair
 from trueground.builders.kalma.linking import GraphReach, Relations, linking_stage, read_relations
-from trueground.builders.rejected import Rejected
 from trueground.errors import InputError, UsageError
 from trueground.graph.base import KnowledgeGraph
 from trueground.graph.endpoint.graph import EndpointGraph

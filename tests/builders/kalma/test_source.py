@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from trueground.builders.base import Rejected
 from trueground.builders.kalma.items import SourcePair
 from trueground.builders.kalma.pairs import pairs_source
-from trueground.builders.rejected import Rejected
 from trueground.builders.rows import source_files
 from trueground.errors import InputError
 

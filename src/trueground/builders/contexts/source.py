@@ -14,10 +14,9 @@ import msgspec
 
 from trueground.benchmarks.faitheval.source import Choices, dataset_name, read_choices
 from trueground.benchmarks.rows import DataRow, Label, Text, Texts, named, read_row, texts_of
-from trueground.builders.base import SourceStep
+from trueground.builders.base import Rejected, SourceStep
 from trueground.builders.checks import words
 from trueground.builders.contexts import ContextsOptions
-from trueground.builders.rejected import Rejected
 from trueground.builders.rows import Unusable, fault, source_rows
 from trueground.errors import InputError
 from trueground.records.problems import Problem, describe, shorten

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.builders.base import BatchStage, LLMStage, Material, Stage, mark_fields
+from trueground.builders.base import BatchStage, LLMStage, Material, Rejected, Stage, mark_fields
 from trueground.builders.checks import says
 from trueground.builders.contexts import ContextsOptions
 from trueground.builders.contexts.checks import (
@@ -34,7 +34,6 @@ from trueground.builders.contexts.checks import (
     weigh,
 )
 from trueground.builders.contexts.source import ContextQuestion, TaskName
-from trueground.builders.rejected import Rejected
 from trueground.models.prompts import Prompt
 from trueground.stats.agreement import table_of, two_judges
 from trueground.text.draws import draw, draw_key
@@ -110,7 +109,6 @@ def tasks_stage(options: ContextsOptions) -> BatchStage[ContextQuestion, Sample]
     return BatchStage(
         "tasks",
         "Give each its tasks",
-        ContextQuestion,
         Sample,
         lambda questions: [sample(one, task) for one in questions for task in one.tasks],
         _TASK_REASONS,
@@ -145,7 +143,6 @@ def answer_stage(material: Material, options: ContextsOptions) -> LLMStage[Sampl
     return LLMStage(
         name="answer",
         doc="Choose or make up the new answer",
-        takes=Sample,
         gives=Target,
         role="writer",
         prompt=_prompt(material, "answer", _ANSWER_PLACES),
@@ -195,7 +192,6 @@ def write_stage(material: Material, options: ContextsOptions) -> LLMStage[Target
     return LLMStage(
         name="write",
         doc="Write the new context",
-        takes=Target,
         gives=WrittenContext,
         role="writer",
         prompt=_prompts(material, "", _WRITE_PLACES),
@@ -228,7 +224,6 @@ def check_stage(options: ContextsOptions) -> Stage[WrittenContext, WrittenContex
         "check",
         "Check the text",
         WrittenContext,
-        WrittenContext,
         work,
         CONTEXT_REASONS,
         identity,
@@ -240,7 +235,6 @@ def judge_stage(material: Material) -> LLMStage[WrittenContext, JudgedContext]:
     return LLMStage(
         name="judge",
         doc="Ask the judge",
-        takes=WrittenContext,
         gives=JudgedContext,
         role="judge",
         prompt=_prompts(material, "judge-", _JUDGE_PLACES),
@@ -263,7 +257,7 @@ def sample_stage(options: ContextsOptions) -> BatchStage[JudgedContext, JudgedCo
         return [msgspec.structs.replace(one, sampled=one.id in chosen) for one in items]
 
     doc = "Draw those that are judged again"
-    return BatchStage("sample", doc, JudgedContext, JudgedContext, work)
+    return BatchStage("sample", doc, JudgedContext, work)
 
 
 def second_stage(
@@ -278,7 +272,6 @@ def second_stage(
     return LLMStage(
         name="second",
         doc="Ask the second judge",
-        takes=JudgedContext,
         gives=JudgedContext,
         role="second-judge",
         prompt=_prompts(material, "judge-", _JUDGE_PLACES),
@@ -304,7 +297,7 @@ class ValidStage:
     def stage(self) -> BatchStage[JudgedContext, JudgedContext]:
         """The stage."""
         doc = "Let fall what a judge finds invalid"
-        return BatchStage("valid", doc, JudgedContext, JudgedContext, self._work, VERDICT_REASONS)
+        return BatchStage("valid", doc, JudgedContext, self._work, VERDICT_REASONS)
 
     def agreement(self) -> dict[str, Any] | None:
         """How two judges agree on what is valid, before anything falls; None without a second one.

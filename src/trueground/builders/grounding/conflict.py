@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from trueground.builders.ask import Ask
-from trueground.builders.base import CallEstimate, Material, Stage, mark_fields
+from trueground.builders.base import CallEstimate, Material, Rejected, Stage, mark_fields
 from trueground.builders.checks import (
     count,
     other_language,
@@ -36,7 +36,6 @@ from trueground.builders.grounding.items import (
     titled,
     tokens_of_contexts,
 )
-from trueground.builders.rejected import Rejected
 from trueground.models.prompts import Prompt
 from trueground.text.sentences import split_sentences
 
@@ -117,7 +116,6 @@ def conflict_stage(
     return Stage(
         name="conflict",
         doc="Change the key knowledge everywhere it stands",
-        takes=OriginalInstance,
         gives=Instance,
         work=work,
         reasons=_REASONS,

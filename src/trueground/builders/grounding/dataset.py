@@ -19,7 +19,7 @@ from trueground.benchmarks.truly_ground.source import (
     VERSIONS,
     format_context,
 )
-from trueground.builders.base import BatchStage, BuiltDataset
+from trueground.builders.base import BatchStage, BuiltDataset, Rejected
 from trueground.builders.grounding.items import (
     Context,
     Factual,
@@ -30,7 +30,6 @@ from trueground.builders.grounding.items import (
 )
 from trueground.builders.people import REASONS, PeopleLabels
 from trueground.builders.quality import BuiltItem
-from trueground.builders.rejected import Rejected
 from trueground.retrieval.distractors import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
 from trueground.retrieval.store import PassageEntry, PassageStore
@@ -123,7 +122,7 @@ def labelled_stage(people: PeopleLabels) -> BatchStage[Factual, Factual]:
         "no_gold_facts": "people chose no fact: the answer needs something else",
     }
     doc = "Take the gold facts that people chose"
-    return BatchStage("labelled", doc, Factual, Factual, work, reasons)
+    return BatchStage("labelled", doc, Factual, work, reasons)
 
 
 # --- distractors
@@ -177,7 +176,7 @@ def distractors_stage(
         ]
 
     doc = "Find near passages of other documents"
-    return BatchStage(name="distractors", doc=doc, takes=Instance, gives=Instance, work=work)
+    return BatchStage(name="distractors", doc=doc, gives=Instance, work=work)
 
 
 def _title(context: Context) -> str:

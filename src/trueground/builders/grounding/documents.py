@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import regex
 
-from trueground.builders.base import Material, SourceStep
+from trueground.builders.base import Material, Rejected, SourceStep
 from trueground.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
 from trueground.builders.grounding.items import Context
 from trueground.builders.grounding.links import (
@@ -29,7 +29,6 @@ from trueground.builders.grounding.links import (
     text_links,
     wiki_links,
 )
-from trueground.builders.rejected import Rejected
 from trueground.builders.rows import ODD, Unusable, source_rows
 from trueground.errors import InputError
 from trueground.records import FileInfo

@@ -14,7 +14,14 @@ from typing import ClassVar, Generic, TypeVar
 import msgspec
 
 from trueground.builders.ask import Ask
-from trueground.builders.base import CallEstimate, Material, Stage, mark_fields
+from trueground.builders.base import (
+    CALL_FAILED,
+    CallEstimate,
+    Material,
+    Rejected,
+    Stage,
+    mark_fields,
+)
 from trueground.builders.checks import same_text, words
 from trueground.builders.flow import in_daemon
 from trueground.builders.grounding.items import (
@@ -31,7 +38,6 @@ from trueground.builders.grounding.items import (
     titled,
     tokens_of_contexts,
 )
-from trueground.builders.rejected import CALL_FAILED, Rejected
 from trueground.claims import Decomposer
 from trueground.claims.base import Decomposed
 from trueground.judges import get_judge
@@ -151,7 +157,6 @@ def facts_stage(
     return Stage(
         name="facts",
         doc="Take the contexts apart into atomic facts",
-        takes=GroundedPair,
         gives=Factual,
         work=work,
         reasons={
@@ -245,7 +250,6 @@ def gold_stage(
     return Stage(
         name="gold",
         doc="Choose the facts that the answer needs",
-        takes=Factual,
         gives=OriginalInstance,
         work=work,
         reasons=FactJudge.REASONS

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from trueground.benchmarks.options import Value, parse_options
-from trueground.builders.base import BatchStage, BuildPlan, BuiltDataset, Material
+from trueground.builders.base import BatchStage, BuildPlan, BuiltDataset, Material, OtherModel
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.conflict import conflict_stage
 from trueground.builders.grounding.dataset import (
@@ -33,7 +34,6 @@ from trueground.builders.grounding.questions import (
     classify_stage,
 )
 from trueground.builders.grounding.sets import sets_stage
-from trueground.builders.manifest import describe_other
 from trueground.claims import get_decomposer
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.plugins import parse_part
@@ -90,7 +90,15 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
         notices=notices,
         close=close,
         people=people,
-        others={name: _told(*one) for name, one in others.items() if hasattr(one[0], "spent")},
+        others={
+            name: OtherModel(
+                parse_part("model", written).model or written,
+                part.signature,
+                partial(getattr, part, "spent"),
+            )
+            for name, (part, written) in others.items()
+            if hasattr(part, "spent")
+        },
     )
 
 
@@ -98,13 +106,6 @@ def _original_stage() -> BatchStage[OriginalInstance, Instance]:
     return BatchStage(
         name="original",
         doc="Keep the original version alone",
-        takes=OriginalInstance,
         gives=Instance,
         work=lambda items: [Instance(item.id, item) for item in items],
     )
-
-
-def _told(part: Any, written: str) -> Callable[[], Mapping[str, Any]]:
-    """Of a model that is asked without a role: who it is, what it has cost."""
-    name = parse_part("model", written).model or written
-    return describe_other(name, part.signature, lambda: part.spent)

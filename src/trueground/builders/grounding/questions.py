@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from trueground.builders.base import BatchStage, LLMStage, Material, mark_fields
+from trueground.builders.base import BatchStage, LLMStage, Material, Rejected, mark_fields
 from trueground.builders.checks import need_languages, other_language, quoted, same_text, says
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.items import (
@@ -22,7 +22,6 @@ from trueground.builders.grounding.items import (
     titled,
     tokens_of_contexts,
 )
-from trueground.builders.rejected import Rejected
 from trueground.records.problems import shorten
 from trueground.text.normalize import get_normalizer
 from trueground.text.numerals import unit_at
@@ -152,7 +151,6 @@ def candidates_stage(
     return LLMStage(
         name="candidates",
         doc=f"Write {count} question-answer pairs for each document set",
-        takes=DocumentSet,
         gives=QuestionCandidate,
         role="writer",
         prompt=material.prompt(
@@ -306,7 +304,6 @@ def classify_stage(
     return LLMStage(
         name="classify",
         doc="Let a judge classify and rate the pairs, and remove those of low quality",
-        takes=QuestionCandidate,
         gives=Classified,
         role="judge",
         prompt=material.prompt(PACKAGE, "classify-1", ("contexts", "question", "answer")),
@@ -338,7 +335,6 @@ def best_stage(options: GroundingBuildOptions) -> BatchStage[Classified, Grounde
     return BatchStage(
         name="best",
         doc="Keep the best pair of each class: one document or several, definite or free-form",
-        takes=Classified,
         gives=GroundedPair,
         work=_choose_best,
         reasons={

@@ -7,13 +7,12 @@ from decimal import Decimal
 from functools import partial
 from itertools import islice
 
-from trueground.builders.base import BatchStage
+from trueground.builders.base import BatchStage, Rejected
 from trueground.builders.checks import says
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.documents import SourceDocument, cut_passages
 from trueground.builders.grounding.items import Context, DocumentSet, Popularity
 from trueground.builders.grounding.links import popularity_lists
-from trueground.builders.rejected import Rejected
 from trueground.text.draws import draw, draw_key
 
 
@@ -32,7 +31,6 @@ def sets_stage(
     return BatchStage(
         name="sets",
         doc="Choose documents by popularity, alone and with one that they are linked to",
-        takes=SourceDocument,
         gives=DocumentSet,
         work=work,
         reasons={

@@ -29,7 +29,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from trueground.builders.ask import Ask
-from trueground.builders.base import BatchStage
+from trueground.builders.base import BatchStage, Rejected
 from trueground.builders.kalma.items import (
     CountedPair,
     Draft,
@@ -39,7 +39,6 @@ from trueground.builders.kalma.items import (
     name_by_id,
     read_json_object,
 )
-from trueground.builders.rejected import Rejected
 from trueground.errors import InputError, UsageError
 from trueground.models.perplexity import UnscoredText, perplexity
 from trueground.records.problems import describe, shorten
@@ -101,7 +100,7 @@ class RelationCounter:
     def stage(self) -> BatchStage[LinkedPair, CountedPair]:
         """Items → the same with the counts of their own relations. An entity counts each time."""
         doc = "Count the relations" if self._fixed is None else "Take the counts of --counts"
-        return BatchStage("count", doc, LinkedPair, CountedPair, self._work)
+        return BatchStage("count", doc, CountedPair, self._work)
 
     def _work(self, items: Sequence[LinkedPair]) -> list[CountedPair]:
         own = [

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueground.builders.ask import Ask
-from trueground.builders.base import SourceStep, Stage
+from trueground.builders.base import Rejected, SourceStep, Stage
 from trueground.builders.kalma.choosing import relation_words
 from trueground.builders.kalma.items import LinkedPair, SourcePair, grown, read_json_object
-from trueground.builders.rejected import Rejected
 from trueground.errors import GraphError, UnreachableError, UsageError
 from trueground.graph.base import Entity, KnowledgeGraph, Listed, Queried
 from trueground.graph.folding import name_key
@@ -162,7 +161,6 @@ def linking_stage(
     return Stage(
         name="link",
         doc="Find the two entities",
-        takes=SourcePair,
         gives=LinkedPair,
         work=work,
         reasons={

@@ -9,9 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.base import SourceStep
+from trueground.builders.base import Rejected, SourceStep
 from trueground.builders.kalma.items import SourcePair
-from trueground.builders.rejected import Rejected
 from trueground.builders.rows import SourceRow, Unusable, fault, source_rows
 from trueground.errors import InputError
 from trueground.graph.folding import name_key

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from trueground.builders.ask import PERPLEXITY, Ask
-from trueground.builders.base import CallEstimate, LLMStage, Stage, mark_fields
+from trueground.builders.base import CallEstimate, LLMStage, Rejected, Stage, mark_fields
 from trueground.builders.checks import FORM_REASONS, odd_form, other_language
 from trueground.builders.kalma import KalmaBuildOptions
 from trueground.builders.kalma.choosing import FactChooser
@@ -27,7 +27,6 @@ from trueground.builders.kalma.items import (
     grown,
     pool,
 )
-from trueground.builders.rejected import Rejected
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
 from trueground.text.citations import Sentence, read_triples, remove_brackets
@@ -105,7 +104,6 @@ def annotating_stage(prompt: Prompt, skipped: Collection[str]) -> LLMStage[Count
     return LLMStage(
         name="round-1",
         doc="Annotate the paragraph",
-        takes=CountedPair,
         gives=Draft,
         role="writer",
         prompt=prompt,
@@ -178,7 +176,6 @@ def extending_stage(
     return Stage(
         name=f"round-{number}",
         doc="Choose a triple and add a sentence",
-        takes=Draft,
         gives=Draft,
         work=work,
         reasons={
@@ -253,7 +250,6 @@ def saying_stage(prompt: Prompt, rounds: int) -> LLMStage[Draft, Draft]:
     return LLMStage(
         name="said",
         doc="Ask a judge whether the new sentences say what they cite",
-        takes=Draft,
         gives=Draft,
         role="judge",
         prompt=prompt,

@@ -13,7 +13,7 @@ import msgspec
 
 from trueground.benchmarks.kalma.source import question_key
 from trueground.builders.ask import Ask
-from trueground.builders.base import BatchStage, CallEstimate, Stage, mark_fields
+from trueground.builders.base import BatchStage, CallEstimate, Rejected, Stage, mark_fields
 from trueground.builders.checks import FORM_REASONS, same_text, says, share_kept, words_without
 from trueground.builders.kalma import KalmaBuildOptions
 from trueground.builders.kalma.items import (
@@ -33,7 +33,6 @@ from trueground.builders.kalma.paragraphs import (
     check_language,
     check_numbers,
 )
-from trueground.builders.rejected import Rejected
 from trueground.graph.folding import name_key
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
@@ -87,7 +86,6 @@ def questions_stage(
     return Stage(
         name="questions",
         doc="Ask a general and a specific question",
-        takes=Draft,
         gives=QuestionRequest,
         work=work,
         reasons={
@@ -158,7 +156,7 @@ def sorting_stage() -> BatchStage[QuestionRequest, QuestionRequest]:
 
     reasons = {"asked_before": "another item asks the same question"}
     doc = "Leave out what is asked twice"
-    return BatchStage("sort", doc, QuestionRequest, QuestionRequest, work, reasons)
+    return BatchStage("sort", doc, QuestionRequest, work, reasons)
 
 
 # --- what a judge says: do the questions fit, and which knowledge do they need?
@@ -204,7 +202,6 @@ def judging_stage(prompt: Prompt, required: bool) -> Stage[QuestionRequest, Judg
     return Stage(
         name="judge",
         doc="Judge the questions",
-        takes=QuestionRequest,
         gives=JudgedQuestion,
         work=work,
         reasons={"not_authentic": "the judge finds that a question contradicts the paragraph"},
