@@ -15,7 +15,7 @@ import pytest
 
 import trueground as tg
 from trueground import benchmarks
-from trueground.benchmarks.registry import BENCHMARKS
+from trueground.benchmarks.base import BENCHMARKS
 from trueground.builders import base, registry
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import trueground.errors as errors
     import trueground.metrics as metrics
     import trueground.testing as testing
-    from trueground.benchmarks.registry import benchmark
+    from trueground.benchmarks.base import benchmark
     from trueground.builders.build import BuildSettings, build
     from trueground.claims import decomposer
     from trueground.evaluate.result import MetricSummary, Result, Summary
@@ -56,7 +56,7 @@ _HOMES = {
     "Verdict": "types",
     "arun": "evaluate.run",
     "ascore": "evaluate.score",
-    "benchmark": "benchmarks.registry",
+    "benchmark": "benchmarks.base",
     "build": "builders.build",
     "calibrate": "studies.calibrate.study",
     "decomposer": "claims",

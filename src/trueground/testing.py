@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from trueground.models.fake import FakeModel
+from trueground.models.replay import FakeModel
 from trueground.types import Claim, JudgeRequest, Status, Verdict
 
 __all__ = ["FakeDecomposer", "FakeJudge", "FakeModel", "synthetic_records"]

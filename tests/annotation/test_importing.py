@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from trueground.annotation.answers import Answer
+from trueground.annotation.answers import Answer, merge
 from trueground.annotation.base import AnnotationTask
-from trueground.annotation.fields import Tie
 from trueground.annotation.files import ShownTask
-from trueground.annotation.importing import merge
-from trueground.annotation.kinds import KINDS
+from trueground.annotation.kinds import KINDS, Tie
 
 
 def answers(kind: str, *values: dict[str, Any]) -> list[Answer]:

@@ -11,12 +11,10 @@ import pytest
 from tests.annotation.filling import fill, fill_sheet
 
 from trueground.annotation import export_tasks, import_answers, measure_agreement
-from trueground.annotation.answers import Answer, parse_values
+from trueground.annotation.answers import Answer, merge, parse_values
 from trueground.annotation.base import AnnotationTask, BadAnswer
-from trueground.annotation.fields import Tie
 from trueground.annotation.files import ShownTask
-from trueground.annotation.importing import merge
-from trueground.annotation.kinds import KINDS
+from trueground.annotation.kinds import KINDS, Tie
 from trueground.annotation.labels import LabelFiles
 from trueground.annotation.spans import SpanMark, label_words
 from trueground.errors import InputError

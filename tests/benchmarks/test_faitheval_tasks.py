@@ -21,9 +21,8 @@ from tests.benchmarks.faitheval_files import (
 
 import trueground as tg
 from trueground.benchmarks import fetch_data
-from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.benchmarks.datasets import get_dataset
-from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
 from trueground.models.base import Params

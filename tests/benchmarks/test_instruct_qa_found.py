@@ -17,10 +17,9 @@ from tests.benchmarks.instruct_qa_files import (
 )
 from typer.testing import CliRunner
 
-from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.benchmarks.instruct_qa.corpus import shuffled
 from trueground.benchmarks.options import Value
-from trueground.benchmarks.registry import get_benchmark
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer

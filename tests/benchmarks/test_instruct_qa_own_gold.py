@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from tests.benchmarks.instruct_qa_files import ID, TEXT, TOWNS, jsonl, single, world
 
-from trueground.benchmarks.base import Question, Sources
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Question, Sources, get_benchmark
 from trueground.retrieval.building import open_index, ready_index
 from trueground.retrieval.gold import gold_numbers, read_questions
 

@@ -17,8 +17,7 @@ from tests.benchmarks.instruct_qa_files import PEOPLE, jsonl, single, world
 from tests.chaos import KEY, ChaosServer
 from tests.commands import PROGRAM, trueground
 
-from trueground.benchmarks.base import Sources, Task
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Sources, Task, get_benchmark
 from trueground.retrieval.building import add_retrievers, build_index, default_place
 from trueground.studies.sweep import variants
 

@@ -32,8 +32,7 @@ from tests.net.loopback_hub import Repo, loopback_hub
 
 import trueground as tg
 from trueground.benchmarks import count_data, fetch_data
-from trueground.benchmarks.base import Sources
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.models.options import ModelOptions
 from trueground.studies.sweep import variants
@@ -227,7 +226,8 @@ def test_the_same_run_from_the_command_line(tmp_path: Path) -> None:
     assert "instruct-qa/nq" in told
     told = trueground("data", "stats", data, "--corpus", folder, "--format", "json")
     [numbers] = json.loads(told)
-    assert (numbers["questions"], numbers["passages"]) == (2, len(list(folder.iterdir())))
+    assert numbers["counts"]["questions"] == 2
+    assert numbers["counts"]["passages"] == len(list(folder.iterdir()))
     assert "--irrelevant-rank" in trueground("run", "instruct_qa", "--help")
 
 
@@ -291,7 +291,7 @@ def test_the_three_datasets_from_their_origin(
     kinds = {one.name: one for name in ("nq-open", "hotpotqa") for one in count_data(name)}
     assert set(kinds) == {"nq-open (validation)", "hotpotqa (distractor)", "hotpotqa (fullwiki)"}
     assert kinds["nq-open (validation)"].published["questions"] == 3610
-    assert kinds["hotpotqa (fullwiki)"].questions == 2
+    assert kinds["hotpotqa (fullwiki)"].counts["questions"] == 2
 
 
 def all_of_nq(folder: Path) -> Path:
@@ -303,36 +303,32 @@ def test_statistics_of_any_data(tmp_path: Path) -> None:
     """Table 1: the words of answers over all that differ, and over the first ones."""
     nq = jsonl(tmp_path / "nq.jsonl", NQ)
     [found] = count_data(str(nq))
-    assert (found.dataset, found.questions, found.references) == ("nq", 3, 2.0)
-    assert (found.answer_words, found.first_answer_words) == (2.0, 2.0)
+    assert (found.counts["questions"], found.means["references"]) == (3, 2.0)
+    assert (found.means["answer_words"], found.means["first_answer_words"]) == (2.0, 2.0)
     # Many files have a question and an answer; the paper's has as many rows as this one.
     assert found.published == {}
     [found] = count_data(str(all_of_nq(tmp_path)))
-    assert found.published == {
-        "questions": 3610,
-        "answer_words": 2.16,
-        "passages_in_millions": 21.0,
-    }
+    assert found.published == {"questions": 3610, "answer_words": 2.16}
     rows = topiocqa(publisher=True)
     rows[0]["Additional_answers"] = [{"Answer": rows[0]["Answer"]}] * 2
     talks = whole(tmp_path / "topiocqa_dev.json", rows)
     twice = jsonl(tmp_path / "twice.jsonl", [{"question": "q", "references": ["a b", "c", "c"]}])
     [found] = count_data(str(twice))
-    assert (found.references, found.answer_words) == (2.0, 1.5)
+    assert (found.means["references"], found.means["answer_words"]) == (2.0, 1.5)
     [found] = count_data(str(talks))
-    assert found.references == pytest.approx(5 / 3)
-    assert (found.dataset, found.conversations, found.with_gold) == ("topiocqa", 2, 3)
-    assert found.turns == pytest.approx(2 / 3)
+    assert found.means["references"] == pytest.approx(5 / 3)
+    assert found.counts == {"questions": 3, "groups": 2, "with_gold": 3}
+    assert found.means["turns"] == pytest.approx(2 / 3)
     data, corpus = world(tmp_path / "world")
     [found] = count_data(str(data), corpus=corpus)
-    assert (found.dataset, found.published) == ("questions", {})
-    assert (found.questions, found.passages, found.with_gold) == (7, 228, 7)
+    assert found.published == {}
+    assert found.counts == {"questions": 7, "groups": 2, "with_gold": 7, "passages": 228}
     # Three single ones, two of two references of two words each, two crafts of one word.
-    assert found.answer_words == pytest.approx((3 * 2 + 2 * 2 * 2 + 2 * 1) / 9)
-    assert found.first_answer_words == pytest.approx((3 * 2 + 2 * 2 + 2 * 1) / 7)
+    assert found.means["answer_words"] == pytest.approx((3 * 2 + 2 * 2 * 2 + 2 * 1) / 9)
+    assert found.means["first_answer_words"] == pytest.approx((3 * 2 + 2 * 2 + 2 * 1) / 7)
     bare = jsonl(tmp_path / "bare.jsonl", [{"question": "Why?"}])
     [found] = count_data(str(bare))
-    assert (found.answer_words, found.references) == (None, 0.0)
+    assert found.means == {"question_words": 1.0, "turns": 0.0}
     with pytest.raises(UsageError, match=r"unknown dataset 'nothing'.*; or name a file of quest"):
         count_data("nothing")
     with pytest.raises(UsageError, match="mrqa is no dataset of questions with references"):
@@ -349,9 +345,6 @@ def test_statistics_as_text(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["data", "stats", str(all_of_nq(tmp_path))])
     assert told.exit_code == 0, told.output
     lines = [" ".join(line.split()) for line in told.output.splitlines()]
-    assert lines[1:4] == [
-        "questions 3,610 paper: 3,610",
-        "words of a question 3.00",
-        "words of an answer (distinct answers) 2.00 paper: 2.16",
-    ]
-    assert lines[-1] == "passages - paper: 21.0 million"
+    assert "questions 3,610 paper: 3,610" in lines
+    assert "words of a question 3.00" in lines
+    assert "words of an answer (distinct answers) 2.00 paper: 2.16" in lines

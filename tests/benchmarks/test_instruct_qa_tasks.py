@@ -33,8 +33,7 @@ from tests.benchmarks.instruct_qa_files import (
     world,
 )
 
-from trueground.benchmarks.base import Question, Sources, Task
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
 from trueground.models.base import Params

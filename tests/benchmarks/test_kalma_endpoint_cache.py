@@ -14,8 +14,7 @@ from tests.benchmarks.kalma_files import data_folder
 from tests.graph.endpoint.invented import store_of
 from tests.graph.endpoint.sparql_server import SparqlServer
 
-from trueground.benchmarks.base import Sources
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.net.cache import graphs_path
 
 

@@ -10,8 +10,7 @@ import pytest
 from tests.benchmarks.kalma_files import EDDA, IVAR, ORLA, PIM, data_folder, write
 from tests.commands import trueground
 
-from trueground.benchmarks.base import Sources, Task
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Sources, Task, get_benchmark
 from trueground.errors import GraphError, InputError, UsageError
 from trueground.graph.json_graph import JsonGraph
 from trueground.net.cache import graphs_path

@@ -9,8 +9,7 @@ import pytest
 from tests.benchmarks.kalma_files import EDDA, IVAR, MINIMUM, ORLA, SPECIFIC, data_folder, write
 from tests.commands import trueground
 
-from trueground.benchmarks.base import Sources, Task
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Sources, Task, get_benchmark
 from trueground.errors import InputError
 
 NONE = "No minimum knowledge sets are given"

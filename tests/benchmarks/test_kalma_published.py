@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trueground.benchmarks.kalma import BENCHMARK
-from trueground.benchmarks.model_table import find_model
-from trueground.benchmarks.published import PublishedScore, PublishedTable, published
+from trueground.benchmarks.published import PublishedScore, PublishedTable, find_model, published
 from trueground.evaluate.run_level import macro_key
 from trueground.metrics.registry import parse_spec
 

@@ -25,8 +25,7 @@ from tests.chaos import ChaosServer
 from tests.judges.rule_endpoint import shown
 
 import trueground as tg
-from trueground.benchmarks.base import Sources, Task
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Sources, Task, get_benchmark
 from trueground.errors import UsageError
 from trueground.models.options import ModelOptions
 

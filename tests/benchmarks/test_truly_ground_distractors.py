@@ -21,8 +21,7 @@ from tests.benchmarks.truly_ground_files import (
 )
 from tests.encoders.tiny import tiny_text_encoder
 
-from trueground.benchmarks.base import Question, Sources, Task
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.benchmarks.truly_ground.distractors import APPROXIMATION, make_counter, place_gold
 from trueground.benchmarks.truly_ground.source import format_context
 from trueground.errors import InputError, MissingExtraError, UsageError

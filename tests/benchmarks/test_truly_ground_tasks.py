@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from tests.benchmarks.truly_ground_files import ORLA, TARN, VARN, data_folder, url
 
-from trueground.benchmarks.base import Question, Sources, Task
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Params
 from trueground.types import Passage

@@ -22,9 +22,9 @@ from trueground.builders.base import BatchStage, CallEstimate, OtherModel
 from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.registry import BUILDERS
 from trueground.errors import InputError, RunInterrupted, UnreachableError, UsageError
-from trueground.models.asker import Spent
+from trueground.models.calls import Spent
+from trueground.models.options import Price
 from trueground.models.perplexity import UnscoredText
-from trueground.models.pricing import Price
 from trueground.reports.build_page import shown_model
 from trueground.testing import FakeModel
 

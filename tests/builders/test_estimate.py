@@ -14,7 +14,7 @@ from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.flow import BuildEstimate
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import UsageError
-from trueground.models.pricing import Price
+from trueground.models.options import Price
 
 __all__ = ["home"]
 MODELS = {"writer": "w", "judge": "j"}

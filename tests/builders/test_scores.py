@@ -12,7 +12,7 @@ from tests.models.test_perplexity import KEY, TEXT, LogprobServer, echo, numbers
 from trueground.builders.ask import Ask
 from trueground.builders.store import BuildStore
 from trueground.errors import UsageError
-from trueground.models.asker import Spent
+from trueground.models.calls import Spent
 from trueground.models.registry import make_scorer
 from trueground.net.cache import ResponseCache
 

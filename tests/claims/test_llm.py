@@ -21,7 +21,7 @@ from tests.judges.rule_endpoint import shown
 from trueground.claims import Decomposer, get_decomposer
 from trueground.claims.llm import read_facts
 from trueground.errors import InputError, MissingExtraError, UnreachableError, UsageError
-from trueground.models.marks import mark_for
+from trueground.models.prompts import mark_for
 from trueground.text.sentences import split_sentences
 from trueground.types import Claim, Failure, Status
 

@@ -21,10 +21,10 @@ from trueground.net.cache import (
     default_path,
     graphs_path,
     searches_path,
+    stats,
     vectors_path,
 )
 from trueground.net.files import locked
-from trueground.net.upkeep import stats
 from trueground.web.indexing import grow
 from trueground.web.stored import count_indexes, index_folder
 

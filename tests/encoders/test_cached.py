@@ -13,8 +13,7 @@ import pytest
 from trueground.encoders.base import Floats
 from trueground.encoders.cache import Store
 from trueground.errors import UsageError
-from trueground.net.cache import vectors_path
-from trueground.net.upkeep import stats
+from trueground.net.cache import stats, vectors_path
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,7 @@ import pytest
 
 from trueground.errors import UnreachableError, UsageError
 from trueground.evaluate.asking import Asking, Call
-from trueground.models.base import UNREACHABLE, ChatRequest, Message, Reply, Usage
-from trueground.models.calls import prompt_sha256
+from trueground.models.base import UNREACHABLE, ChatRequest, Message, Reply, Usage, prompt_sha256
 from trueground.net.cache import ResponseCache
 from trueground.runs.responses import Response, ResponseLog
 from trueground.types import Status

@@ -33,7 +33,7 @@ from trueground.judges import ask, get_judge
 from trueground.judges.comparing import comparers
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import METRICS, parse_specs
-from trueground.models.asker import Spent
+from trueground.models.calls import Spent
 from trueground.records.schema import to_record
 from trueground.testing import FakeJudge
 from trueground.types import (

@@ -13,14 +13,13 @@ import pytest
 from tests.chaos import ChaosServer
 
 import trueground as tg
-from trueground.benchmarks.base import Sources
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import RunInterrupted
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.run import run_task
 from trueground.evaluate.run_settings import RunSettings
-from trueground.models.asker import Spent
-from trueground.models.fake import named_fake
+from trueground.models.calls import Spent
+from trueground.models.replay import named_fake
 from trueground.runs.directory import MANIFEST
 from trueground.testing import FakeDecomposer, FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict

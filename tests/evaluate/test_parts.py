@@ -14,7 +14,7 @@ import trueground as tg
 from trueground.claims import Decomposed
 from trueground.errors import UsageError
 from trueground.evaluate.parts import make_parts
-from trueground.models.asker import Spent
+from trueground.models.calls import Spent
 from trueground.plugins import PartSpec, parse_part
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
 from trueground.stats.agreement import cohen_kappa

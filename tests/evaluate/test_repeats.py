@@ -14,7 +14,7 @@ from tests.evaluate.questions_file import number, write_questions
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.models.base import ChatRequest, Params, Reply
-from trueground.models.fake import FakeModel
+from trueground.models.replay import FakeModel
 from trueground.reports.terminal import render, render_run
 from trueground.runs.directory import REPEATS
 from trueground.types import Status

@@ -26,8 +26,8 @@ from trueground.errors import (
     UsageError,
 )
 from trueground.models.base import ChatRequest, Params, Reply
-from trueground.models.fake import FakeModel
-from trueground.models.pricing import Price
+from trueground.models.options import Price
+from trueground.models.replay import FakeModel
 from trueground.reports.terminal import render
 from trueground.types import Status
 

@@ -13,7 +13,7 @@ import pytest
 from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, ask, get_judge, judge, judges
 from trueground.judges.calibrated import basis_of, calibrated, with_option
-from trueground.models.asker import Spent
+from trueground.models.calls import Spent
 from trueground.plugins import PartSpec, parse_part
 from trueground.testing import FakeJudge
 from trueground.types import JudgeRequest, Status, Verdict

@@ -16,11 +16,11 @@ import pytest
 from tests.chaos import KEY, ChaosServer
 
 from trueground.errors import UnreachableError, UsageError
-from trueground.models.asker import Asker, Spent, model_of
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params, Reply, TokenLogprob
-from trueground.models.fake import FakeModel
+from trueground.models.calls import Asker, Spent, model_of
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import OPTIONS, ModelOptions
+from trueground.models.replay import FakeModel
 from trueground.plugins import parse_part
 from trueground.types import Status
 
@@ -270,9 +270,9 @@ def test_ctrl_c_while_waiting_ends_the_calls_and_keeps_what_came() -> None:
 
 def test_one_that_nobody_closes_keeps_its_replies_and_ends_with_the_process(home: Path) -> None:
     code = (
-        "from trueground.models.asker import Asker\n"
+        "from trueground.models.calls import Asker\n"
         "from trueground.models.base import ChatRequest, Message\n"
-        "from trueground.models.fake import FakeModel\n"
+        "from trueground.models.replay import FakeModel\n"
         "asker = Asker(FakeModel('yes', cacheable=True))\n"
         "asker.ask([ChatRequest((Message('user', 'x'),))])\n"
         "print(asker.spent.calls, asker.spent.cache_hits)\n"

@@ -18,9 +18,9 @@ from trueground.evaluate import batches
 from trueground.evaluate.batches import write_files
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params
 from trueground.models.batches import BatchApi, EndpointBatch, read_line
-from trueground.models.fake import FakeModel
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import ModelOptions
+from trueground.models.replay import FakeModel
 from trueground.net.failures import HttpError
 from trueground.types import Status
 

@@ -23,15 +23,11 @@ from trueground.models.base import (
     Reply,
     TokenLogprob,
     Usage,
-)
-from trueground.models.calls import (
     prompt_sha256,
-    recall,
-    remember,
     request_key,
 )
-from trueground.net.cache import ResponseCache
-from trueground.net.upkeep import stats
+from trueground.models.calls import recall, remember
+from trueground.net.cache import ResponseCache, stats
 from trueground.types import Status
 
 MESSAGES = (Message("system", "Be exact."), Message("user", "Wer? 東京 😀"))

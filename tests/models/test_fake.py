@@ -8,7 +8,7 @@ import time
 import pytest
 
 from trueground.models.base import ChatRequest, Message, Reply, Usage
-from trueground.models.fake import FakeModel, named_fake
+from trueground.models.replay import FakeModel, named_fake
 from trueground.types import Status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.models.marks import block, blocks, mark_for
+from trueground.models.prompts import block, blocks, mark_for
 
 
 def test_a_mark_depends_on_the_texts_alone() -> None:

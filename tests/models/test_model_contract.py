@@ -12,8 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
-from trueground.models.calls import prompt_sha256
+from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply, prompt_sha256
 from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
 from trueground.types import Status

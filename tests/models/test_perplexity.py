@@ -18,11 +18,11 @@ from tests.loopback import LoopbackServer
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity import (
+    EndpointScorer,
     UnscoredText,
     WordScorer,
     perplexity,
 )
-from trueground.models.perplexity_endpoint import EndpointScorer
 from trueground.models.registry import make_scorer
 
 TEXT = "The ferry leaves at seven – every day."

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import MissingExtraError, UsageError
-from trueground.models.fake import FakeModel
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import ModelOptions
 from trueground.models.registry import kinds, make_model, model, models
-from trueground.models.replay import ReplayModel
+from trueground.models.replay import FakeModel, ReplayModel
 
 LOCAL = "http://127.0.0.1:1/v1"
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from trueground.errors import InputError
-from trueground.models.base import ChatRequest, Message, Reply, TokenLogprob, Usage
-from trueground.models.calls import prompt_sha256
+from trueground.models.base import ChatRequest, Message, Reply, TokenLogprob, Usage, prompt_sha256
 from trueground.models.replay import ReplayModel
 from trueground.types import Status
 

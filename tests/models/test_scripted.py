@@ -11,9 +11,9 @@ import pytest
 
 from trueground.errors import InputError
 from trueground.models.base import ChatModel, ChatRequest, Message, Reply, Usage
-from trueground.models.fake import ScriptedModel
 from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
+from trueground.models.replay import ScriptedModel
 from trueground.types import Status
 
 

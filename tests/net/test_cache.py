@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import UsageError, WriteError
-from trueground.net.cache import ResponseCache, known_keys
-from trueground.net.upkeep import clear, stats
+from trueground.net.cache import ResponseCache, clear, known_keys, stats
 
 _FILL = """
 import sys, time

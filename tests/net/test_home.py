@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trueground.net.cache import default_path
-from trueground.net.home import home
+from trueground.net.files import home
 
 
 def test_the_variable_wins_and_nothing_is_made(
@@ -47,6 +47,6 @@ def test_an_empty_variable_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_importing_it_loads_nothing_heavy() -> None:
     heavy = {"sqlite3", "aiohttp"}
-    code = f"import sys, trueground.net.home; print({heavy} & {{*sys.modules}})"
+    code = f"import sys, trueground.net.files; print({heavy} & {{*sys.modules}})"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "set()"

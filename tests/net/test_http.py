@@ -31,7 +31,7 @@ from trueground.net.failures import (
 )
 from trueground.net.files import write_atomically
 from trueground.net.http import FileForm, HttpClient, Policy, read_json
-from trueground.net.limits import Limiter
+from trueground.net.pool import Limiter
 from trueground.net.redact import scrub, shown
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

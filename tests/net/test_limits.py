@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from trueground.errors import UsageError
-from trueground.net.limits import Limiter, share_limits
+from trueground.net.pool import Limiter, share_limits
 
 
 class Time:

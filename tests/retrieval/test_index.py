@@ -16,8 +16,7 @@ import orjson
 import pytest
 
 from trueground.errors import InputError, OutputError, UsageError, WriteError
-from trueground.net.cache import searches_path
-from trueground.net.upkeep import stats
+from trueground.net.cache import searches_path, stats
 from trueground.options import Progress, no_note, no_progress
 from trueground.plugins import PartSpec
 from trueground.retrieval import building, kinds

@@ -16,7 +16,7 @@ from tests.reports.payload import words
 import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Params
-from trueground.models.fake import FakeModel
+from trueground.models.replay import FakeModel
 from trueground.reports.comparison import format_comparison
 from trueground.reports.comparison_page import comparison_page
 from trueground.reports.viewer import render_page

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from tests.benchmarks.faitheval_files import UNANSWERABLE, data_folder, jsonl
 
-from trueground.benchmarks.base import Sources
-from trueground.benchmarks.registry import get_benchmark
+from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import estimate_run
 from trueground.models.base import UNREACHABLE, ChatRequest, Reply
-from trueground.models.fake import FakeModel
-from trueground.models.pricing import Price
+from trueground.models.options import Price
+from trueground.models.replay import FakeModel
 from trueground.runs.directory import write_json
 from trueground.studies.sweep import SweepRun, pairs_of, place, sweep, variants
 from trueground.types import Status

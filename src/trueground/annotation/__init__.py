@@ -10,14 +10,14 @@ from trueground.records import Columns
 
 if TYPE_CHECKING:
     from trueground.annotation.agreement import Agreement
+    from trueground.annotation.answers import Imported
     from trueground.annotation.export import Exported
-    from trueground.annotation.importing import Imported
 
 LEVEL = 0.95
 
 
 def _parse_where(texts: Sequence[str]) -> dict[str, str]:
-    from trueground.annotation.sources import parse_where
+    from trueground.annotation.export import parse_where
 
     return parse_where(texts)
 
@@ -79,9 +79,8 @@ def export_tasks(
 
     Raises UsageError, InputError, OutputError, WriteError.
     """
-    from trueground.annotation.export import ExportPlan, draw_sample
+    from trueground.annotation.export import ExportPlan, draw_sample, find_tasks
     from trueground.annotation.kinds import get_kind
-    from trueground.annotation.sources import find_tasks
 
     chosen = get_kind(kind)
     plan = ExportPlan(out, annotators, csv, sources, overwrite)
@@ -121,8 +120,7 @@ def import_answers(
 
     Raises InputError, UsageError, OutputError, WriteError; all files are written, or none.
     """
-    from trueground.annotation.answers import read_answers
-    from trueground.annotation.importing import check_out, merge, write_labels
+    from trueground.annotation.answers import check_out, merge, read_answers, write_labels
 
     check_out(paths, out, third, overwrite)
     answers = read_answers(paths, allow_edited=allow_edited)

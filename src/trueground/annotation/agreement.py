@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.annotation.answers import Annotator, Answer, Answers, compute_median
-from trueground.annotation.fields import YES_NO, Field
-from trueground.annotation.kinds import KINDS, TaskKind
+from trueground.annotation.kinds import KINDS, YES_NO, Field, TaskKind
 from trueground.stats.agreement import (
     Statistic,
     bootstrap_agreement,

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from trueground.annotation.base import AnnotationTask, LabelDraw
-from trueground.annotation.fields import NONE, Field
-from trueground.annotation.kinds import KINDS, TaskKind
+from trueground.annotation.kinds import KINDS, NONE, Field, TaskKind
 from trueground.errors import InputError
 from trueground.records.files import open_unpacked
 from trueground.records.problems import UNREADABLE, describe, shorten

@@ -9,7 +9,6 @@ from trueground.options import Option, Progress, no_progress
 if TYPE_CHECKING:
     from trueground.benchmarks.datasets import FileCheck
     from trueground.benchmarks.fetching import Fetched
-    from trueground.benchmarks.instruct_qa.statistics import Statistics
     from trueground.benchmarks.statistics import TaskStatistics
 
 
@@ -55,23 +54,21 @@ def count_data(
     corpus: Annotated[
         Path | None, Option("Count the passages of a corpus or of an index too.")
     ] = None,
-) -> "list[Statistics | TaskStatistics]":
+) -> "list[TaskStatistics]":
     """The numbers of a benchmark's questions, one entry for each task (NAME or NAME/TASK).
 
     Or of a dataset of questions, or a file of them, one entry for each file. UsageError: neither a
     benchmark nor a dataset nor a path. InputError: not fetched, a broken row.
     """
+    from trueground.benchmarks.base import all_benchmarks
     from trueground.benchmarks.instruct_qa.source import DATASETS
-    from trueground.benchmarks.instruct_qa.statistics import statistics
-    from trueground.benchmarks.registry import all_benchmarks
+    from trueground.benchmarks.statistics import benchmark_statistics, question_statistics
 
     bare, _, task = name.partition("/")
     if Path(name).exists() or bare not in all_benchmarks():
-        return [*statistics(name, corpus)]
+        return question_statistics(name, corpus)
     if bare != "instruct-qa":
-        from trueground.benchmarks.statistics import benchmark_statistics
-
-        return [*benchmark_statistics(name, data)]
+        return benchmark_statistics(name, data)
     # Its questions are what they are without any retrieval.
     found = [DATASETS[task]] if task in DATASETS else list(DATASETS.values())
-    return [one for dataset in found for one in statistics(str(data or dataset), corpus)]
+    return [one for dataset in found for one in question_statistics(str(data or dataset), corpus)]

@@ -1,7 +1,11 @@
-"""What a benchmark is: a declaration, and a function that makes a task of it.
+"""What a benchmark is: a declaration, and a function that makes a task of it; which ones there are.
 
 A task is a stream of questions, each a record without its response and the messages to send, with
 the metrics that score the answers. It calls no model and writes nothing.
+
+A new benchmark is a folder whose `__init__` declares BENCHMARK, and one line in FOLDERS. One of
+another package calls `add_benchmark`, and its module is named as an entry point of the group
+`trueground.benchmarks`.
 """
 
 from __future__ import annotations
@@ -28,6 +32,11 @@ if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.prompts import Prompt, PromptFile
     from trueground.records import FileInfo
     from trueground.types import Record
+
+
+from trueground.plugins import find_part, load_plugins, register_part
+
+FOLDERS = ("faitheval", "truly_ground", "instruct_qa", "kalma")
 
 
 @dataclass(frozen=True)
@@ -117,10 +126,10 @@ class Benchmark:
 
     `tasks` are those of `trueground run NAME` without a task first (`default_tasks`), then others.
     `options` is a class of TaskOptions. `make(options, sources)` is the function that makes a Task
-    of them and raises UsageError, InputError; `studies` are the paper's tables and figures, and
-    what makes runs comparable with its numbers. Both may be named as "package.module:name", so that
-    listing benchmarks loads nothing heavy. `judge` names the judge under the options as given, for
-    a user who names none.
+    of them and raises UsageError, InputError; named as "package.module:name" it loads nothing heavy
+    before it is needed. `studies` are the paper's tables and figures, and what makes runs
+    comparable with its numbers. `judge` names the judge under the options as given, for a user who
+    names none.
     """
 
     name: str
@@ -130,7 +139,7 @@ class Benchmark:
     other_tasks: tuple[str, ...]
     options: type[Any]
     make: Callable[[Any, Sources], Task] | str
-    studies: Studies | str = field(default_factory=Studies)
+    studies: Studies = field(default_factory=Studies)
     judge: Callable[[Mapping[str, Value]], str] = lambda _options: "lexical"
 
     @property
@@ -143,18 +152,17 @@ class Benchmark:
         """The options one by one."""
         return declared_options(self.options)
 
-    def load_studies(self) -> Studies:
-        """The paper's studies."""
-        found: Studies = _load(self.studies)
-        return found
-
     def prepare(self, task: str, given: Mapping[str, Any], sources: Sources) -> Task:
         """The task with the options that were given. UsageError, InputError."""
         if task not in self.tasks:
             raise unknown_name(f"task of {self.name}", task, self.tasks)
         own_prompt = sources.prompt is not None
         options = parse_options(self.options, self.name, given, task=task, own_prompt=own_prompt)
-        made: Task = _load(self.make)(options, sources)
+        make = self.make
+        if isinstance(make, str):
+            module, _, function = make.partition(":")
+            make = getattr(import_module(module), function)
+        made: Task = make(options, sources)
         return replace(
             made,
             benchmark=self.name,
@@ -164,9 +172,35 @@ class Benchmark:
         )
 
 
-def _load(part: Any) -> Any:
-    """What "package.module:name" names; anything else is the thing itself."""
-    if not isinstance(part, str):
-        return part
-    module, _, name = part.partition(":")
-    return getattr(import_module(module), name)
+BENCHMARKS: dict[str, Benchmark] = {}
+
+
+def add_benchmark(benchmark: Benchmark) -> Benchmark:
+    """Register a benchmark of another package. Raises UsageError if the name is taken."""
+    register_part("benchmark", BENCHMARKS, benchmark.name, benchmark)
+    return benchmark
+
+
+def all_benchmarks() -> dict[str, Benchmark]:
+    """Every benchmark by name, those of other packages included."""
+    load_plugins()
+    return _own_benchmarks()
+
+
+def get_benchmark(name: str) -> Benchmark:
+    """The benchmark of that name, or a UsageError with near names; `_` and `-` are alike."""
+    known = _own_benchmarks()
+    if name not in known:
+        alike = (one for one in all_benchmarks() if one.replace("_", "-") == name.replace("_", "-"))
+        name = next(alike, name)
+    return find_part("benchmark", known, name)
+
+
+def _own_benchmarks() -> dict[str, Benchmark]:
+    for folder in FOLDERS:
+        found = import_module(f"trueground.benchmarks.{folder}").BENCHMARK
+        BENCHMARKS.setdefault(found.name, found)
+    return BENCHMARKS
+
+
+benchmark = add_benchmark

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from trueground.benchmarks.registry import FOLDERS
+from trueground.benchmarks.base import FOLDERS
 from trueground.errors import InputError
-from trueground.net.home import home
+from trueground.net.files import home
 from trueground.plugins import find_part, load_plugins, register_part
 
 ORIGIN = "origin.json"

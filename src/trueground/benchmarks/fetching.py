@@ -26,8 +26,7 @@ from trueground.benchmarks.datasets import (
 )
 from trueground.errors import InputError, UsageError, WriteError
 from trueground.net.download import HubFile, download, hub_files, token_header
-from trueground.net.files import write_atomically, write_state
-from trueground.net.home import HOME_VARIABLE
+from trueground.net.files import HOME_VARIABLE, write_atomically, write_state
 from trueground.options import Progress
 
 _SHARD = re.compile(r"-(\d+)-of-(\d+)(?=\.)")

@@ -19,9 +19,8 @@ import msgspec
 from trueground.builders.base import CALL_FAILED, REASONS, Rejected
 from trueground.builders.store import BuildStore
 from trueground.errors import UsageError
-from trueground.models.asker import Spent
-from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply, tidy
-from trueground.models.calls import Calls, InFlight, recall, remember, request_key
+from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply, request_key, tidy
+from trueground.models.calls import Calls, InFlight, Spent, recall, remember
 from trueground.models.perplexity import (
     PromptScorer,
     logprobs_key,

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from msgspec import Struct
 
 from trueground.benchmarks.options import DeclaredOption, Value
-from trueground.models.marks import blocks, mark_for
+from trueground.models.prompts import blocks, mark_for
 from trueground.options import Note, Progress, no_note, no_progress
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.annotation.base import AnnotationTask
-    from trueground.models.asker import Spent
+    from trueground.models.calls import Spent
     from trueground.models.prompts import Prompt, PromptFile
     from trueground.records import FileInfo
 
@@ -206,8 +206,8 @@ def mark_fields(
     """Texts as a prompt's places: each between lines that name it and bear a mark, and {mark}.
 
     The mark depends on `texts` alone, so that prompts which differ in `others` begin alike
-    (models.marks). The lines say the place's name in capitals, or what `titles` has for it; several
-    texts of one place are numbered.
+    (models.prompts). The lines say the place's name in capitals, or what `titles` has for it;
+    several texts of one place are numbered.
     """
     late, titles = others or {}, titles or {}
     parts = {name: [text] if isinstance(text, str) else list(text) for name, text in texts.items()}

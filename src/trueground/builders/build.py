@@ -48,10 +48,9 @@ from trueground.builders.settings import BuildSettings, EndpointDefaults
 from trueground.builders.store import STORE, BuildStore
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
-from trueground.models.asker import Spent
 from trueground.models.base import ChatModel, Params
-from trueground.models.options import OPTIONS, check_variable, endpoint_options
-from trueground.models.pricing import price_of
+from trueground.models.calls import Spent
+from trueground.models.options import OPTIONS, check_variable, endpoint_options, price_of
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, default_path
 from trueground.plugins import parse_model_part

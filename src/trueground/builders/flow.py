@@ -34,7 +34,7 @@ from trueground.builders.base import (
 from trueground.builders.store import BuildStore
 from trueground.errors import ProtocolError, UnreachableError
 from trueground.models.base import CHARACTERS_PER_TOKEN
-from trueground.models.pricing import Prices, price_of
+from trueground.models.options import Prices, price_of
 from trueground.options import Progress
 
 T = TypeVar("T")

@@ -14,11 +14,11 @@ from trueground.models.options import (
     MaxAttempts,
     MaxConnections,
     ModelOptions,
+    PriceTable,
     RequestsPerMinute,
     Timeout,
     TokensPerMinute,
 )
-from trueground.models.pricing import PriceTable
 from trueground.options import Cache, Note, Option, Progress, Seed, no_note, no_progress
 
 

@@ -19,10 +19,16 @@ import orjson
 from trueground.claims.base import Decomposed, Span, clean, is_one_word
 from trueground.claims.rules import is_chatter, skip_boilerplate
 from trueground.errors import InputError, UsageError
-from trueground.models.asker import Asks, describe_failure
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.marks import mark_for, marked_places
-from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
+from trueground.models.calls import Asks, describe_failure
+from trueground.models.prompts import (
+    Prompt,
+    PromptFile,
+    mark_for,
+    marked_places,
+    packaged_prompt,
+    user_prompt,
+)
 from trueground.plugins import PartSpec
 from trueground.records.problems import describe, shorten
 from trueground.retrieval.bm25 import BM25

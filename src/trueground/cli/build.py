@@ -154,7 +154,7 @@ def _start(
     from trueground.builders.build import BuildSettings, Built, ask_shard, build
     from trueground.builders.build import dry_run as estimate
     from trueground.builders.settings import EndpointDefaults
-    from trueground.net.limits import share_limits
+    from trueground.net.pool import share_limits
     from trueground.options import parse_shard
     from trueground.reports.building import render_built, render_estimated
 
@@ -192,7 +192,7 @@ def _start(
 
 def _usd(built: Built, settings: BuildSettings) -> dict[str, float]:
     """What each role cost, where prices were given."""
-    from trueground.models.pricing import price_of
+    from trueground.models.options import price_of
 
     if settings.prices is None:
         return {}

@@ -13,7 +13,7 @@ from trueground.cli._options import Format, FormatOption
 from trueground.cli._output import echo_json
 
 if TYPE_CHECKING:
-    from trueground.net.upkeep import CacheStats
+    from trueground.net.cache import CacheStats
 
 cache = typer.Typer(name="cache", help="What is kept of earlier runs: count and clear.")
 _LONGEST_DAYS = 100_000
@@ -29,7 +29,7 @@ _NOUNS = {
 def stats(format_: FormatOption = Format.TEXT) -> None:
     """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
     from trueground.net.cache import default_path
-    from trueground.net.upkeep import stats as count
+    from trueground.net.cache import stats as count
     from trueground.web.stored import count_indexes
 
     result = count(default_path())
@@ -76,9 +76,8 @@ def clear(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
-    from trueground.net.cache import default_path
-    from trueground.net.home import home
-    from trueground.net.upkeep import clear_several
+    from trueground.net.cache import clear_several, default_path
+    from trueground.net.files import home
     from trueground.web.stored import clear_indexes
 
     files = {"": default_path(), **_beside()}

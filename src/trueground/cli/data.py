@@ -100,14 +100,10 @@ def stats(
     if format_ is Format.JSON:
         echo_json([asdict(one) for one in counts])
     else:
-        from trueground.benchmarks.statistics import TaskStatistics
-        from trueground.reports.listings import render_statistics, render_task_statistics
+        from trueground.reports.listings import render_statistics
 
         for one in counts:
-            if isinstance(one, TaskStatistics):
-                typer.echo(render_task_statistics(one))
-            else:
-                typer.echo(render_statistics(one))
+            typer.echo(render_statistics(one))
 
 
 def _as_json(fetched: Fetched) -> dict[str, object]:

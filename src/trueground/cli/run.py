@@ -54,7 +54,7 @@ class BenchmarkGroup(ListedGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of the benchmarks."""
-        from trueground.benchmarks.registry import all_benchmarks
+        from trueground.benchmarks.base import all_benchmarks
 
         return list(all_benchmarks())
 
@@ -69,7 +69,7 @@ class BenchmarkGroup(ListedGroup):
 
 def _read_name(written: str) -> tuple[Benchmark, tuple[str, ...]]:
     """The benchmark and its tasks of NAME or NAME/TASK. Raises UsageError."""
-    from trueground.benchmarks.registry import get_benchmark
+    from trueground.benchmarks.base import get_benchmark
     from trueground.errors import unknown_name
 
     name, slash, task = written.partition("/")
@@ -180,7 +180,7 @@ def _start(
     from trueground.evaluate.run_settings import RunSettings
     from trueground.models.base import Params
     from trueground.models.options import ModelOptions
-    from trueground.net.limits import share_limits
+    from trueground.net.pool import share_limits
     from trueground.options import parse_shard
 
     part = None if shard is None else parse_shard(shard)

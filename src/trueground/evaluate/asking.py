@@ -13,8 +13,8 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from trueground.errors import RunInterrupted
-from trueground.models.base import ChatModel, ChatRequest, Reply, tidy
-from trueground.models.calls import Calls, InFlight, recall, remember, request_key
+from trueground.models.base import ChatModel, ChatRequest, Reply, request_key, tidy
+from trueground.models.calls import Calls, InFlight, recall, remember
 from trueground.net.cache import ResponseCache
 from trueground.runs.responses import Response, ResponseLog
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trueground import claims, judges
+from trueground.benchmarks.base import all_benchmarks
 from trueground.benchmarks.datasets import all_datasets, is_fetched
-from trueground.benchmarks.registry import all_benchmarks
 from trueground.metrics.registry import all_metrics
 from trueground.models.registry import kinds
 from trueground.retrieval import kinds as retrievers

@@ -17,7 +17,7 @@ from trueground.records import Check
 from trueground.runs.directory import MANIFEST, write_json
 
 if TYPE_CHECKING:
-    from trueground.models.asker import Spent
+    from trueground.models.calls import Spent
 
 
 def make_manifest(
@@ -79,7 +79,7 @@ def judging(spent: Spent | None) -> dict[str, Any]:
 
 def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
     """What earlier sessions of a run spent on judging, as their manifest tells it."""
-    from trueground.models.asker import Spent
+    from trueground.models.calls import Spent
 
     part = (manifest or {}).get("judging") or {}
     tokens = part.get("tokens", {})

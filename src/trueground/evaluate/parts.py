@@ -16,7 +16,7 @@ from trueground.plugins import PartSpec, format_part, known_everywhere, parse_pa
 if TYPE_CHECKING:
     from trueground.judges.comparing import Comparer
     from trueground.judges.rating import Rater
-    from trueground.models.asker import Spent
+    from trueground.models.calls import Spent
     from trueground.models.prompts import PromptFile
 
 JudgeName = str | Judge

@@ -16,8 +16,7 @@ from trueground.evaluate.asking import Call
 from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.table import BY_ID, REPEAT
-from trueground.models.base import ChatRequest, writable
-from trueground.models.calls import prompt_sha256
+from trueground.models.base import ChatRequest, prompt_sha256, writable
 from trueground.net.redact import raised
 from trueground.records import Check
 from trueground.records.checks import Tally

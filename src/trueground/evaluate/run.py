@@ -22,7 +22,7 @@ from trueground.evaluate.run_settings import (
     TimeLimit,
 )
 from trueground.models.base import Params
-from trueground.models.pricing import PriceTable
+from trueground.models.options import PriceTable
 from trueground.options import (
     By,
     Cache,
@@ -135,8 +135,7 @@ def _prepare(
     arguments: Mapping[str, Any],
 ) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
     """The parts behind the names in the arguments of `run`. Raises UsageError, InputError."""
-    from trueground.benchmarks.base import Sources
-    from trueground.benchmarks.registry import get_benchmark
+    from trueground.benchmarks.base import Sources, get_benchmark
     from trueground.errors import UsageError
     from trueground.evaluate.parts import make_parts
     from trueground.models.options import ModelOptions

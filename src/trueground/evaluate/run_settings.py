@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.models.base import Params
-from trueground.models.pricing import PriceTable
+from trueground.models.options import PriceTable
 from trueground.options import (
     By,
     Cache,

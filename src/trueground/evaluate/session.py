@@ -24,9 +24,8 @@ from trueground.evaluate.questions import (
 from trueground.evaluate.result import Result
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.scoring import Scoring
-from trueground.models.base import ChatModel, estimate_tokens
-from trueground.models.calls import request_key
-from trueground.models.pricing import price_of
+from trueground.models.base import ChatModel, estimate_tokens, request_key
+from trueground.models.options import price_of
 from trueground.net.cache import ResponseCache, default_path, known_keys
 from trueground.records import Check
 from trueground.runs.directory import (

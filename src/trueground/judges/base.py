@@ -39,7 +39,7 @@ class Judge(Protocol):
     change a verdict. Nothing heavy is loaded before the first request. A judge that holds a model
     in memory or asks one has `in_one_process = True`, `close()`, and `problem`: why what it found
     could no longer be kept on disk, None where it was. One that asks a language model also has
-    `prompts` and `spent` (see `trueground.models.asker`), and one whose verdicts have neither score
+    `prompts` and `spent` (see `trueground.models.calls`), and one whose verdicts have neither score
     nor probability `scores = False`.
     """
 

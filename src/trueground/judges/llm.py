@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trueground.judges.replies import read_verdict
-from trueground.models.asker import Asks, describe_failure, shortened
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.marks import block, mark_for, marked_places
-from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
+from trueground.models.calls import Asks, describe_failure, shortened
+from trueground.models.prompts import (
+    PromptFile,
+    block,
+    mark_for,
+    marked_places,
+    packaged_prompt,
+    user_prompt,
+)
 from trueground.plugins import PartSpec
 from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Status, Verdict

@@ -31,7 +31,7 @@ from trueground.stats.stacking import logistic
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 if TYPE_CHECKING:
-    from trueground.models.asker import Spent
+    from trueground.models.calls import Spent
     from trueground.models.prompts import PromptFile
 
 MakeJudge = Callable[..., Judge]

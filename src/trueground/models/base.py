@@ -6,6 +6,7 @@ that cannot be meant (UsageError), an endpoint that refuses or cannot be found (
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Protocol
 
@@ -20,6 +21,9 @@ from trueground.types import Status
 UNREACHABLE = "unreachable"
 CHARACTERS_PER_TOKEN = 4  # before anybody has counted them
 _TOKENS_OUT = 256  # what an answer may take where the call sets no limit
+# Part of every key: a change of what a key or a kept reply means must not meet older entries.
+_KEY_VERSION = "1"
+_canonical = msgspec.json.Encoder(order="sorted").encode
 _TOO_MANY = 2**53  # tokens; up to here every JSON reader reads a whole number as it is
 
 
@@ -53,6 +57,30 @@ class ChatRequest(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     params: Params = Params()
     draw: int = 0
+
+
+def request_key(signature: str, request: ChatRequest) -> str:
+    """Under which a reply is kept: SHA-256 (hex) of signature, messages, parameters and draw.
+
+    It depends on who answers, what is asked and how, and on nothing else: not on the endpoint, the
+    machine or the account.
+    """
+    params = request.params
+    # 0 is 0.0 where a number need not be whole.
+    floats = {
+        name: float(value)
+        for name in ("temperature", "top_p")
+        if type(value := getattr(params, name)) is int
+    }
+    if floats:
+        params = msgspec.structs.replace(params, **floats)
+    words = (_KEY_VERSION, signature, request.messages, params, request.draw)
+    return hashlib.sha256(_canonical(words)).hexdigest()
+
+
+def prompt_sha256(messages: Sequence[Message]) -> str:
+    """SHA-256 (hex) of the messages alone."""
+    return hashlib.sha256(_canonical(messages)).hexdigest()
 
 
 def estimate_tokens(messages: Iterable[Message]) -> int:

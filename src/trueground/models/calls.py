@@ -1,29 +1,37 @@
-"""Calls to one model: under which key a reply is kept, equal calls, and what a fault is.
+"""Calls to one model: replies that are kept, equal calls, what a fault is; asking many at once.
 
-A key depends on who answers, what is asked and how, and on nothing else: not on the endpoint, the
-machine or the account. Runs (`evaluate.asking`), builds and judges (`models.asker`) keep replies in
-ways of their own.
+Runs (`evaluate.asking`), builds and judges (`Asker`) keep replies in ways of their own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+import operator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 
 import msgspec
 
-from trueground.errors import UnreachableError, fails_alone
-from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Message, Reply
-from trueground.net.cache import ResponseCache
+from trueground.errors import UnreachableError, UsageError, fails_alone
+from trueground.models.base import (
+    UNREACHABLE,
+    ChatModel,
+    ChatRequest,
+    Params,
+    Reply,
+    request_key,
+    tidy,
+)
+from trueground.models.options import OPTIONS, endpoint_options
+from trueground.models.registry import make_model
+from trueground.net.cache import ResponseCache, default_path
+from trueground.net.loop import LoopThread
 from trueground.net.redact import raised
+from trueground.plugins import PartSpec
 from trueground.types import Status
 
-# Part of every key: a change of what a key or a kept reply means must not meet older entries.
-_VERSION = "1"
 _KEPT = (None, Status.TRUNCATED)
-_canonical = msgspec.json.Encoder(order="sorted").encode
 # Not JSON: a log-probability may be minus infinity.
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Reply).decode
@@ -31,26 +39,6 @@ _decode = msgspec.msgpack.Decoder(Reply).decode
 _GIVE_UP_AFTER = 20
 # So many items at least are refused before an endpoint counts as one that takes none.
 _FIRST_REFUSED = 3
-
-
-def request_key(signature: str, request: ChatRequest) -> str:
-    """SHA-256 (hex) of the model's signature, the messages, the parameters and the draw."""
-    params = request.params
-    # 0 is 0.0 where a number need not be whole.
-    floats = {
-        name: float(value)
-        for name in ("temperature", "top_p")
-        if type(value := getattr(params, name)) is int
-    }
-    if floats:
-        params = msgspec.structs.replace(params, **floats)
-    words = (_VERSION, signature, request.messages, params, request.draw)
-    return hashlib.sha256(_canonical(words)).hexdigest()
-
-
-def prompt_sha256(messages: Sequence[Message]) -> str:
-    """SHA-256 (hex) of the messages alone."""
-    return hashlib.sha256(_canonical(messages)).hexdigest()
 
 
 def recall(cache: ResponseCache, key: str) -> Reply | None:
@@ -158,3 +146,202 @@ class Calls:
 
     def _unreachable(self, advice: str) -> UnreachableError:
         return UnreachableError(f"{self._model.name} cannot be reached: {self._last}. {advice}")
+
+
+# One word is enough, but models that think before they answer do so within the limit too.
+MAX_TOKENS = 512
+_SHOWN = 2_000  # characters of a reply in which nothing could be read
+_HELD = 4_000  # replies
+
+
+@dataclass
+class Spent:
+    """What asking has cost so far: calls made, tokens of their prompts and replies, cache hits.
+
+    Every attempt is a call. `failed` is how many requests got no reply.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_hits: int = 0
+    failed: int = 0
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(*map(operator.sub, vars(self).values(), vars(other).values()))
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*map(operator.add, vars(self).values(), vars(other).values()))
+
+
+def model_of(given: PartSpec) -> ChatModel:
+    """The chat model that stands in `llm:MODEL(…)`. Raises UsageError."""
+    if given.model is None:
+        raise UsageError(
+            f"the {given.kind} {given.name} needs a model; write {given.name}:MODEL, as in "
+            f'"{given.name}:gpt-4o(base_url=https://host/v1,api_key_env=KEY)"'
+        )
+    return make_model(given.model, endpoint_options(given, f"the {given.kind} {given.name}"))
+
+
+def shortened(reply: str, most: int = _SHOWN) -> str:
+    """A raw reply for the evidence: what is too long to be read is cut, and says so."""
+    if len(reply) <= most:
+        return reply
+    return f"{reply[:most]} … ({len(reply):,} characters in all)"
+
+
+def describe_failure(reply: Reply, shown: str) -> str:
+    """Why a reply with a status cannot be used; `shown` is what was too long for the model."""
+    if reply.status is Status.TRUNCATED:
+        return "the model's reply was cut off at the token limit"
+    if reply.status is Status.TOO_LONG:
+        return f"{shown} is too long for the model: {reply.error}"
+    return f"the call failed: {reply.error}"
+
+
+class Asker:
+    """A model, an event loop of its own in a thread, and the response cache.
+
+    The thread starts with the first question, so that it works inside a running event loop too. Not
+    for use by several threads at once. One that nobody closes is closed when the process ends.
+    """
+
+    def __init__(self, model: ChatModel, *, cache: bool = True) -> None:
+        """`cache` is False where nothing may be read from the response cache or kept there."""
+        self.model = model
+        self.spent = Spent()
+        self.trouble: str | None = None  # why the first call that failed gave no reply
+        self._cached = cache and model.cacheable
+        self._caches: list[ResponseCache] = []  # the one that is open, if any
+        self._calls = Calls(model)
+        self._problem: str | None = None
+        self._held: dict[str, Reply] = {}  # the last ones
+        self._again = False
+        caches = self._caches
+
+        async def end() -> None:
+            try:
+                await model.close()
+            finally:
+                for one in caches:
+                    one.close()
+
+        self._loop = LoopThread("asker", end)
+
+    @property
+    def problem(self) -> str | None:
+        """Why replies were no longer kept in the response cache; None where they were."""
+        return self._problem or next((cache.problem for cache in self._caches), None)
+
+    def ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
+        """One reply for each request, in their order; equal requests are asked once.
+
+        A call that fails is a Reply with a status. UnreachableError where nobody is reached.
+        """
+        keys = [request_key(self.model.signature, request) for request in requests]
+        unique = dict(zip(keys, requests, strict=True))
+        if not unique:
+            return []
+        if self._cached and not self._caches:
+            self._caches.append(ResponseCache(default_path()))
+        replies = self._loop.run(self._ask_all(unique))
+        return [replies[key] for key in keys]
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """Within it the last replies are given once more: nothing is paid for that was just had."""
+        before, self._again = self._again, True
+        try:
+            yield
+        finally:
+            self._again = before
+
+    def forgive(self, failed: int) -> None:
+        """Leave out so many failed calls: the caller had foreseen them, and has another way."""
+        if failed:
+            self.spent += Spent(failed=-failed)
+            self.trouble = self.trouble if self.spent.failed else None
+
+    def close(self) -> None:
+        """Close the model and the cache; asking again opens them anew."""
+        try:
+            self._loop.close()
+        finally:
+            self._problem = self.problem
+            self._caches.clear()
+
+    async def _ask_all(self, unique: dict[str, ChatRequest]) -> dict[str, Reply]:
+        replies: dict[str, Reply] = {}
+        waiting = iter(unique.items())
+
+        async def work() -> None:
+            for key, request in waiting:
+                replies[key] = await self._ask(key, request)
+
+        self._calls.workers = min(self.model.concurrency, len(unique))
+        try:
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(self._calls.workers):
+                    workers.create_task(work())
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None  # what ended the others
+        return replies
+
+    async def _ask(self, key: str, request: ChatRequest) -> Reply:
+        if self._again and key in self._held:
+            return self._held[key]
+        cache = self._caches[0] if self._caches else None
+        reply = recall(cache, key) if cache is not None else None
+        if reply is not None:
+            self._hold(key, reply)
+            self.spent.cache_hits += 1
+            await asyncio.sleep(0)  # many in a row must not keep an interrupt from being seen
+            return reply
+        with self._calls.under_way():
+            reply = tidy(await self._calls.reply(request))
+        self._hold(key, reply)
+        failed = reply.status is Status.ERROR
+        usage = reply.usage
+        self.spent += Spent(reply.calls, usage.tokens_in, usage.tokens_out, failed=int(failed))
+        if failed and self.trouble is None:
+            self.trouble = reply.error
+        if cache is not None:
+            remember(cache, key, self.model.name, reply)
+        kept_so_far = "Replies so far are cached; fix" if self._cached else "Fix"
+        again = "the cause and run the same command again (`score` with --overwrite)"
+        await self._calls.check_reached(reply, f"{kept_so_far} {again}")
+        return reply
+
+    def _hold(self, key: str, reply: Reply) -> None:
+        self._held.pop(key, None)
+        self._held[key] = reply
+        if len(self._held) > _HELD:
+            del self._held[next(iter(self._held))]
+
+
+class Asks(Asker):
+    """A judge, rater, comparer or decomposer `NAME:MODEL(option=value)` that asks a chat model."""
+
+    in_one_process = True
+
+    def __init__(
+        self, given: PartSpec, options: Iterable[str] = (), max_tokens: int = MAX_TOKENS
+    ) -> None:
+        """`options` are known beside OPTIONS, temperature and max_tokens. Raises UsageError.
+
+        Temperature is 0 unless it is given, and left to the model with `none`.
+        """
+        given.check((*OPTIONS, "temperature", "max_tokens", *options))
+        none = given.options.get("temperature") == "none"
+        self._params = Params(
+            temperature=None if none else given.number("temperature", 0, 0),
+            max_tokens=given.whole("max_tokens", max_tokens),
+        )
+        super().__init__(model_of(given), cache=given.cache)
+
+    def _sign(self, version: str, *parts: str) -> str:
+        """The signature: version, model, `parts`, and the options that can change a reply."""
+        cold, limit = self._params.temperature, self._params.max_tokens
+        sampling = f"temperature={'none' if cold is None else f'{cold:g}'}", f"max_tokens={limit}"
+        return "/".join((version, self.model.signature, *parts, *sampling))

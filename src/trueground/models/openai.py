@@ -19,7 +19,7 @@ from trueground.models.options import ModelOptions
 from trueground.models.prompts import lay_out, read_wrapper
 from trueground.net.failures import HttpError
 from trueground.net.http import HttpClient, Policy
-from trueground.net.limits import Limiter
+from trueground.net.pool import Limiter
 from trueground.net.redact import shown
 from trueground.types import Status
 

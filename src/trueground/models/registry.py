@@ -24,7 +24,7 @@ Factory = Callable[[str, ModelOptions], ChatModel]
 
 def _fake(rest: str, options: ModelOptions) -> ChatModel:
     """Always answers TEXT; `fake:echo` gives the question back, `fake:@FILE` follows a script."""
-    from trueground.models.fake import ScriptedModel, named_fake
+    from trueground.models.replay import ScriptedModel, named_fake
 
     script = rest.startswith("@") and rest[1:].strip()
     return ScriptedModel(rest[1:]) if script else named_fake(rest)
@@ -92,7 +92,7 @@ def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScor
             return WordScorer()
         if name.startswith(("fake:", "hf:")):
             raise UsageError(f"{name!r} gives no perplexities; expected {_SCORERS}")
-    from trueground.models.perplexity_endpoint import EndpointScorer
+    from trueground.models.perplexity import EndpointScorer
 
     return EndpointScorer(name, options)
 

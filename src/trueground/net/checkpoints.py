@@ -22,8 +22,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError, MissingExtraError, TruegroundError, UsageError
-from trueground.net.files import file_digest
-from trueground.net.home import HOME_VARIABLE, home, is_offline
+from trueground.net.files import HOME_VARIABLE, file_digest, home, is_offline
 
 _PLACES = {"HF_HOME", "HF_HUB_CACHE"}
 _SETTINGS = (".json", ".jinja", ".model", ".txt", ".py")

@@ -22,8 +22,7 @@ from urllib.parse import quote
 
 from trueground.errors import InputError, TruegroundError, UnreachableError, UsageError, WriteError
 from trueground.net.failures import HttpError
-from trueground.net.files import open_no_follow
-from trueground.net.home import is_offline
+from trueground.net.files import is_offline, open_no_follow
 from trueground.net.http import HttpClient, Policy, Progress, WrongFileError, read_json
 from trueground.net.redact import shown
 

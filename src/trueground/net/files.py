@@ -1,4 +1,4 @@
-"""How files of ours are written, locked and told apart.
+"""Where files of ours lie, how they are written, locked and told apart.
 
 Nothing is written through a link; a file appears when it is complete; a folder has one writer.
 """
@@ -19,7 +19,6 @@ from typing import Any, BinaryIO
 import msgspec
 
 from trueground.errors import OutputError
-from trueground.net.home import home
 
 _LOCK_STEP_S = 0.05
 _REMEMBER_ABOVE = 1_000_000  # bytes; less is read faster than remembered
@@ -197,3 +196,22 @@ def _read_digests() -> dict[str, _KnownDigest]:
         return msgspec.json.decode(digests_path().read_bytes(), type=dict[str, _KnownDigest])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return {}
+
+
+HOME_VARIABLE = "TRUEGROUND_HOME"
+_YES = ("1", "on", "yes", "true")
+
+
+def home() -> Path:
+    """$TRUEGROUND_HOME, else the platform's cache folder of this user. Nothing is made here."""
+    chosen = os.environ.get(HOME_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("trueground", appauthor=False)
+
+
+def is_offline() -> bool:
+    """Whether $HF_HUB_OFFLINE forbids to fetch anything from the Hugging Face Hub."""
+    return os.environ.get("HF_HUB_OFFLINE", "").lower() in _YES

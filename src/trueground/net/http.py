@@ -36,8 +36,7 @@ from trueground.net.failures import (
     network_error,
     not_json,
 )
-from trueground.net.limits import Limiter
-from trueground.net.pool import CONNECT_TIMEOUT, ConnectionPool, open_pool, route
+from trueground.net.pool import CONNECT_TIMEOUT, ConnectionPool, Limiter, open_pool, route
 from trueground.net.redact import hide, scrub
 
 T = TypeVar("T")

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
         HardTask,
         KindAgreement,
     )
-    from trueground.annotation.answers import Annotator
+    from trueground.annotation.answers import Annotator, Imported
     from trueground.annotation.base import PlannedLabels
     from trueground.annotation.export import Exported
-    from trueground.annotation.importing import Imported
 
 _UNITS = {"part": "each option", "word": "each word"}
 _TIES = {

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 from trueground.records.problems import shorten
 
 if TYPE_CHECKING:
-    from trueground.benchmarks.instruct_qa.statistics import Statistics
     from trueground.benchmarks.statistics import TaskStatistics
     from trueground.graph.base import Entity, NamedEntity, Row
     from trueground.graph.embedded.folder import GraphFile
     from trueground.graph.linking import LinkedQuestion, LinkedQuestions, Retrieval
-    from trueground.net.upkeep import CacheStats
+    from trueground.net.cache import CacheStats
     from trueground.retrieval.base import Hit
     from trueground.retrieval.evaluation import Evaluated
     from trueground.types import Passage
@@ -72,12 +71,16 @@ def render_cache(result: CacheStats, noun: str) -> str:
     return "\n".join(lines)
 
 
-# What a mean over questions is called.
-_MEANS = {
+# What numbers of questions are called.
+_COUNTED = {
+    "groups": "conversations or groups",
+    "with_gold": "questions with gold passages",
     "question_words": "words of a question",
     "turns": "earlier turns of a question",
     "references": "references of a question",
     "reference_words": "words of a reference",
+    "answer_words": "words of an answer (distinct answers)",
+    "first_answer_words": "words of an answer (first reference)",
     "contexts": "contexts of a question",
     "context_words": "words of its contexts",
     "gold_facts": "gold facts of a question",
@@ -87,48 +90,18 @@ _MEANS = {
 }
 
 
-def render_task_statistics(counts: TaskStatistics) -> str:
+def render_statistics(counted: TaskStatistics) -> str:
     """One number a line, with the published one behind where there is one."""
-    rows = [("questions", f"{counts.questions:,}", "questions")]
-    rows += [("groups", f"{counts.groups:,}", "groups")] if counts.groups else []
-    rows += [(_MEANS[name], f"{value:,.2f}", name) for name, value in counts.means.items()]
-    rows += [(name, f"{share:.1%}", name) for name, share in counts.shares.items()]
-    lines = [f"  {label:<38}{shown:>10}{_in_paper(counts, name)}" for label, shown, name in rows]
-    return "\n".join([counts.name, *lines])
-
-
-def _in_paper(counts: TaskStatistics, name: str) -> str:
-    value = counts.published.get(name)
-    if value is None:
-        return ""
-    return f"   paper: {f'{value:.1%}' if name in counts.shares else f'{value:,g}'}"
-
-
-def render_statistics(counts: Statistics) -> str:
-    """The same of one set of questions."""
-    published = counts.published
-    lines = [counts.name]
-    millions = f"{published['passages_in_millions']} million" if published else ""
-    rows: list[tuple[str, float | None, str]] = [
-        ("questions", counts.questions, f"{published['questions']:,.0f}" if published else ""),
-        ("words of a question", counts.question_words, ""),
-        (
-            "words of an answer (distinct answers)",
-            counts.answer_words,
-            f"{published['answer_words']}" if published else "",
-        ),
-        ("words of an answer (first reference)", counts.first_answer_words, ""),
-        ("references of a question", counts.references, ""),
-        ("questions with gold passages", counts.with_gold, ""),
-        ("earlier turns of a question", counts.turns, ""),
-        ("conversations or groups", counts.conversations, ""),
-        ("passages", counts.passages, millions),
-    ]
-    for what, number, in_paper in rows:
-        shown = "-" if number is None else f"{number:,.2f}"
-        shown = f"{number:,}" if isinstance(number, int) else shown
-        beside = f"   paper: {in_paper}" if in_paper else ""
-        lines.append(f"  {what:<38}{shown:>10}{beside}")
+    lines = [counted.name]
+    for numbers, form in (
+        (counted.counts, ",.0f"),
+        (counted.means, ",.2f"),
+        (counted.shares, ".1%"),
+    ):
+        for name, value in numbers.items():
+            paper = counted.published.get(name)
+            beside = "" if paper is None else f"   paper: {paper:{form}}"
+            lines.append(f"  {_COUNTED.get(name, name):<38}{value:>10{form}}{beside}")
     return "\n".join(lines)
 
 

@@ -18,8 +18,7 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
-from trueground.net.files import file_digest, locked, missing_folders, part_of, remove_empty
-from trueground.net.home import home
+from trueground.net.files import file_digest, home, locked, missing_folders, part_of, remove_empty
 from trueground.options import Note, Progress, no_note, no_progress
 from trueground.retrieval.corpus import CorpusReading, corpus_files, read_entries
 from trueground.retrieval.index import (

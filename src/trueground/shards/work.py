@@ -24,8 +24,8 @@ from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scorer
 from trueground.evaluate.scoring import cut_for_asking
 from trueground.evaluate.table import Scored
-from trueground.models.asker import Spent
-from trueground.net.limits import share_limits
+from trueground.models.calls import Spent
+from trueground.net.pool import share_limits
 from trueground.shards.plan import ShardPlan, ShardSettings, check_unchanged, read_plan
 from trueground.shards.store import RunStore, open_store
 

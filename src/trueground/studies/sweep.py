@@ -23,7 +23,7 @@ from trueground.evaluate.run import run_task
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import check_same, identify_run
 from trueground.models.base import ChatModel
-from trueground.models.pricing import price_of
+from trueground.models.options import price_of
 from trueground.records import Check
 from trueground.runs.directory import check_resumable, free_path, read_manifest, safe_name
 from trueground.studies.leaderboard.runs import DEFAULT

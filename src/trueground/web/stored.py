@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from trueground.errors import TruegroundError, WriteError
 from trueground.metrics.grounding import verdict_spec
 from trueground.metrics.registry import parse_specs
-from trueground.net.files import locked, write_atomically
-from trueground.net.home import home
-from trueground.net.upkeep import CacheStats
+from trueground.net.cache import CacheStats
+from trueground.net.files import home, locked, write_atomically
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import ListedAnswer
 from trueground.reports.items import Gaps

@@ -21,9 +21,8 @@ from trueground.graph.endpoint import graph as endpoint_graph
 from trueground.graph.endpoint.graph import WIKIDATA, EndpointGraph
 from trueground.graph.endpoint.queries import wikidata_forms
 from trueground.graph.rdf import entity_iri
-from trueground.net.cache import graphs_path
+from trueground.net.cache import graphs_path, stats
 from trueground.net.loop import LoopThread
-from trueground.net.upkeep import stats
 
 IDS = ["Q900001", "Q900002", "Q10", "Q900003", "Q5", "Q404", "Q900022"]
 NAMES = ["Ada Quill", " Ada Quill ", "The Inkwell", "Bo Quill", "Ada Feder", "instance of"]

@@ -13,8 +13,7 @@ from tests.graph.endpoint.sparql_server import SparqlServer, without_offset, wit
 
 from trueground.errors import GraphError, TruegroundError, UnreachableError
 from trueground.graph.endpoint.graph import EndpointGraph
-from trueground.net.cache import ResponseCache, graphs_path
-from trueground.net.upkeep import stats
+from trueground.net.cache import ResponseCache, graphs_path, stats
 
 STORE = store_of(TRUTHY, FULL)
 

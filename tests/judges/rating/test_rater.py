@@ -14,9 +14,9 @@ from tests.judges.rule_endpoint import shown
 
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.judges.rating import NAMES, LLMRater, Rater, make_rater, rubric_for
-from trueground.models.asker import Asker
 from trueground.models.base import ChatRequest, Message, Params, Reply, TokenLogprob
-from trueground.models.fake import FakeModel
+from trueground.models.calls import Asker
+from trueground.models.replay import FakeModel
 from trueground.types import Rating, RatingRequest, Status
 
 

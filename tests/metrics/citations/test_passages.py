@@ -19,7 +19,7 @@ from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import default_specs, get_metric
-from trueground.models.asker import Spent
+from trueground.models.calls import Spent
 from trueground.testing import FakeDecomposer
 from trueground.types import JudgeRequest, Passage, Record, Status, Verdict
 

@@ -15,9 +15,8 @@ from tests.web.labels.labelling import write_records
 
 from trueground.annotation import export_tasks
 from trueground.annotation.base import AnnotationTask
-from trueground.annotation.fields import YES_NO
 from trueground.annotation.files import ShownTask
-from trueground.annotation.kinds import KINDS
+from trueground.annotation.kinds import KINDS, YES_NO
 from trueground.errors import InputError, UsageError
 from trueground.web.labels.gathered import gather
 from trueground.web.labels.hints import find_hints, find_place, shorten_title

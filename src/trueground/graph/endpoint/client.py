@@ -239,7 +239,7 @@ class SparqlEndpoint:
     def _open_client(self) -> HttpClient:
         if self._client is None:
             from trueground.net.http import HttpClient, Policy
-            from trueground.net.limits import Limiter
+            from trueground.net.pool import Limiter
 
             policy = Policy(
                 max_connections=_CONNECTIONS,

@@ -15,10 +15,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueground.judges.replies import read_verdict
-from trueground.models.asker import Asks, describe_failure, shortened
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.marks import mark_for, marked_places
-from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
+from trueground.models.calls import Asks, describe_failure, shortened
+from trueground.models.prompts import (
+    PromptFile,
+    mark_for,
+    marked_places,
+    packaged_prompt,
+    user_prompt,
+)
 from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
 

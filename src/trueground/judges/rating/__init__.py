@@ -21,10 +21,16 @@ import msgspec
 from trueground.errors import UsageError
 from trueground.judges.base import each_once
 from trueground.judges.replies import expected_score, read_score
-from trueground.models.asker import Asks, Spent, shortened
 from trueground.models.base import ChatRequest, Message, Params, Reply
-from trueground.models.marks import mark_for, marked_places
-from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
+from trueground.models.calls import Asks, Spent, shortened
+from trueground.models.prompts import (
+    Prompt,
+    PromptFile,
+    mark_for,
+    marked_places,
+    packaged_prompt,
+    user_prompt,
+)
 from trueground.plugins import PartSpec, make_part, parse_part
 from trueground.types import Rating, RatingRequest, Status
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueground.benchmarks.model_table import ModelInfo, Models, find_model
-from trueground.benchmarks.registry import all_benchmarks
+from trueground.benchmarks.base import all_benchmarks
+from trueground.benchmarks.published import ModelInfo, Models, find_model
 from trueground.benchmarks.studies import Studies
 from trueground.metrics.registry import higher_is_better
 from trueground.plugins import bare_name
@@ -34,7 +34,7 @@ Identity = tuple[str, str, str]  # of a model: name, signature, source
 def studies_of(benchmark: str | None) -> Studies:
     """What the benchmark declares of its paper; nothing for an unknown one."""
     known = all_benchmarks()
-    return known[benchmark].load_studies() if benchmark in known else Studies()
+    return known[benchmark].studies if benchmark in known else Studies()
 
 
 @dataclass(frozen=True)

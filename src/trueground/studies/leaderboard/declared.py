@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueground.benchmarks.model_table import size_of
-from trueground.benchmarks.published import published
+from trueground.benchmarks.published import published, size_of
 from trueground.benchmarks.studies import (
     Delta,
     Mean,

@@ -11,9 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.model_table import Models, find_model
-from trueground.benchmarks.published import PublishedScore, PublishedTable, published
-from trueground.benchmarks.registry import all_benchmarks
+from trueground.benchmarks.base import all_benchmarks
+from trueground.benchmarks.published import (
+    Models,
+    PublishedScore,
+    PublishedTable,
+    find_model,
+    published,
+)
 from trueground.benchmarks.studies import PaperJudge
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import make_spec
@@ -48,7 +53,7 @@ def paper_runs(columns: Sequence[BoardColumn]) -> list[Run]:
     found = [run for column in columns for run in _column_runs(column)]
     if not found:
         titles = ", ".join(column.title for column in columns) or "none"
-        printed = [b.load_studies().printed for b in all_benchmarks().values()]
+        printed = [b.studies.printed for b in all_benchmarks().values()]
         raise UsageError(
             "--with-published: no published number belongs to these runs. "
             f"{', '.join(filter(None, printed))}; the runs here are: {titles}. Leave the option "

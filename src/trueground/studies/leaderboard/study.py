@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.benchmarks.model_table import load_models
+from trueground.benchmarks.published import load_models
 from trueground.reports.leaderboard.page import MARK, write
 from trueground.reports.listings import few, join_alike
 from trueground.reports.manifest import DATASET, REPEAT

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from trueground.annotation.labels import LabelRule
+from trueground.benchmarks.base import all_benchmarks
 from trueground.benchmarks.published import PublishedTable, published
-from trueground.benchmarks.registry import all_benchmarks
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec, parse_specs, split_specs

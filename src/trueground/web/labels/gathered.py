@@ -14,10 +14,9 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy import Connection, Row
 
-from trueground.annotation.answers import Answer, Answers, parse_values
+from trueground.annotation.answers import Answer, Answers, merge, parse_values
 from trueground.annotation.base import Label
 from trueground.annotation.files import FilledTask, ShownTask, TaskLine
-from trueground.annotation.importing import merge
 from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.people import names_of
 from trueground.web.labels.project import decode, read_task

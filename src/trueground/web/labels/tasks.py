@@ -13,10 +13,9 @@ import sqlalchemy as sql
 from sqlalchemy import Connection
 
 from trueground.annotation.base import item_of
-from trueground.annotation.export import draw_sample
+from trueground.annotation.export import draw_sample, find_tasks
 from trueground.annotation.files import ShownTask, read_filled
 from trueground.annotation.kinds import get_kind
-from trueground.annotation.sources import find_tasks
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import higher_is_better
 from trueground.records import open_records
