@@ -16,7 +16,7 @@ from tests.reports.payload import blocks, payload, words
 from trueground.errors import TruegroundError
 from trueground.reports.run_page import write_run_page
 from trueground.web import bundle
-from trueground.web.bundle import PAIRED, write_bundle
+from trueground.web.pages import PAIRED, write_bundle
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
 
@@ -181,7 +181,7 @@ def test_a_bundle_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
     write_bundle([run], out)
     before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
     full = OSError(28, "No space left on device")
-    failing = mock.patch("trueground.web.bundle.list_page", side_effect=full)
+    failing = mock.patch("trueground.web.pages.list_page", side_effect=full)
     with failing, pytest.raises(TruegroundError, match="No space left"):
         write_bundle([run], out)
     assert before == {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}

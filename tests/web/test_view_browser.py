@@ -25,7 +25,7 @@ from tests.reports.test_page_browser import (
 )
 from tests.web.view_fixture import Viewing, viewing
 
-from trueground.web.bundle import write_bundle
+from trueground.web.pages import write_bundle
 
 __all__ = ["browser"]  # a fixture
 pytestmark = needs_a_browser

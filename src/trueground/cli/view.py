@@ -31,7 +31,7 @@ def view(
     """Browse runs: each with all its answers, two side by side, a leaderboard of all."""
     paths = _existing(runs or [Path("runs")])
     if bundle is not None:
-        from trueground.web.bundle import write_bundle
+        from trueground.web.pages import write_bundle
 
         page = write_bundle(paths, bundle)
         if not quiet:

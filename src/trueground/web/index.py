@@ -30,16 +30,17 @@ from trueground.reports.selection import headline_metric
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.runs.worst import unsupported_claims
 from trueground.types import REASON_TITLES, Answered
-from trueground.web.frames import read_frames
-from trueground.web.orders import by_id, worst_first
 from trueground.web.stored import (
     MOST_VALUES,
     IndexState,
     ListRow,
+    by_id,
     hash_id,
     index_folder,
     read_column,
+    read_frames,
     read_pairs,
+    worst_first,
 )
 from trueground.web.words import find_rows
 

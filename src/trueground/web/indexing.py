@@ -27,8 +27,6 @@ from trueground.reports.items import ClaimEvidence, RecordLines, claims_of
 from trueground.reports.selection import short_numbers
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.types import Failure, Record
-from trueground.web.frames import read_frames
-from trueground.web.orders import by_id, sort_key, worst_first
 from trueground.web.stored import (
     KEY_BYTES,
     MOST_VALUES,
@@ -37,16 +35,20 @@ from trueground.web.stored import (
     VERSION,
     IndexState,
     ListRow,
+    by_id,
     file_edges,
     hash_id,
     index_folder,
     read_column,
+    read_frames,
     read_manifest,
     read_pairs,
     read_state,
     run_settings,
     save_state,
+    sort_key,
     still_holds,
+    worst_first,
 )
 from trueground.web.words import SegmentWriter
 

@@ -10,24 +10,28 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import TruegroundError, WriteError
 from trueground.metrics.grounding import verdict_spec
-from trueground.metrics.registry import parse_specs
+from trueground.metrics.registry import higher_is_better, parse_specs
 from trueground.net.cache import CacheStats
 from trueground.net.files import home, locked, write_atomically
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import ListedAnswer
 from trueground.reports.items import Gaps
+from trueground.reports.selection import headline_metric
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
 from trueground.web.words import Segment
 
@@ -225,3 +229,89 @@ def hash_id(name: str) -> int:
     """By what an id is found."""
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
+
+
+# ---- in which order a list has the rows ----
+
+_DIGITS = re.compile(rb"\d+")
+
+
+def sort_key(name: str) -> bytes:
+    """By what an id is sorted: numbers in it by their value, letters whatever their case."""
+    text = name.casefold().encode("utf-8", "surrogatepass").replace(b"\0", b" ")
+    return _DIGITS.sub(_number_key, text)[:KEY_BYTES]
+
+
+def _number_key(found: re.Match[bytes]) -> bytes:
+    digits = found[0].lstrip(b"0") or b"0"
+    length = len(digits)
+    return (b"%d" % length if length < 9 else b"9%03d" % min(length, 999)) + digits
+
+
+def worst_first(state: IndexState, column: Callable[[str], NDArray[Any]]) -> NDArray[np.int32]:
+    """All rows, the worst first; `column` gives a column by its name.
+
+    Not grounded, partly, grounded; in each the headline's worst value; those without come last.
+    """
+    headline = headline_metric(state.metrics)
+    if headline is None:
+        return np.arange(state.count, dtype=np.int32)
+    values = column(f"score-{state.metrics.index(headline)}")
+    missing = np.isnan(values)
+    order = np.arange(state.count, dtype=np.int32)
+    if "support_min" in state.metrics:
+        second = column(f"score-{state.metrics.index('support_min')}")
+        order = _by(order, np.where(missing, 0, np.where(np.isnan(second), 2, second)))
+    lower = higher_is_better(headline) is False
+    order = _by(order, np.where(missing, 0, -values if lower else values))
+    ranks = np.array([2, 1, 0, 3, 3] + [3] * (NO_CODE - 4), np.uint8)[column("verdict")]
+    return _by(order, np.where(missing, np.uint8(9), ranks))
+
+
+def _by(order: NDArray[np.int32], values: NDArray[Any]) -> NDArray[np.int32]:
+    """The rows by these values; equal ones keep their order."""
+    return order[np.argsort(values[order], kind="stable")]
+
+
+def by_id(column: Callable[[str], NDArray[Any]]) -> NDArray[np.int32]:
+    """All rows by their ids."""
+    return np.argsort(column("keys"), kind="stable").astype(np.int32)
+
+
+# ---- the lines of a records file, read from the middle of it ----
+
+_PACKED, _PIECE = 1 << 16, 1 << 22  # bytes that are in memory
+
+
+class Piece(NamedTuple):
+    """Some lines of a records file, and the frame that they are in: its byte, its first row."""
+
+    frame: tuple[int, int]
+    row: int
+    lines: list[bytes]
+
+
+def read_frames(path: Path, at: int, row: int) -> Iterator[Piece]:
+    """The lines of a records file from the frame at byte `at` on, whose first line is of `row`.
+
+    What is cut off, since it is being written, is left for later.
+    """
+    unpack = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+    with path.open("rb") as file:
+        file.seek(at)
+        packed = b""
+        while True:
+            frame, first, size, plain = unpack.decompressobj(), row, 0, b""
+            while not frame.eof:
+                packed = packed or file.read(_PACKED)
+                if not packed:
+                    return
+                part, packed = packed[:_PACKED], packed[_PACKED:]
+                size += len(part)
+                plain += frame.decompress(part)
+                if len(plain) > _PIECE or frame.eof:
+                    *lines, plain = plain.split(b"\n")
+                    yield Piece((at, first), row, lines)
+                    row += len(lines)
+            packed = frame.unused_data + packed
+            at += size - len(frame.unused_data)

@@ -1,7 +1,7 @@
 """The server of `trueground view`: lists of runs, one run, two side by side, a leaderboard.
 
 Every address gives the same frame; the viewer in it asks for the page beside that address. What
-takes long is done in processes of their own (`worker`), one at a time, while the page tells how far
+takes long is done in processes of their own (`pages`), one at a time, while the page tells how far
 it is.
 """
 
@@ -26,10 +26,10 @@ from trueground.reports.viewer import viewer_script, viewer_style
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
 from trueground.web.index import RunIndex, read_query
 from trueground.web.indexing import grow
+from trueground.web.pages import work
 from trueground.web.runs import FoundRun, RunFolders, list_page, readable
 from trueground.web.server import Address, new_app, refuse, send_json
 from trueground.web.stored import IndexState, forget_gone, read_state, still_holds
-from trueground.web.worker import work
 
 _SMALL = 8 << 20  # bytes of items.jsonl that are indexed without a process for it
 _SOON_S, _LATER_S = 1.5, 3.0  # until the page looks again

@@ -16,7 +16,7 @@ from tests.web.labels.labelling import make_project
 from trueground.errors import InputError, UsageError
 from trueground.web.labels import schema
 from trueground.web.labels.database import LabelDatabase, read_meta, write_meta
-from trueground.web.labels.files import back_up
+from trueground.web.labels.gathered import back_up
 from trueground.web.labels.people import People
 from trueground.web.labels.queue import Queue, Save
 

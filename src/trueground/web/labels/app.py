@@ -20,18 +20,18 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import TruegroundError, tell
 from trueground.web.labels.counting import Counted, CountingRoom
-from trueground.web.labels.database import LabelDatabase, tell_reason
-from trueground.web.labels.entering import Doorkeeper, TooManyError
-from trueground.web.labels.files import back_up, labelled_records, write_labels, write_records
+from trueground.web.labels.database import LabelDatabase, Project, describe_kinds, tell_reason
+from trueground.web.labels.gathered import back_up, labelled_records, write_labels, write_records
 from trueground.web.labels.lead import LeadDesk
 from trueground.web.labels.people import (
     LONGEST,
+    Doorkeeper,
     People,
     Person,
+    TooManyError,
     UnknownPersonError,
     csrf_of,
 )
-from trueground.web.labels.project import Project, describe_kinds
 from trueground.web.labels.queue import (
     NotYoursError,
     Queue,

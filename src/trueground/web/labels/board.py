@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Float, Integer
 
 from trueground.annotation.answers import compute_median
 from trueground.text.draws import draw_number
-from trueground.web.labels.project import Project
+from trueground.web.labels.database import Project
 from trueground.web.labels.schema import PLACES, labels, tasks, work
 
 _SKIPPED, _DONE, _UNCLEAR = 1, 2, 3  # 0: nothing said; who said _DONE or more holds a slot

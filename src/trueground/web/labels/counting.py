@@ -7,27 +7,50 @@ as JSON, or `{"error": words}`, and ends at once when the server has ended.
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from trueground.annotation import LEVEL
 from trueground.annotation.agreement import measure_answers, measure_pairs
+from trueground.annotation.base import Label
 from trueground.annotation.kinds import KINDS
 from trueground.errors import InputError, TruegroundError
+from trueground.metrics.registry import metric_of_key
 from trueground.reports.agreement_page import agreement_page
-from trueground.reports.blocks import Page, Span
+from trueground.reports.blocks import Block, Page, Part, Span, Text
 from trueground.web.labels.database import LabelDatabase
-from trueground.web.labels.gathered import Gathered, gather
-from trueground.web.labels.hints import shorten_title
+from trueground.web.labels.gathered import (
+    Gathered,
+    gather,
+    labelled_records,
+    read_sources,
+    write_labels,
+    write_records,
+)
+from trueground.web.labels.tasks import shorten_title
+
+if TYPE_CHECKING:
+    from trueground.studies.finished import FinishedRun
 
 RESAMPLES, SEED, HARDEST = 2_000, 0, 10  # as `trueground agreement` has them
 _MOST_PAIRS = 45  # of people; the intervals of more take too long for a page
 Counted = Literal["agreement", "judge", "calibrate"]
+_MARK = "trueground-judge-1"
+_RECORDS_FILE, _LABELS_FILE = "records.jsonl", "labels.jsonl"  # as they are downloaded
+_NO_RUN = (
+    "These tasks came from no run, so there are no scores of a judge to hold the labels against. "
+    "Calibrate asks a judge anew."
+)
+_WORST = 10
 
 
 class CountingRoom:
@@ -100,23 +123,129 @@ def count_agreement(_database: LabelDatabase, gathered: Gathered) -> Page:
     return agreement_page(found, pairs, notices=notices, titles=titles)
 
 
-def _judge(database: LabelDatabase, gathered: Gathered) -> Page:
-    from trueground.web.labels.judging import judge_page  # the server itself needs none of this
-
-    return judge_page(database, gathered)
+# ---- the judge against the project's people; the server itself needs none of these studies ----
 
 
-def _calibrate(database: LabelDatabase, gathered: Gathered) -> dict[str, Any]:
-    from trueground.web.labels.judging import calibrate_judge
+def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
+    """The scores of the runs that tasks came from against the labels of people.
 
-    command, page = calibrate_judge(database, gathered)
-    return {"command": command, "page": page}
+    What cannot be measured, as yet or at all, is told on the page.
+    """
+    runs, labels = _find_runs(database), gathered.merged()
+    blocks: list[Block] = []
+    for name in dict.fromkeys(label.kind for label in labels):
+        own = [label for label in labels if label.kind == name]
+        blocks.append(Part(name, list(_of_kind(name, own, runs)), name))
+    if not labels:
+        blocks.append(Text("Nobody has labelled a task yet."))
+    lead = "The scores of the run beside what people say of the same answers."
+    return Page("judge", _MARK, "Judge and people", blocks, lead)
+
+
+def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterator[Block]:
+    from trueground.evaluate.corrected import predicted_label
+    from trueground.reports.validation import validation_page
+    from trueground.studies.validate.study import validate
+
+    label, why = KINDS[name].label, ""
+    if not label:
+        why = "Tasks of this kind give no label that a judge's score is held against."
+    elif KINDS[name].label_of == "part":
+        why = "These labels are of claims, and a run's scores are of whole answers: Calibrate asks "
+        why += "the judge about the same claims."
+    elif not runs:
+        why = _NO_RUN
+    if why:
+        yield Text(why)
+        return
+    known = dict.fromkeys(key for run in runs for key in run.signatures)
+    metrics = [
+        key for key in known if (metric := metric_of_key(key)) and predicted_label(metric) == label
+    ]
+    bare: dict[str, Label] = {}  # without the numbers of sources: ids tell what was shown
+    for one in labels:
+        mark, colon, rest = one.id.partition(":")
+        id_ = rest if colon and mark.isdecimal() and len(runs) > 1 else one.id
+        bare.setdefault(id_, replace(one, id=id_))
+    try:
+        with tempfile.TemporaryDirectory(prefix="trueground-") as folder:
+            file = Path(folder) / _LABELS_FILE
+            file.write_bytes(write_labels(list(bare.values())))
+            found = validate(
+                [str(run.path) for run in runs],
+                label=label,
+                labels=[file],
+                metrics=metrics or None,
+                worst=_WORST,
+            )
+    except TruegroundError as error:
+        yield Text(f"Not yet: {error}")
+        return
+    page = validation_page(found.raw)
+    yield Text(page.lead, "quiet")
+    yield from page.blocks
+
+
+def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, Any]:
+    """The command that calibrates the run's judge on these labels, and the page of what it finds.
+
+    InputError where it cannot be done, as the command says it, too.
+    """
+    from trueground.reports.calibration import calibration_page
+    from trueground.studies.calibrate.study import calibrate
+
+    labels = [label for label in gathered.merged() if KINDS[label.kind].label]
+    if not labels:
+        raise InputError("no labels yet that say whether an answer, or a claim, is supported")
+    runs = _find_runs(database)
+    judge = _first_written("judge", runs) or "lexical"
+    # Claims are judged as they are; of answers the weakest claim counts, as in the run.
+    of_answers = all(KINDS[label.kind].label_of != "part" for label in labels)
+    decomposer = _first_written("decomposer", runs) if of_answers else None
+    words = ["trueground", "judge", "calibrate", _RECORDS_FILE, "--labels", _LABELS_FILE]
+    words += ["--judge", judge, *(["--decomposer", decomposer] if decomposer else [])]
+    words += ["--out", "calibration.json"]
+    with tempfile.TemporaryDirectory(prefix="trueground-") as folder:
+        records, file = Path(folder) / _RECORDS_FILE, Path(folder) / _LABELS_FILE
+        records.write_bytes(write_records(labelled_records(database, gathered)))
+        file.write_bytes(write_labels(labels))
+        found = calibrate(str(records), judge, labels=[file], decomposer=decomposer)
+    for one in found.raw["files"]:
+        one["path"] = _RECORDS_FILE
+    return {"command": shlex.join(words), "page": calibration_page(found.raw)}
+
+
+def _find_runs(database: LabelDatabase) -> list[FinishedRun]:
+    """The runs among the sources that can be read."""
+    from trueground.studies.finished import open_run
+
+    runs = []
+    for path, _ in read_sources(database).values():
+        try:
+            runs.append(open_run(Path(path)))
+        except InputError:
+            continue
+    return runs
+
+
+def _first_written(part: str, runs: list[FinishedRun]) -> str | None:
+    """The judge, or the decomposer, of the first run that has one: as it was written, or its name.
+
+    Runs that were scored with an object, or long ago, tell the name alone.
+    """
+    for run in runs:
+        told: Any = run.manifest.get(part)
+        if isinstance(told, dict):
+            found = told.get("written", told.get("name"))
+            if isinstance(found, str):
+                return found
+    return None
 
 
 _COUNTS: Mapping[str, Callable[[LabelDatabase, Gathered], Any]] = {
     "agreement": count_agreement,
-    "judge": _judge,
-    "calibrate": _calibrate,
+    "judge": judge_page,
+    "calibrate": calibrate_judge,
 }
 
 

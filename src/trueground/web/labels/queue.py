@@ -20,11 +20,10 @@ from trueground.annotation.answers import parse_values
 from trueground.annotation.files import ShownTask
 from trueground.errors import InputError
 from trueground.web.labels.board import TaskBoard
-from trueground.web.labels.database import LabelDatabase
-from trueground.web.labels.hints import shorten_title
+from trueground.web.labels.database import LabelDatabase, Project, decode, encode, read_task
 from trueground.web.labels.people import Person, names_of
-from trueground.web.labels.project import Project, decode, encode, read_task
 from trueground.web.labels.schema import labels, tasks, work
+from trueground.web.labels.tasks import shorten_title
 
 LEASE = 30 * 60.0  # seconds
 PAGE = 50  # labels on a page of them
