@@ -15,7 +15,7 @@ from tests.reports.payload import blocks, payload, words
 
 from trueground.errors import TruegroundError
 from trueground.reports.run_page import write_run_page
-from trueground.web import bundle
+from trueground.web import pages
 from trueground.web.pages import PAIRED, write_bundle
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
@@ -80,7 +80,7 @@ def test_what_can_be_read_of_a_damaged_run_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
 ) -> None:
     if beside:  # as for many answers
-        monkeypatch.setattr(bundle, "write_run_page", partial(write_run_page, max_items=10))
+        monkeypatch.setattr(pages, "write_run_page", partial(write_run_page, max_items=10))
     run = run_of(tmp_path / "runs" / "one")
     lines = (run / "items.jsonl").read_text().splitlines(keepends=True)
     ids = [json.loads(line)["id"] for line in lines]
