@@ -15,7 +15,7 @@ from tests.reports.payload import blocks, payload, words
 
 from trueground.builders.people import read_people
 from trueground.reports.build_page import Shown, build_page, render_card
-from trueground.reports.markdown import fenced, plain
+from trueground.reports.text import escaped, fenced
 from trueground.reports.viewer import render_page
 
 
@@ -151,9 +151,9 @@ def test_the_card_is_markdown_whatever_the_texts_hold(folder: Path) -> None:
 
 @pytest.mark.parametrize("text", ["a|b", "`x`", "<b>", "[a](b)", "*a* _b_ ~~c~~", "&amp;", "a\\"])
 def test_signs_stay_signs(text: str) -> None:
-    (paragraph,) = (t for t in MarkdownIt().parse(f"x {plain(text)}") if t.type == "inline")
+    (paragraph,) = (t for t in MarkdownIt().parse(f"x {escaped(text)}") if t.type == "inline")
     assert "".join(c.content for c in paragraph.children or []) == f"x {text}"
-    assert plain(" a\n\u202eb\t ") == "a b"
+    assert escaped(" a\n\u202eb\t ") == "a b"
 
 
 def test_no_backticks_end_a_block_of_code() -> None:

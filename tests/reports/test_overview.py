@@ -17,7 +17,7 @@ from trueground.reports.overview import (
     render_overview,
     width_of,
 )
-from trueground.reports.terminal import percent
+from trueground.reports.text import percent
 from trueground.testing import FakeJudge, synthetic_records
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"

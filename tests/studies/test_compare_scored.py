@@ -18,7 +18,7 @@ from trueground.errors import UsageError
 from trueground.reports.blocks import Table, Text
 from trueground.reports.comparison import format_comparison
 from trueground.reports.comparison_page import comparison_page
-from trueground.reports.prompts import prompts_section
+from trueground.reports.noise import prompts_section
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import compare
 from trueground.studies.compare_pair import check_detect

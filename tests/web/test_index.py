@@ -21,7 +21,7 @@ from tests.reports.report_fixture import sample_run
 
 from trueground.errors import UsageError
 from trueground.records.spreadsheets import guard_formulas, unguard
-from trueground.reports.items import Gaps, readable_items
+from trueground.reports.items import Gaps, read_items
 from trueground.runs.worst import read_texts, write_worst_csv
 from trueground.web import indexing, stored
 from trueground.web.index import Query, RunIndex, read_query
@@ -304,7 +304,7 @@ def test_items_find_their_records_behind_an_odd_line(run: Path) -> None:
         found = index.open(whole[k]["id"], Query())
         assert found["detail"]["response"] == kept[k]["response"]
     gaps = Gaps()
-    page = list(readable_items(run, gaps))
+    page = list(read_items(run, gaps))
     assert [item.id for _, item, _ in page] == [
         one["id"] for k, one in enumerate(whole) if k not in (200, 201)
     ]

@@ -100,7 +100,7 @@ def _several(
 ) -> None:
     from trueground.reports.leaderboard.page import MARK, write
     from trueground.reports.leaderboard.terminal import render
-    from trueground.reports.prompts import render_prompts
+    from trueground.reports.noise import render_prompts
     from trueground.reports.viewer import find_page
     from trueground.studies.leaderboard.runs import find_runs
     from trueground.studies.leaderboard.study import leaderboard_data

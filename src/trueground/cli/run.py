@@ -349,7 +349,7 @@ def _tell_unused(pairs: Sequence[SweepRun], settings: RunSettings) -> None:
 def _show(
     outcomes: Sequence[SweepOutcome], format_: Format, prompts: Sequence[Mapping[str, Any]]
 ) -> None:
-    from trueground.reports.prompts import render_prompts
+    from trueground.reports.noise import render_prompts
     from trueground.reports.terminal import render_run, render_runs
 
     finished = [outcome for outcome in outcomes if outcome.result is not None]

@@ -9,34 +9,30 @@ beside it, since a page from disk may load scripts but no data.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
-from trueground.errors import InputError
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better, metric_of_key
 from trueground.plugins import bare_name
 from trueground.records.columns import field_text
-from trueground.records.files import open_unpacked
-from trueground.records.problems import UNREADABLE
 from trueground.reports.evidence import CHECKED, TOLD, citation_view, doubted_words, views
 from trueground.reports.items import (
     CheckedClaim,
     ClaimEvidence,
     Gaps,
     ReportItem,
+    Selection,
     claims_of,
-    readable_items,
-    why,
+    read_items,
 )
-from trueground.reports.selection import Selection
 from trueground.reports.viewer import json_block, json_bytes
-from trueground.runs.directory import ITEMS, RECORDS, replacing
-from trueground.types import REASON_TITLES, Answered, Failure, Record, Status
+from trueground.runs.directory import replacing
+from trueground.types import REASON_TITLES, Failure, Record, Status
 
 FOLDER = "report_items"
 DETAILS = 100  # answers in a block inside the page
@@ -117,8 +113,8 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
         folder.mkdir()
         _write_script(folder / "here.js", "TG.here()")
     rows = shown.selection.rows.tolist()
-    found = _readable(run_dir, rows) if shown.has_gaps else chosen_items(run_dir, shown.selection)
-    for position, (row, (item, record)) in enumerate(zip(rows, found, strict=True)):
+    found = read_items(run_dir, Gaps() if shown.has_gaps else None, rows)
+    for position, (row, item, record) in enumerate(found):
         index.add(row, item, record)
         if shown.beside or row in inside:
             told = detail(item, record, shown.judge)
@@ -182,56 +178,6 @@ def _write_details(folder: Path, number: int, details: list[dict[str, Any]]) -> 
 def _write_script(path: Path, call: str, data: bytes = b"") -> None:
     with replacing(path) as out:
         out.write(call.encode() + data + b"\n")
-
-
-def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[ReportItem, Record | None]]:
-    """The chosen items in input order, each with its record where the run kept records.
-
-    Raises InputError where the records do not belong to the items.
-    """
-    decode_item = msgspec.json.Decoder(ReportItem).decode
-    decode_record = msgspec.json.Decoder(Answered).decode
-    kept = (run_dir / RECORDS).exists()
-    records = _record_lines(run_dir) if kept else None
-    wanted = iter(selection.rows.tolist())
-    row = next(wanted, None)
-    with (run_dir / ITEMS).open("rb") as lines:
-        for number, line in enumerate(lines):
-            record_line = next(records, None) if records is not None else None
-            if row is None:
-                return
-            if number != row:
-                continue
-            path = run_dir / ITEMS
-            try:
-                item = decode_item(line)
-                path = run_dir / RECORDS
-                record = None if record_line is None else decode_record(record_line)
-            except UNREADABLE as error:
-                reason = f"{path}, line {number + 1}: not readable ({why(error)}). Score again."
-                raise InputError(reason) from None
-            if kept and (record is None or record.id != item.id):
-                found = "nothing" if record is None else f"id {record.id!r}"
-                raise InputError(
-                    f"{run_dir / RECORDS}, line {number + 1}: found {found}; expected "
-                    f"id {item.id!r} as in items.jsonl. Score again, or remove the records file."
-                )
-            yield item, record
-            row = next(wanted, None)
-
-
-def _readable(run_dir: Path, rows: Sequence[int]) -> Iterator[tuple[ReportItem, Record | None]]:
-    """The same of a run with gaps, of which these rows can be read."""
-    wanted = set(rows)
-    for row, item, record in readable_items(run_dir, Gaps()):
-        if row in wanted:
-            yield item, record
-
-
-def _record_lines(run_dir: Path) -> Iterator[bytes]:
-    path = run_dir / RECORDS
-    with open_unpacked(path) as lines:
-        yield from lines
 
 
 class _ItemColumns:

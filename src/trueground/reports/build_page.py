@@ -39,7 +39,7 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
-from trueground.reports.markdown import format_markdown, plain
+from trueground.reports.text import escaped, format_markdown
 
 MARK = "trueground-build-1"
 Raw = Mapping[str, Any]
@@ -129,10 +129,10 @@ def build_page(
 
 def render_card(summary: Raw, manifest: Raw, people: Raw | None = None) -> str:
     """The data card, as Markdown; the same for the same build, whatever the texts hold."""
-    made = f"made by `trueground build` {plain(manifest.get('trueground', ''))} with the builder "
+    made = f"made by `trueground build` {escaped(manifest.get('trueground', ''))} with the builder "
     head = [
-        f"# {plain(_title(summary))}",
-        f"{several(summary['n'], 'item')}, {made}{plain(summary['builder'])}. "
+        f"# {escaped(_title(summary))}",
+        f"{several(summary['n'], 'item')}, {made}{escaped(summary['builder'])}. "
         "The page `report.html` beside this file shows the same with pictures.",
     ]
     limits: list[Rich] = [*_left_out(summary), *summary["notices"], _LIMIT]

@@ -16,8 +16,8 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.overview import by_question
-from trueground.reports.terminal import PEOPLE_SAY, first_of_labels, percent
-from trueground.reports.text import NONE, format_table, plain, wrap
+from trueground.reports.terminal import PEOPLE_SAY, first_of_labels
+from trueground.reports.text import NONE, format_table, p_value, percent, plain, wrap
 
 _TESTS = {
     "mcnemar": "exact McNemar",
@@ -164,13 +164,6 @@ def _three(value: float) -> str:
     """Three decimals, or two digits of what is smaller."""
     rounded = round(value, 3)
     return f"{rounded:.3f}" if rounded or not value else f"{value:.2g}"
-
-
-def p_value(p: float | None) -> str:
-    """Four digits; a dash where there was no test."""
-    if p is None:
-        return NONE
-    return "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
 def count_items(pair: Mapping[str, Any]) -> str:

@@ -45,7 +45,7 @@ from trueground.reports.comparison import (
     tabulate_shares,
     tabulate_statistics,
 )
-from trueground.reports.item_links import way_to
+from trueground.reports.items import way_to
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import REPORT, make_folder
 

@@ -25,7 +25,7 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
-from trueground.reports.item_links import item_links, way_to
+from trueground.reports.items import item_links, way_to
 from trueground.reports.text import format_blocks, format_table, wrap
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import check_page_file

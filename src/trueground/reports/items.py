@@ -1,18 +1,30 @@
-"""The lines of items.jsonl as pages read them, and what of a run cannot be read."""
+"""The items of a run as pages read them: lines, what cannot be read, numbers, which are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import mmap
+import os
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import IO, Any, Generic, Protocol, Self, TypeVar
+from urllib.parse import quote
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from trueground.errors import InputError
+from trueground.metrics.registry import higher_is_better
 from trueground.records.files import open_unpacked
 from trueground.records.problems import UNREADABLE, shorten, too_deep
 from trueground.reports.blocks import several
-from trueground.runs.directory import ITEMS, RECORDS
+from trueground.runs.directory import ITEMS, RECORDS, REPORT
+from trueground.runs.worst import worst_metrics
 from trueground.types import Answered
 
 _TOLD = 5  # places of each kind that are named
@@ -132,6 +144,11 @@ class RecordLines(Generic[R]):
             self.taken = found[0]
         return found
 
+    def skip(self) -> None:
+        """Pass over the next record, where none was read ahead."""
+        next(self._lines, None)
+        self._read += 1
+
     def reason(self) -> str:
         """Why there was none."""
         if self._problem:
@@ -166,26 +183,46 @@ _decode_item = msgspec.json.Decoder(ReportItem).decode
 _decode_record = msgspec.json.Decoder(Answered).decode
 
 
-def readable_items(run_dir: Path, gaps: Gaps) -> Iterator[tuple[int, ReportItem, Answered | None]]:
-    """The items that can be read, with their lines counted from 0, and records where they are kept.
+def read_items(
+    run_dir: Path, gaps: Gaps | None = None, rows: Sequence[int] | None = None
+) -> Iterator[tuple[int, ReportItem, Answered | None]]:
+    """The items with their lines counted from 0, and records where they are kept.
 
-    What cannot be read is passed over, and `gaps` counts it. Raises InputError where items.jsonl
-    itself cannot be opened.
+    `rows`, ascending, are those that are wanted, else all. What cannot be read is passed over where
+    there are `gaps` to count it. Raises InputError: items.jsonl cannot be opened; without `gaps`
+    also a line that is no item, or a record that does not belong to it.
     """
+    wanted, last = (None, 0) if rows is None else (set(rows), max(rows, default=-1))
     records = None
     if (run_dir / RECORDS).exists():
         records = RecordLines(_record_lines(run_dir), _decode_record)
     with open_unpacked(run_dir / ITEMS) as lines:
         for row, line in enumerate(lines):
+            if wanted is not None and row > last:
+                return
+            if wanted is not None and row not in wanted and gaps is None:
+                if records is not None:
+                    records.skip()
+                continue
             try:
                 item = _decode_item(line)
             except UNREADABLE as error:
+                if gaps is None:
+                    raise InputError(_refusal(run_dir, ITEMS, row, why(error))) from None
                 gaps.add_item(row + 1, line, error)
                 continue
             found = records.take(item.id) if records is not None else None
             if found is None and records is not None:
+                if gaps is None:
+                    reason = f"id {item.id!r}: {records.reason()}"
+                    raise InputError(_refusal(run_dir, RECORDS, row, reason))
                 gaps.add_record(row + 1, records.reason())
-            yield row, item, found and found[1]
+            if wanted is None or row in wanted:
+                yield row, item, found and found[1]
+
+
+def _refusal(run_dir: Path, file: str, row: int, reason: str) -> str:
+    return f"{run_dir / file}, line {row + 1}: not readable ({reason}). Score again."
 
 
 def _record_lines(run_dir: Path) -> Iterator[bytes | str]:
@@ -211,3 +248,199 @@ def claims_of(
         except UNREADABLE:
             continue
     return []
+
+
+# ---- the numbers alone, and which items a page shows ----
+
+_BLOCK = 4096
+_LARGEST = float(np.finfo(np.float32).max)
+_IN_MEMORY = 1_000_000  # bytes of a column
+
+
+class _Scores(msgspec.Struct):
+    scores: dict[str, float | None]
+
+
+class Numbers(Mapping[str, NDArray[np.float32]]):
+    """Metric → its scores, shape (count,), NaN where an item has none.
+
+    Each column lies in a temporary file and is read when it is asked for: only one of them needs
+    to be in memory, however many items there are.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.lines = array("q")  # of items.jsonl, counted from 0, where some are left out
+        self._files: dict[str, IO[bytes]] = {}
+
+    def append(self, block: Sequence[Mapping[str, float | None]]) -> None:
+        """Add the scores of some items, in their order."""
+        for name in {name for scores in block for name in scores} - self._files.keys():
+            self._files[name] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
+            self._files[name].write(np.full(self.count, np.nan, np.float32).tobytes())
+        for name, file in self._files.items():
+            column = [np.nan if (v := scores.get(name)) is None else v for scores in block]
+            file.write(short_numbers(np.array(column)).tobytes())
+        self.count += len(block)
+
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        file = self._files[name]
+        file.seek(0)
+        return np.frombuffer(file.read(), np.float32)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for file in self._files.values():
+            file.close()
+
+
+def short_numbers(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The same in 32 bits; what is too large for these is the largest that they have."""
+    return values.clip(-_LARGEST, _LARGEST).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The items on the page: `rows` are 0-based line numbers, ascending.
+
+    `worst` of them were taken for their value of `metric`, the others by chance.
+    """
+
+    rows: NDArray[np.int64]
+    total: int
+    worst: int
+    metric: str | None
+    seed: int
+
+    def statement(self) -> str | None:
+        """What is shown and how it was chosen; None where every item is shown."""
+        shown = len(self.rows)
+        if shown == self.total:
+            return None
+        how = f"a seeded sample ({shown - self.worst:,}, seed {self.seed})"
+        if self.worst:
+            how += f" plus the worst by {self.metric} ({self.worst:,})"
+        return f"{shown:,} of {self.total:,} items: {how}."
+
+
+def read_numbers(items: Path, gaps: Gaps | None = None) -> Numbers:
+    """Read the scores of every line of items.jsonl; the caller closes the result.
+
+    Raises InputError for a line that is no item; with `gaps` it is left out, and counted there.
+    """
+    if not items.exists():
+        raise InputError(f"{items}: not found. Is {items.parent} a finished run directory?")
+    with ExitStack() as stack:
+        numbers = stack.enter_context(Numbers())
+        scores = (
+            _scores(items) if gaps is None else _readable_scores(items.parent, gaps, numbers.lines)
+        )
+        while block := list(islice(scores, _BLOCK)):
+            numbers.append(block)
+        stack.pop_all()  # all went well: the files stay open for the caller
+    return numbers
+
+
+def _scores(items: Path) -> Iterator[dict[str, float | None]]:
+    decoder = msgspec.json.Decoder(_Scores)
+    with items.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                yield decoder.decode(line).scores
+            except UNREADABLE as error:
+                raise InputError(f"{items}, line {number}: not an item ({why(error)})") from None
+
+
+def _readable_scores(
+    run_dir: Path, gaps: Gaps, lines: array[int]
+) -> Iterator[dict[str, float | None]]:
+    for row, item, _ in read_items(run_dir, gaps):
+        lines.append(row)
+        yield item.scores
+
+
+def headline_metric(names: Iterable[str]) -> str | None:
+    """The metric that the page puts first: the one by which the worst items are found."""
+    return next(iter(worst_metrics(names)), None)
+
+
+def choose_items(
+    values: NDArray[np.float32] | None, total: int, *, metric: str | None, limit: int, seed: int
+) -> Selection:
+    """All items, or half of `limit` by chance and half with the worst `values`.
+
+    The worst are the lowest, or the highest where less of the metric is better. Where fewer items
+    are scored than wanted, chance fills the rest. Ties keep the input order.
+    """
+    if total <= limit:
+        return Selection(np.arange(total), total, 0, metric, seed)
+    shuffled = np.random.default_rng(seed).permutation(total)
+    taken = np.zeros(total, dtype=bool)
+    taken[shuffled[: limit // 2]] = True
+    worst = np.empty(0, dtype=np.int64)
+    if values is not None:
+        lower = metric is not None and higher_is_better(metric) is False
+        order = np.argsort(-values if lower else values, kind="stable")  # NaN stands last
+        free = ~np.isnan(values[order]) & ~taken[order]
+        worst = order[free][: limit - limit // 2]
+        taken[worst] = True
+    rest = shuffled[~taken[shuffled]]
+    taken[rest[: limit - int(taken.sum())]] = True
+    return Selection(np.flatnonzero(taken), total, len(worst), metric, seed)
+
+
+# ---- links to single items, only where the page of the run has them ----
+
+_START, _END = b'<script type="application/json" id="index-%d">', b"</script>"
+
+
+class _LinkIndex(msgspec.Struct):
+    ids: list[str]
+
+
+def item_links(run_dir: Path, ids: Iterable[str]) -> dict[str, str]:
+    """Id → `report.html#item-…`, relative to the run's directory.
+
+    The page itself is asked, since it shows a sample of many items. An id that is not on it has no
+    link; without a page, or with one that cannot be read, there is none at all.
+    """
+    wanted = list(ids)
+    there = _on_page(run_dir / REPORT) if wanted else frozenset()
+    return {one: f"{REPORT}#item-{quote(one, safe='')}" for one in wanted if one in there}
+
+
+def _on_page(page: Path) -> frozenset[str]:
+    """The ids of the page's index, whose parts stand between the answers' details."""
+    found: set[str] = set()
+    try:
+        with page.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            end = 0
+            for part in count():
+                mark = _START % part
+                start = text.find(mark, end)
+                if start < 0:
+                    break
+                end = text.find(_END, start)
+                index = text[start + len(mark) : end]
+                found |= set(msgspec.json.decode(index, type=_LinkIndex).ids)
+    except (OSError, ValueError):  # no page, an empty one, or one of another shape
+        return frozenset()
+    return frozenset(found)
+
+
+def way_to(run: Path, folder: Path) -> str:
+    """What leads from a folder to that of a run, as the start of a link."""
+    try:
+        way = Path(os.path.relpath(run, folder)).as_posix()
+    except ValueError:  # on Windows, on another drive
+        return run.absolute().as_uri() + "/"
+    # A first part with a colon would be read as a scheme.
+    return quote(way if way.startswith(".") else f"./{way}") + "/"

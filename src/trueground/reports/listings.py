@@ -58,7 +58,7 @@ def render_entry(entry: Mapping[str, Any], width: int) -> str:
 
 def render_cache(result: CacheStats, noun: str) -> str:
     """How much a file keeps, since when, and of which models."""
-    from trueground.reports.terminal import shown_name
+    from trueground.reports.text import shown_name
 
     lines = [f"{result.path}", f"{result.entries:,} {noun}, {result.bytes:,} bytes on disk"]
     if result.oldest and result.newest:

@@ -16,7 +16,7 @@ from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
 from trueground.reports import terminal
 from trueground.reports.blocks import number
-from trueground.reports.text import table
+from trueground.reports.text import one_line, percent, table
 from trueground.reports.trust import similar_sets, trust_sentence
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
@@ -165,7 +165,7 @@ def _verdict_lines(summary: Mapping[str, Any]) -> list[str]:
 def _share_line(name: str, share: float | None, ci: Sequence[float] | None, n: str) -> str:
     ends = "" if ci is None else "–".join(f"{100 * x:.0f}" for x in ci) + " %"
     bar = "█" * round(_BAR * (share or 0))
-    return f"{name:9} {terminal.percent(share):>6}  {ends:>9}  {n:>9}  {bar}".rstrip()
+    return f"{name:9} {percent(share):>6}  {ends:>9}  {n:>9}  {bar}".rstrip()
 
 
 def _people_say(summary: Mapping[str, Any]) -> list[str]:
@@ -218,7 +218,7 @@ def _wrapped_reason(reason: str) -> list[str]:
 
 def _line(text: str | None) -> str:
     """The text on one line."""
-    return terminal.one_line(" ".join((text or "").split()))
+    return one_line(" ".join((text or "").split()))
 
 
 def width_of(text: str) -> int:

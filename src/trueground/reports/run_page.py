@@ -41,7 +41,7 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
-from trueground.reports.items import Gaps
+from trueground.reports.items import Gaps, choose_items, headline_metric, read_numbers
 from trueground.reports.manifest import (
     REPEAT,
     asked,
@@ -52,14 +52,8 @@ from trueground.reports.manifest import (
     refusal_rules,
     signatures,
 )
-from trueground.reports.selection import choose_items, headline_metric, read_numbers
-from trueground.reports.terminal import (
-    corrected_rates,
-    grounded_to_people,
-    has_verdicts,
-    opening,
-    percent,
-)
+from trueground.reports.terminal import corrected_rates, grounded_to_people, has_verdicts, opening
+from trueground.reports.text import percent
 from trueground.reports.trust import similar_sets, trust_sentence
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY

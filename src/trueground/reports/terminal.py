@@ -11,7 +11,7 @@ from trueground.reports import noise
 from trueground.reports.answers import STATUS_WORDS
 from trueground.reports.blocks import number
 from trueground.reports.manifest import DATASET, REPEAT, notices, refusal_rules
-from trueground.reports.text import table
+from trueground.reports.text import one_line, percent, shown_name, table
 from trueground.runs.directory import REPORT
 from trueground.types import Status
 
@@ -222,13 +222,6 @@ def _shares(verdicts: Mapping[str, Any], first: str) -> str:
     return told + (f" ({share['unscored']} unscored)" if verdicts["unscored"]["n"] else "")
 
 
-def percent(share: float | None) -> str:
-    """Whole percents; what is not nothing is never shown as 0."""
-    if share is None:
-        return "–"
-    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
-
-
 PEOPLE_SAY = {"faithful": "grounded", "correct": "correct"}
 # Of which metric the corrected rate is told, by the label; else of the first.
 _FIRST_OF = {"faithful": ("support", "grounding_precision"), "correct": ("correct_support",)}
@@ -291,17 +284,6 @@ def _rate_sentence(key: str, one: Mapping[str, Any], summary: Mapping[str, Any])
         labels += f"; left out of {summary['n']:,}: {lost}"
     noun = "answer" if one["n"] == 1 else "answers"
     return f"{said} of {one['n']:,} {noun} {PEOPLE_SAY[one['label']]} ({labels})."
-
-
-def shown_name(name: str, most: int = 60) -> str:
-    """A name on one line; from a long one both ends, where versions stand."""
-    name = one_line(name)
-    return name if len(name) <= most else f"{name[: most - 21]}…{name[-20:]}"
-
-
-def one_line(text: str) -> str:
-    """The text with a mark for each line break and other character that shows nothing."""
-    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def interval(ends: Sequence[float] | None) -> str:

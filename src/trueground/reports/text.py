@@ -6,6 +6,7 @@ points of one that names them are a table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
@@ -25,6 +26,7 @@ from trueground.reports.blocks import (
     Series,
     Table,
     Text,
+    Tiles,
 )
 
 _MOST_POINTS = 12  # of a series that is shown as a table
@@ -131,3 +133,89 @@ def _number(value: float | int | None, head: Head) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{sign}{value:,}"
     return f"{sign}{value:.{4 if head.digits is None else head.digits}f}"
+
+
+# ---- as Markdown for a repository, valid whatever the texts hold; without links ----
+
+# Whatever Markdown or HTML could read as more than a sign.
+_SIGNS = re.compile(r"([\\`*_\[\]<>|~&$])")
+
+
+def format_markdown(blocks: Iterable[Block]) -> str:
+    """The blocks one below the other; parts have headings of the second level.
+
+    What is drawn or searched is left out; of charts of one spread the numbers stay.
+    """
+    return "\n\n".join(_pieces(blocks))
+
+
+def _pieces(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Text):
+            text = plain(block.text)
+            yield fenced(text) if block.tone == "command" else escaped(text)
+        elif isinstance(block, Bullets):
+            yield _list(map(plain, block.items))
+        elif isinstance(block, Table):
+            yield from [f"{escaped(plain(block.caption))}:"] if block.caption else []
+            yield _table(block)
+        elif isinstance(block, Tiles):
+            yield _list(f"{tile.value} {tile.label}" for tile in block.tiles)
+        elif isinstance(block, Part):
+            yield f"## {escaped(plain(block.title))}"
+            yield from _pieces(block.blocks)
+        elif isinstance(block, Grid):
+            charts = [one for one in block.blocks if isinstance(one, Chart)]
+            yield _list(f"{plain(one.title)}: {plain(one.note)}" for one in charts)
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(item)}" for item in items)
+
+
+def _table(block: Table) -> str:
+    """Columns of numbers stand to the right."""
+    marks = ["---:" if head.kind in ("number", "estimate") else "---" for head in block.columns]
+    lines = [[escaped(plain(head.label)) for head in block.columns], marks]
+    for row in block.rows:
+        cells = [cell_text(c, h) for c, h in zip(row.cells, block.columns, strict=False)]
+        cells += [""] * (len(block.columns) - len(cells))
+        lines.append([escaped(cell) for cell in cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def escaped(text: object) -> str:
+    """The text as Markdown that shows just these signs, on one line."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    return _SIGNS.sub(r"\\\1", line)
+
+
+def fenced(text: str) -> str:
+    """A block of code that no run of backticks within can end."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
+    return f"{fence}sh\n{text}\n{fence}"
+
+
+def percent(share: float | None) -> str:
+    """Whole percents; what is not nothing is never shown as 0."""
+    if share is None:
+        return "–"
+    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+def shown_name(name: str, most: int = 60) -> str:
+    """A name on one line; from a long one both ends, where versions stand."""
+    name = one_line(name)
+    return name if len(name) <= most else f"{name[: most - 21]}…{name[-20:]}"
+
+
+def one_line(text: str) -> str:
+    """The text with a mark for each line break and other character that shows nothing."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def p_value(p: float | None) -> str:
+    """Four digits; a dash where there was no test."""
+    if p is None:
+        return NONE
+    return "<0.0001" if p < 1e-4 else f"{p:.4f}"

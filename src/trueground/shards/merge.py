@@ -27,8 +27,8 @@ from trueground.evaluate.table import ItemTable
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress, no_progress
 from trueground.records.files import open_unpacked
+from trueground.reports.items import headline_metric
 from trueground.reports.run_page import write_run_page
-from trueground.reports.selection import headline_metric
 from trueground.runs.directory import (
     ITEMS,
     MANIFEST,

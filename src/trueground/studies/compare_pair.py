@@ -16,7 +16,7 @@ from trueground.evaluate.run_level import macro_key
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
 from trueground.options import check_whole_numbers
-from trueground.reports.item_links import item_links
+from trueground.reports.items import item_links
 from trueground.stats.bootstrap import ALIKE, Floats
 from trueground.stats.effects import effects_of
 from trueground.stats.paired import (

@@ -24,9 +24,8 @@ from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.records.problems import UNREADABLE
 from trueground.records.spreadsheets import guard_formulas
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
-from trueground.reports.items import ReportItem, why
+from trueground.reports.items import ReportItem, headline_metric, why
 from trueground.reports.manifest import first_judge
-from trueground.reports.selection import headline_metric
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.runs.worst import unsupported_claims
 from trueground.types import REASON_TITLES, Answered

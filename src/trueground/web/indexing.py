@@ -23,8 +23,7 @@ from trueground.net.files import locked, write_atomically
 from trueground.records.columns import field_text
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import STATUS_NAMES, cut_text, make_listed, shown_answer
-from trueground.reports.items import ClaimEvidence, RecordLines, claims_of
-from trueground.reports.selection import short_numbers
+from trueground.reports.items import ClaimEvidence, RecordLines, claims_of, short_numbers
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.types import Failure, Record
 from trueground.web.stored import (

@@ -48,7 +48,7 @@ from trueground.reports.leaderboard.study_blocks import (
 )
 from trueground.reports.listings import few, join_alike
 from trueground.reports.manifest import refusal_rules
-from trueground.reports.prompts import prompts_section
+from trueground.reports.noise import prompts_section
 from trueground.reports.viewer import find_page, write_page
 from trueground.runs.directory import check_page_file, make_folder
 from trueground.text.refusal import MEASURED

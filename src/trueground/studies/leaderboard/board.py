@@ -18,7 +18,7 @@ from trueground.benchmarks.published import ModelInfo, Models, find_model
 from trueground.benchmarks.studies import Studies
 from trueground.metrics.registry import higher_is_better
 from trueground.plugins import bare_name
-from trueground.reports.terminal import shown_name
+from trueground.reports.text import shown_name
 from trueground.runs.worst import WORST_BY
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
 

@@ -25,7 +25,7 @@ from trueground.annotation.base import Label
 from trueground.annotation.kinds import KINDS
 from trueground.errors import InputError, TruegroundError
 from trueground.metrics.registry import metric_of_key
-from trueground.reports.agreement_page import agreement_page
+from trueground.reports.annotation import agreement_page
 from trueground.reports.blocks import Block, Page, Part, Span, Text
 from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.gathered import (
