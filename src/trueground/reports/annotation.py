@@ -1,35 +1,30 @@
-"""Tasks for people and their answers, as text for a terminal."""
+"""Tasks for people and their answers, for a terminal; how well these agree, as a page too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trueground.annotation.agreement import (
-    Agreement,
-    AgreementEstimate,
-    FieldAgreement,
-    HardTask,
-    KindAgreement,
-    PairAgreement,
-)
 from trueground.records.problems import shorten
 from trueground.reports.blocks import (
     Block,
+    Bullets,
     Entries,
     Entry,
     Estimate,
     Head,
     Page,
     Part,
+    Rich,
     Row,
     Span,
     Table,
     Text,
-    number,
+    quiet,
     several,
+    strong,
 )
-from trueground.reports.text import table
+from trueground.reports.text import format_blocks, format_table, table
 
 if TYPE_CHECKING:
     from trueground.annotation.agreement import (
@@ -38,11 +33,14 @@ if TYPE_CHECKING:
         FieldAgreement,
         HardTask,
         KindAgreement,
+        PairAgreement,
     )
     from trueground.annotation.answers import Annotator, Imported
     from trueground.annotation.base import PlannedLabels
     from trueground.annotation.export import Exported
 
+MARK = "trueground-agreement-1"
+TaskName = tuple[str, str]  # kind and id
 _UNITS = {"part": "each option", "word": "each word"}
 _TIES = {
     "open": "left open",
@@ -123,88 +121,18 @@ def render_import(done: Imported) -> str:
             "import it with the other files"
         )
     return "\n\n".join(
-        [table(rows), _people(done.annotators), *_edited(done.edited), "\n".join(files)]
+        [
+            table(rows),
+            format_table(_people(done.annotators)),
+            *_edited(done.edited),
+            "\n".join(files),
+        ]
     )
 
 
-def render_agreement(found: Agreement) -> str:
-    """For each kind its fields, its annotators and its hardest tasks."""
-    blocks = [block for name, kind in found.kinds.items() for block in _kind(name, kind)]
-    level = f"{found.level:.0%} intervals over tasks, {found.resamples:,} samples"
-    return "\n\n".join([*blocks, *_edited(found.edited), level])
+# ---- how well annotators agree ----
 
-
-def _kind(name: str, kind: KindAgreement) -> Iterator[str]:
-    yield f"{name}: {several(kind.tasks, 'task')}, {kind.answered_by_two:,} answered by two or more"
-    if kind.fields:
-        head = ("field", "value", "interval", "tasks", "of")
-        yield table([head, *(row for field in kind.fields.items() for row in _field(*field))])
-    yield _people(kind.annotators)
-    if kind.hardest:
-        lines = "\n".join(line for hard in kind.hardest for line in _hard(hard))
-        yield f"hardest tasks (disagreement, seconds)\n{lines}"
-
-
-def _field(name: str, field: FieldAgreement) -> Iterator[tuple[str, ...]]:
-    average = "mean grade" if field.within_one is not None else "share of yes"
-    average, same = (
-        ("share of words marked", "same marks") if field.unit == "word" else (average, "same set")
-    )
-    statistics: dict[str, AgreementEstimate | None] = {
-        average: field.mean,
-        "agreement": field.agreement,
-        same: field.same_set,
-        "within 1": field.within_one,
-        "Cohen's kappa": field.cohen_kappa,
-        "Fleiss' kappa": field.fleiss_kappa,
-        f"Krippendorff's alpha ({field.measure})": field.krippendorff_alpha,
-    }
-    yield name, "", "", f"{field.tasks:,}", ""
-    for title, estimate in statistics.items():
-        if estimate is not None:
-            of = _UNITS.get(field.unit, "") if title != same else ""
-            ends = "–" if estimate.ci is None else "{:.4f} to {:.4f}".format(*estimate.ci)
-            yield f"  {title}", number(estimate.value), ends, "", of
-
-
-def _people(people: Mapping[str, Annotator]) -> str:
-    head = ("annotator", "done", "not done", "seconds a task (median)")
-    rows = [
-        (shorten(who), f"{p.done:,}", f"{p.unfinished:,}", _seconds(p.seconds))
-        for who, p in people.items()
-    ]
-    return table([head, *rows])
-
-
-def _hard(hard: HardTask) -> Iterator[str]:
-    yield f"  {shorten(hard.id)}  {hard.disagreement:.2f}, {_seconds(hard.seconds)}"
-    for who, answers in hard.answers.items():
-        answered = ", ".join(f"{name} {describe_value(value)}" for name, value in answers.items())
-        comment = f"  ({shorten(hard.comments[who])})" if who in hard.comments else ""
-        yield f"    {shorten(who)}: {answered or '–'}{comment}"
-
-
-def describe_value(value: Any) -> str:
-    if not isinstance(value, tuple):
-        return str(value)
-    # Of a mark its words; of another value itself.
-    parts = [f'{one.type} "{shorten(one.text)}"' if hasattr(one, "text") else one for one in value]
-    return " ".join(map(str, parts)) or "none"
-
-
-def _edited(ids: list[str]) -> list[str]:
-    return ["shown text changed after export: " + ", ".join(ids)] if ids else []
-
-
-def _seconds(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{seconds:,.4g}"
-
-
-# ---- agreement_page ----
-
-MARK = "trueground-agreement-1"
-Pairs = Mapping[str, Sequence[PairAgreement]]
-TaskName = tuple[str, str]  # kind and id
+Pairs = Mapping[str, "Sequence[PairAgreement]"]
 
 
 def agreement_page(
@@ -220,71 +148,80 @@ def agreement_page(
         blocks.append(Text("Nobody has labelled a task yet."))
     for name, kind in found.kinds.items():
         own = {one.id: titles[name, one.id] for one in kind.hardest}
-        blocks.append(Part(name, [*_page_kind(kind, pairs.get(name, {}), own, found.level)], name))
-    settings = f"{found.level:.0%} intervals over tasks, {found.resamples:,} samples."
-    blocks.append(Text(settings, "quiet"))
+        blocks.append(Part(name, [*_of_kind(kind, found.level, pairs.get(name, {}), own)], name))
+    blocks.append(Text(_settings(found), "quiet"))
     lead = "How far people say the same of the same task, and by how much that is above chance."
     return Page("agreement", MARK, "Agreement", blocks, lead)
 
 
-def _page_kind(
-    kind: KindAgreement, pairs: Pairs, titles: Mapping[str, Span], level: float
+def render_agreement(found: Agreement) -> str:
+    """The same for a terminal: for each kind its fields, its annotators and its hardest tasks."""
+    kinds = found.kinds.items()
+    blocks: list[Block] = [
+        Part(name, [*_of_kind(kind, found.level, {}, {})]) for name, kind in kinds
+    ]
+    return "\n\n".join([format_blocks(blocks), *_edited(found.edited), _settings(found)])
+
+
+def _settings(found: Agreement) -> str:
+    return f"{found.level:.0%} intervals over tasks, {found.resamples:,} samples"
+
+
+def _of_kind(
+    kind: KindAgreement, level: float, pairs: Pairs, titles: Mapping[str, Span]
 ) -> Iterator[Block]:
-    yield Text(
-        f"{several(kind.tasks, 'task')} labelled, {kind.answered_by_two:,} by two people or more."
-    )
+    yield Text(f"{several(kind.tasks, 'task')}, {kind.answered_by_two:,} answered by two or more")
     if kind.fields:
-        yield _fields(kind.fields, level)
+        columns = [Head("field"), Head("value", "estimate", digits=4, low=-1.0)]
+        columns += [Head("tasks", "number"), Head("of")]
+        rows = [row for name, field in kind.fields.items() for row in _field(name, field)]
+        yield Table(columns, rows, f"Each field, with {level:.0%} intervals")
+    yield _people(kind.annotators)
     for name, own in pairs.items():
         if len(own) > 1:
             yield _pairs(name, own)
     if kind.hardest:
-        hardest = [_page_hard(one, titles[one.id]) for one in kind.hardest]
+        hardest = [_hard(one, titles.get(one.id)) for one in kind.hardest]
         yield Part("Hardest tasks", [Entries(hardest, "task")])
 
 
-def _fields(fields: Mapping[str, FieldAgreement], level: float) -> Table:
-    """A column for each statistic that any field has."""
-    named: dict[str, list[AgreementEstimate | None]] = {
-        "agreement": [field.agreement for field in fields.values()],
-        "same set": [field.same_set for field in fields.values()],
-        "within 1": [field.within_one for field in fields.values()],
-        "Cohen's kappa": [field.cohen_kappa for field in fields.values()],
-        "Fleiss' kappa": [field.fleiss_kappa for field in fields.values()],
-        "Krippendorff's alpha": [field.krippendorff_alpha for field in fields.values()],
-        "mean": [field.mean for field in fields.values()],
+def _field(name: str, field: FieldAgreement) -> Iterator[Row]:
+    average = "mean grade" if field.within_one is not None else "share of yes"
+    average, same = (
+        ("share of words marked", "same marks") if field.unit == "word" else (average, "same set")
+    )
+    statistics: dict[str, AgreementEstimate | None] = {
+        average: field.mean,
+        "agreement": field.agreement,
+        same: field.same_set,
+        "within 1": field.within_one,
+        "Cohen's kappa": field.cohen_kappa,
+        "Fleiss' kappa": field.fleiss_kappa,
+        f"Krippendorff's alpha ({field.measure})": field.krippendorff_alpha,
     }
-    shown = {name: column for name, column in named.items() if any(column)}
-    columns = [Head("field"), Head("tasks by two", "number")]
-    for name in shown:
-        note = "share of yes, of words marked, or mean grade" if name == "mean" else None
-        low = -1.0 if "kappa" in name or "alpha" in name else 0.0
-        columns.append(Head(name, "estimate", note=note, digits=4, low=low))
-    columns += [Head("labels are"), Head("counted over")]
-    over = {"task": "tasks", "part": "each option", "word": "each word"}
+    yield Row([name, "", field.tasks, ""], "first")
+    for title, estimate in statistics.items():
+        if estimate is not None:
+            of = _UNITS.get(field.unit, "") if title != same else ""
+            yield Row([f"  {title}", _estimate(estimate), "", of])
+
+
+def _estimate(found: AgreementEstimate | None) -> Estimate:
+    return Estimate(None) if found is None else Estimate(found.value, *(found.ci or ()))
+
+
+def _people(people: Mapping[str, Annotator]) -> Table:
+    heads = ("done", "not done", "seconds a task (median)")
     rows = [
-        Row(
-            [
-                name,
-                field.tasks,
-                *(_estimate(column[at]) for column in shown.values()),
-                field.measure,
-                over[field.unit],
-            ]
-        )
-        for at, (name, field) in enumerate(fields.items())
+        Row([shorten(who), p.done, p.unfinished, _seconds(p.seconds)]) for who, p in people.items()
     ]
-    caption = f"Each field, with {level:.0%} intervals"
-    return Table(columns, rows, caption)
+    return Table([Head("annotator"), *(Head(name, "number") for name in heads)], rows)
 
 
 def _pairs(name: str, pairs: Sequence[PairAgreement]) -> Table:
-    columns = [
-        Head("people"),
-        Head("tasks of both", "number"),
-        Head("agreement", "estimate", digits=4),
-        Head("Cohen's kappa", "estimate", digits=4, low=-1.0),
-    ]
+    columns = [Head("people"), Head("tasks of both", "number")]
+    columns += [Head("agreement", "estimate", digits=4)]
+    columns += [Head("Cohen's kappa", "estimate", digits=4, low=-1.0)]
     rows = [
         Row(
             [
@@ -299,24 +236,33 @@ def _pairs(name: str, pairs: Sequence[PairAgreement]) -> Table:
     return Table(columns, rows, f"Pairs of people, {name}", sortable=True)
 
 
-def _page_hard(hard: HardTask, title: Span) -> Entry:
-    columns = [Head("who"), Head("says"), Head("comment")]
-    rows = [
-        Row(
-            [
-                who,
-                ", ".join(f"{name} {describe_value(value)}" for name, value in said.items()) or "–",
-                hard.comments.get(who, ""),
-            ]
-        )
-        for who, said in hard.answers.items()
-    ]
-    took = "" if hard.seconds is None else f", {hard.seconds:,.4g} seconds"
-    blocks: list[Block] = [Text([Span("Decide", href=title.href)]), Table(columns, rows)]
-    return Entry(title.text, blocks, f"{hard.id}{took}", {"disagreement": hard.disagreement})
+def _hard(hard: HardTask, title: Span | None) -> Entry:
+    """Who says what of a task; on a page with the way to its dispute."""
+    said: list[Rich] = []
+    for who, answers in hard.answers.items():
+        answered = ", ".join(f"{name} {_describe_value(value)}" for name, value in answers.items())
+        comment = f" ({shorten(hard.comments[who])})" if who in hard.comments else ""
+        said.append([strong(shorten(who)), f": {answered or '–'}", quiet(comment)])
+    blocks: list[Block] = [Bullets(said)]
+    took = "" if hard.seconds is None else f"{_seconds(hard.seconds)} seconds"
+    values: dict[str, float | None] = {"disagreement": hard.disagreement}
+    if title is None:
+        return Entry(shorten(hard.id), blocks, took, values)
+    blocks.insert(0, Text([Span("Decide", href=title.href)]))
+    return Entry(title.text, blocks, ", ".join(filter(None, (hard.id, took))), values)
 
 
-def _estimate(found: AgreementEstimate | None) -> Estimate:
-    if found is None:
-        return Estimate(None)
-    return Estimate(found.value, *(found.ci or ()))
+def _describe_value(value: Any) -> str:
+    if not isinstance(value, tuple):
+        return str(value)
+    # Of a mark its words; of another value itself.
+    parts = [f'{one.type} "{shorten(one.text)}"' if hasattr(one, "text") else one for one in value]
+    return " ".join(map(str, parts)) or "none"
+
+
+def _edited(ids: list[str]) -> list[str]:
+    return ["shown text changed after export: " + ", ".join(ids)] if ids else []
+
+
+def _seconds(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:,.4g}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from textwrap import fill
+from textwrap import fill, indent
 
 from trueground.reports.blocks import (
     Axis,
@@ -16,6 +16,7 @@ from trueground.reports.blocks import (
     Bullets,
     Cell,
     Chart,
+    Entries,
     Estimate,
     Fold,
     Grid,
@@ -41,8 +42,8 @@ def format_blocks(blocks: Iterable[Block], width: int = 80) -> str:
 def _lines(blocks: Iterable[Block], width: int) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, Text):
-            mark, indent = ("note: ", "    ") if block.tone == "note" else ("", "")
-            yield wrap(f"{mark}{plain(block.text)}", indent, width)
+            mark, inner = ("note: ", "    ") if block.tone == "note" else ("", "")
+            yield wrap(f"{mark}{plain(block.text)}", inner, width)
         elif isinstance(block, Bullets):
             yield "\n".join(wrap(f"- {plain(item)}", "  ", width) for item in block.items)
         elif isinstance(block, Table):
@@ -53,6 +54,13 @@ def _lines(blocks: Iterable[Block], width: int) -> Iterator[str]:
             yield from _lines(block.blocks, width)
         elif isinstance(block, Grid):
             yield from _lines(block.blocks, width)
+        elif isinstance(block, Entries):
+            for entry in block.entries:
+                told = [f"{name} {v:.2f}" for name, v in entry.values.items() if v is not None]
+                told += [plain(entry.note)] if entry.note else []
+                head = f"{plain(entry.title)}  {', '.join(told)}"
+                inside = (indent(one, "  ") for one in _lines(entry.blocks, width - 4))
+                yield indent("\n".join([wrap(head, "  ", width - 2), *inside]), "  ")
         elif isinstance(block, Chart):
             yield from (
                 format_table(_points(block.title, block.x, block.y, series))
@@ -74,11 +82,11 @@ def plain(text: Rich | None) -> str:
     return "".join(one if isinstance(one, str) else one.text for one in text)
 
 
-def wrap(text: str, indent: str = "    ", width: int = 80, whole: bool = True) -> str:
+def wrap(text: str, inner: str = "    ", width: int = 80, whole: bool = True) -> str:
     """Lines that fit; names stay `whole`, with their hyphens."""
     parted = not whole
     return fill(
-        text, width, subsequent_indent=indent, break_long_words=parted, break_on_hyphens=parted
+        text, width, subsequent_indent=inner, break_long_words=parted, break_on_hyphens=parted
     )
 
 
