@@ -66,7 +66,7 @@ def test_the_command(home: Path) -> None:
         assert (json.loads(out)["n"], json.loads(out)["left_out"]) == (2, 5)
         code, out, err = done(home, command(home, server, "--dry-run"))
         assert (code, err) == (0, "")
-        assert "5 source items; 15 outcomes are there already" in out
+        assert "5 source items; there already: 15 outcomes" in out
         words = command(home, server, "--dry-run", "--param", 'top_k={"a": 1}', "--deadline", "9")
         assert "write  writer w: 10 calls" in done(home, words)[1]
 

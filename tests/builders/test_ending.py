@@ -101,7 +101,7 @@ def test_one_is_one(home: Path) -> None:
         assert "judge  j: 2 calls, 0 from the cache" in out
         assert "next   trueground score 'my out/dataset'/answers.jsonl" in out
         _, out, _ = done(home, [*words, "--dry-run"])
-        assert "1 source item; 3 outcomes are there already" in out
+        assert "1 source item; there already: 3 outcomes" in out
 
 
 def dying(n: int) -> Any:

@@ -16,7 +16,7 @@ from tests.evaluate.questions_file import write_questions
 import trueground as tg
 from trueground.annotation import export_tasks, import_answers
 from trueground.errors import InputError
-from trueground.reports.overview import render_overview
+from trueground.reports.terminal import render_overview
 from trueground.runs.directory import MANIFEST, REPORT, SUMMARY
 
 N = 200

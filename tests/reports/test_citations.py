@@ -17,9 +17,10 @@ from tests.reports.report_fixture import make_item, write_run
 from trueground.errors import InputError
 from trueground.reports.answers import ReportItem, detail
 from trueground.reports.evidence import citation_view
-from trueground.reports.manifest import notices
+from trueground.reports.listings import render_runs
 from trueground.reports.run_page import write_run_page
-from trueground.reports.terminal import render_run, render_runs
+from trueground.reports.sentences import notices
+from trueground.reports.terminal import render_run
 from trueground.studies.compare import compare
 from trueground.types import Record
 
@@ -207,7 +208,7 @@ def test_repeats_are_told_with_their_spread(tmp_path: Path) -> None:
 def test_records_that_do_not_belong_are_still_found(run: Path, tmp_path: Path) -> None:
     other = citation_run(tmp_path / "other", [answers()[0] | {"id": "x"}, *answers()[1:]])
     (other / "records.jsonl.zst").write_bytes((run / "records.jsonl.zst").read_bytes())
-    with pytest.raises(InputError, match="expected id 'x'"):
+    with pytest.raises(InputError, match="id 'x': no record has its id"):
         write_run_page(other)
 
 

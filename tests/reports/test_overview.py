@@ -9,7 +9,7 @@ import pytest
 
 import trueground as tg
 from trueground.metrics.registry import all_metrics
-from trueground.reports.overview import (
+from trueground.reports.terminal import (
     QUESTIONS,
     clip,
     headline_keys,

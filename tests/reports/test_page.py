@@ -17,8 +17,8 @@ import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.records.columns import field_text
 from trueground.reports.items import choose_items, headline_metric, read_numbers
-from trueground.reports.manifest import asked, input_names
 from trueground.reports.run_page import write_run_page
+from trueground.reports.sentences import asked, input_names
 from trueground.types import Record
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import trueground as tg
-from trueground.reports.terminal import render, render_run, render_runs
+from trueground.reports.listings import render_runs
+from trueground.reports.terminal import render, render_run
 
 
 def test_a_breakdown_that_no_item_has_is_not_shown() -> None:

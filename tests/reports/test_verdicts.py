@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trueground.reports.evidence import doubted_words, views
-from trueground.reports.manifest import first_judge, judges, signatures
+from trueground.reports.sentences import first_judge, judges, signatures
 
 ONE = [{"text": "a", "supported": True}]
 TWO = [{"text": "a", "supported": False}]

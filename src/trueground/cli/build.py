@@ -156,7 +156,7 @@ def _start(
     from trueground.builders.settings import EndpointDefaults
     from trueground.net.pool import share_limits
     from trueground.options import parse_shard
-    from trueground.reports.building import render_built, render_estimated
+    from trueground.reports.listings import render_built, render_estimated
 
     part = None if shard is None else parse_shard(shard)
     share_limits(1 if part is None else part[1])

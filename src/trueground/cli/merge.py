@@ -22,7 +22,7 @@ def merge(
 ) -> None:
     """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
     from trueground.net.redact import redact_urls
-    from trueground.reports.overview import render_overview
+    from trueground.reports.terminal import render_overview
     from trueground.shards.merge import merge as merge_shards
 
     if (part := next((Path(out) / "shards").glob("*-of-*"), None)) is not None:

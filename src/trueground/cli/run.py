@@ -349,8 +349,9 @@ def _tell_unused(pairs: Sequence[SweepRun], settings: RunSettings) -> None:
 def _show(
     outcomes: Sequence[SweepOutcome], format_: Format, prompts: Sequence[Mapping[str, Any]]
 ) -> None:
+    from trueground.reports.listings import render_runs
     from trueground.reports.noise import render_prompts
-    from trueground.reports.terminal import render_run, render_runs
+    from trueground.reports.terminal import render_run
 
     finished = [outcome for outcome in outcomes if outcome.result is not None]
     if format_ is Format.JSON:
@@ -373,7 +374,7 @@ def _show_estimates(
     pairs: Sequence[SweepRun], out: Path, settings: RunSettings, format_: Format
 ) -> None:
     from trueground.evaluate.session import estimate_run
-    from trueground.reports.terminal import render_estimates
+    from trueground.reports.listings import render_estimates
 
     rows = [
         (

@@ -132,10 +132,10 @@ def _score_shards(files: list[str], options: dict[str, Any], progress: Progress)
 
 def _as_text(result: Result, worst: int, *, whole: bool) -> str:
     """What is printed; `whole`: every metric of the run."""
-    from trueground.reports.overview import render_metrics, render_overview
+    from trueground.reports.terminal import render_overview
 
-    render = render_metrics if whole else render_overview
-    return render(result.summary.raw, result.path, result.worst_items(worst))
+    found = result.worst_items(worst)
+    return render_overview(result.summary.raw, result.path, found, every=whole)
 
 
 def _leave(verdict: GateOutcome) -> None:

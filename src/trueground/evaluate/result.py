@@ -84,12 +84,12 @@ class Summary(Mapping[str, MetricSummary]):
         return len(self._metrics)
 
     def __repr__(self) -> str:
-        from trueground.reports.overview import render_short
+        from trueground.reports.terminal import render_short
 
         return render_short(self.raw)
 
     def _repr_html_(self) -> str:
-        from trueground.reports.overview import summary_as_html
+        from trueground.reports.terminal import summary_as_html
 
         return summary_as_html(self.raw)
 

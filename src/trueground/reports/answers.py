@@ -30,6 +30,7 @@ from trueground.reports.items import (
     claims_of,
     read_items,
 )
+from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes
 from trueground.runs.directory import replacing
 from trueground.types import REASON_TITLES, Failure, Record, Status
@@ -45,17 +46,6 @@ _CITED = {"knowledge", "gold_knowledge", "absent_knowledge"}  # likewise where c
 _OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _PLACED]
 # Evidence that has a place of its own on the page
 _SHOWN = {"see", "phrase", "counts", *CHECKED, *TOLD}
-STATUS_WORDS = {
-    Status.SCORED: "scored",
-    Status.ABSTAINED: "declined to answer",
-    Status.NO_CLAIMS: "nothing to check",
-    Status.MISSING_FIELD: "a needed field is missing",
-    Status.TOO_LONG: "too long for the window",
-    Status.UNPARSEABLE: "no verdict in the judge's reply",
-    Status.TRUNCATED: "reply cut at the token limit",
-    Status.ERROR: "the call failed",
-    Status.NOT_APPLICABLE: "does not apply",
-}
 STATUS_NAMES = [status.value for status in Status]
 _KINDS = [kind.value for kind in REASON_TITLES]
 _SUPPORTED: dict[Any, int] = {True: 1, False: 0}

@@ -293,6 +293,6 @@ def link(text: object, href: str | None) -> str | Span:
     return Span(str(text), href=href) if href else str(text)
 
 
-def several(n: int, noun: str) -> str:
+def several(n: int, noun: str, plural: str = "") -> str:
     """ "1 item", "1,000 items"."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

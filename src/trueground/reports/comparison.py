@@ -15,8 +15,8 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
-from trueground.reports.overview import by_question
-from trueground.reports.terminal import PEOPLE_SAY, first_of_labels
+from trueground.reports.sentences import PEOPLE_SAY, first_of_labels
+from trueground.reports.terminal import by_question
 from trueground.reports.text import NONE, format_table, p_value, percent, plain, wrap
 
 _TESTS = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.records.problems import shorten
+from trueground.reports.blocks import number, several
+from trueground.reports.text import shown_name, table
 
 if TYPE_CHECKING:
     from trueground.benchmarks.statistics import TaskStatistics
@@ -58,8 +61,6 @@ def render_entry(entry: Mapping[str, Any], width: int) -> str:
 
 def render_cache(result: CacheStats, noun: str) -> str:
     """How much a file keeps, since when, and of which models."""
-    from trueground.reports.text import shown_name
-
     lines = [f"{result.path}", f"{result.entries:,} {noun}, {result.bytes:,} bytes on disk"]
     if result.oldest and result.newest:
         lines.append(f"from {result.oldest:%Y-%m-%d %H:%M} to {result.newest:%Y-%m-%d %H:%M} UTC")
@@ -118,14 +119,10 @@ def render_hits(query: str | None, hits: Sequence[tuple[Hit, Passage]]) -> str:
 
 def render_evaluated(results: Mapping[str, Evaluated]) -> str:
     """A table for each retriever."""
-    from trueground.reports.text import table
-
     return "\n".join(f"{name}\n{table(list(_rows(one)))}" for name, one in results.items())
 
 
 def _rows(one: Evaluated) -> Iterator[tuple[str, ...]]:
-    from trueground.reports.blocks import number
-
     yield "measure", "mean", "95% interval", "scored", "of"
     for name, mean in one.means.items():
         ends = f"{number(mean.ci[0])} … {number(mean.ci[1])}" if mean.ci else "–"
@@ -144,13 +141,13 @@ def render_loaded(folder: Path, state: GraphFile) -> str:
     """Where the graph is, and what each file gave."""
     lines = [str(folder)]
     for source in state.sources:
-        entities = f", {_counted(source.entities, 'entity', 'entities')}" if source.entities else ""
-        triples = _counted(source.triples, "triple")
+        entities = f", {several(source.entities, 'entity', 'entities')}" if source.entities else ""
+        triples = several(source.triples, "triple")
         lines.append(f"  {one_line(Path(source.path).name)} ({source.format}): {triples}{entities}")
         lines += [f"    left out: {n:,} × {one_line(why)}" for why, n in source.left_out.items()]
         lines += [f"      {one_line(place)}" for place in source.examples]
-    names = _counted(state.names, "name")
-    return "\n".join([*lines, f"{_counted(state.triples, 'triple')}, {names} in {state.lang!r}"])
+    names = several(state.names, "name")
+    return "\n".join([*lines, f"{several(state.triples, 'triple')}, {names} in {state.lang!r}"])
 
 
 def render_rows(rows: Iterable[Row]) -> Iterator[str]:
@@ -192,10 +189,10 @@ def render_links(found: LinkedQuestions, *, each: bool) -> str:
     lines = [line for one in linked if each for line in _linked(one)]
     entities = sum(len(one.found) for one in linked)
     some = sum(bool(one.found) for one in linked)
-    several = sum(entity.candidates > 1 for one in linked for entity in one.found)
+    chosen = sum(entity.candidates > 1 for one in linked for entity in one.found)
     lines.append(
         f"{len(linked):,} questions, {entities:,} entities in {some:,} of them; "
-        f"{several:,} chosen from several of that name"
+        f"{chosen:,} chosen from several of that name"
     )
     return "\n".join(lines + ([] if found.retrieval is None else _scores(found.retrieval)))
 
@@ -227,13 +224,133 @@ def _scores(scores: Retrieval) -> list[str]:
     return lines
 
 
-def _counted(number: int, noun: str, several: str = "") -> str:
-    """A number and what it counts."""
-    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
-
-
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Columns to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     padded = (zip(row, widths, strict=True) for row in rows)
     return "\n".join("  ".join(c.ljust(w) for c, w in row).rstrip() for row in padded)
+
+
+# ---- several runs ----
+
+
+Finished = tuple[str, Mapping[str, Any], Mapping[str, Any], Path]
+
+
+def render_runs(runs: Sequence[Finished]) -> str:
+    """One line for each of several runs, with the score by which models are ranked.
+
+    A run is what its task is called here, its summary, its manifest, and where it lies.
+    """
+    from trueground.reports.sentences import DATASET, REPEAT, notices
+    from trueground.reports.terminal import format_spread
+    from trueground.runs.directory import REPORT
+
+    repeated = any(s["averages"].get(REPEAT) for _, s, _, _ in runs)
+    rows: list[tuple[str, ...]] = []
+    for label, summary, manifest, _ in runs:
+        key, averages = manifest["benchmark"]["headline"], summary["averages"]
+        # the average over datasets where there is one
+        entry = averages.get(DATASET, {}).get(key) or summary["metrics"][key]
+        over, ci = averages.get(REPEAT, {}).get(key), entry["ci"]
+        rows.append(
+            (
+                shown_name(manifest["model"]["name"]),
+                shown_name(label),
+                number(entry["mean"]),
+                f"{number(ci[0])} … {number(ci[1])}" if ci else "–",
+                *((format_spread(over) if over else "–",) * repeated),
+                f"{summary['metrics'][key]['scored']:,}",
+                f"{summary['n']:,}",
+                key,
+            )
+        )
+    told = ("± sd over repeats",) * repeated
+    head = ("model", "task", "score", "95% interval", *told, "scored", "of", "metric")
+    noted = dict.fromkeys(notice for _, _, manifest, _ in runs for notice in notices(manifest))
+    notes = "".join(f"\nnote: {notice}" for notice in noted)
+    pages = "\n".join(f"page   {path / REPORT}" for *_, path in runs)
+    return f"{_second_to_the_left([head, *rows])}{notes}\n\n{pages}"
+
+
+def _second_to_the_left(rows: Sequence[Sequence[str]]) -> str:
+    """A table of which the second column has names, too."""
+    width = max(len(row[1]) for row in rows)
+    return table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
+
+
+def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
+    """What runs would cost: one line each, and the sum."""
+    head = ("model", "task", "items", "answered", "cached", "calls", "tokens in", "out", "USD", "")
+    lines: list[tuple[str, ...]] = [head]
+    for model, task, e in rows:
+        counts = [e[k] for k in ("items", "answered", "cached", "calls", "tokens_in", "tokens_out")]
+        usd = "–" if e["usd"] is None else f"{e['usd']:,.4f}"
+        lines.append((shown_name(model), shown_name(task), *(f"{c:,}" for c in counts), usd, ""))
+    total = [sum(e["usd"] or 0.0 for _, _, e in rows)] if rows[0][2]["usd"] is not None else []
+    tail = [f"{value:,.4f} US dollars in all" for value in total]
+    bounded = all(e["bounded"] for _, _, e in rows)
+    tail.append(
+        "estimates: 4 characters a token in; out "
+        + ("at most, as --max-tokens allows" if bounded else "64 a call, since no --max-tokens")
+    )
+    if any(e["judged"] for _, _, e in rows):
+        tail.append("without the calls of judges, decomposer and rater: they depend on the answers")
+    return "\n".join([_second_to_the_left(lines), "", *tail, "nothing was called, nothing written"])
+
+
+# ---- a build: the funnel of its stages, and what a dry run expects ----
+
+
+def render_built(
+    summary: Mapping[str, Any],
+    path: Path,
+    spent: Mapping[str, Mapping[str, Any]],
+    usd: Mapping[str, float],
+) -> str:
+    """How many items each stage kept, why the others fell, what it cost, and what to do next.
+
+    `spent` and `usd` are by role; without a price a role's cost is left out.
+    """
+    left_out = f" (the limit left out {several(n, 'row')})" if (n := summary["left_out"]) else ""
+    lines = [f"build {summary['builder']}: {several(summary['n'], 'item')}{left_out}", ""]
+    wide = max((len(stage["name"]) for stage in summary["stages"]), default=0)
+    for stage in summary["stages"]:
+        lines.append(f"{stage['name']:{wide}}  {stage['in']:>7,} → {stage['out']:>7,}")
+        lines += [
+            f"{'':{wide}}    {one['n']:>7,} {one['reason']}: {one['words']}"
+            for one in stage["reasons"]
+        ]
+    lines += [f"note: {notice}" for notice in summary["notices"]]
+    lines += ["", *(_spent(role, one, usd.get(role)) for role, one in spent.items())]
+    lines += ["", f"out    {path}"]
+    if summary["n"]:
+        dataset = shlex.quote(str(path / "dataset"))
+        lines.append(f"next   {summary['run'].replace('{dataset}', dataset)}")
+    return "\n".join(lines)
+
+
+def _spent(role: str, one: Mapping[str, Any], usd: float | None) -> str:
+    cost = "" if usd is None else f", ${usd:,.4f}"
+    return (
+        f"{role}  {one['name']}: {several(one['calls'], 'call')}, "
+        f"{one['cache_hits']:,} from the cache; "
+        f"{one['tokens_in']:,} tokens in, {one['tokens_out']:,} out{cost}"
+    )
+
+
+def render_estimated(found: Mapping[str, Any]) -> str:
+    """The calls of each stage and role, and their sum."""
+    done = several(found["done"], "outcome")
+    lines = [f"{several(found['items'], 'source item')}; there already: {done}"]
+    for one in found["stages"]:
+        usd = "" if one["usd"] is None else f"  ${one['usd']:,.4f}"
+        lines.append(
+            f"{one['stage']}  {one['role']} {one['model']}: {several(one['calls'], 'call')}, "
+            f"about {one['tokens_in']:,} tokens in, {one['tokens_out']:,} out{usd}"
+        )
+    calls = sum(one["calls"] for one in found["stages"])
+    lines.append(f"together {several(calls, 'call')} at most, if no item falls on the way")
+    if known := [one["usd"] for one in found["stages"] if one["usd"] is not None]:
+        lines.append(f"about ${sum(known):,.4f}")
+    return "\n".join(lines)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.reports import noise
-from trueground.reports.answers import STATUS_WORDS, AnswerList, metric_words, write_answers
+from trueground.reports.answers import AnswerList, metric_words, write_answers
 from trueground.reports.blocks import (
     AnswerBrowser,
     Axis,
@@ -42,19 +42,24 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.items import Gaps, choose_items, headline_metric, read_numbers
-from trueground.reports.manifest import (
+from trueground.reports.sentences import (
     REPEAT,
+    STATUS_WORDS,
     asked,
+    corrected_rates,
     first_judge,
+    grounded_to_people,
+    has_verdicts,
     input_names,
     judges,
     notices,
+    opening,
     refusal_rules,
     signatures,
+    similar_sets,
+    trust_sentence,
 )
-from trueground.reports.terminal import corrected_rates, grounded_to_people, has_verdicts, opening
 from trueground.reports.text import percent
-from trueground.reports.trust import similar_sets, trust_sentence
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
 from trueground.types import REASON_TITLES, ReasonKind

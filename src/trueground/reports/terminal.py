@@ -1,56 +1,210 @@
-"""The summary as text for a terminal."""
+"""A run as text for a terminal: what is seen first, in 80 columns, and every number of it.
+
+Verdicts, at most six metrics, the worst answers: without colour, for files and `repr` too; a short
+table in HTML for notebooks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.reports import noise
-from trueground.reports.answers import STATUS_WORDS
-from trueground.reports.blocks import number
-from trueground.reports.manifest import DATASET, REPEAT, notices, refusal_rules
+from trueground.plugins import bare_name, split_key
+from trueground.reports.blocks import number, several
+from trueground.reports.noise import format_noise
+from trueground.reports.sentences import (
+    REPEAT,
+    corrected_rates,
+    grounded_to_people,
+    has_verdicts,
+    notices,
+    opening,
+    refusal_rules,
+    similar_sets,
+    trust_sentence,
+)
 from trueground.reports.text import one_line, percent, shown_name, table
 from trueground.runs.directory import REPORT
-from trueground.types import Status
+from trueground.runs.worst import WorstItem, worst_metrics, worst_order
+from trueground.wording import spoken
 
-_MOST_VALUES = 6
+COLUMNS = 80
+_MOST_METRICS, _MOST_VALUES = 6, 6
+_MOST_ROWS, _LEAST_ROWS = 14, 3  # of the text of a summary in Python
+_MOST_LINES = 24
+_NOT_BAD = ("grounded", "declined")
+_MOST_CLAIMS = 2
+_WIDEST = 16  # characters of a value that breaks down
+_BAR = 30
 _NONE = "(none)"  # the value of items that lack a field (evaluate.scorer)
+# What is asked of answers, and the metrics that tell, those of most worth first (docs/trust.md).
+QUESTIONS = {
+    "grounded?": ("support", "grounding_f1", "k_precision", "grounding_precision"),
+    "right?": ("correct_support", "recall", "grounding_recall", "choice_accuracy", "f1"),
+    "declines when it should?": ("p_ir", "p_g"),
+    "cites?": ("citation_f1", "passage_citation_f1", "citation_correctness"),
+}
+
+
+def render_overview(
+    summary: Mapping[str, Any],
+    path: Path | None,
+    worst: Sequence[WorstItem] = (),
+    *,
+    every: bool = False,
+) -> str:
+    """Verdicts, headline metrics by question, their breakdowns, the worst answers, the page.
+
+    `every`: all metrics and all breakdowns.
+    """
+    metrics, keys = summary["metrics"], headline_keys(summary["metrics"])
+    blocks = [verdict_box(summary)]
+    if every:
+        blocks.append(render(summary, None))
+    else:
+        blocks.append(f"{count_items(summary)}\n\n{_metrics_by_question(summary, keys)}")
+        blocks += _breakdowns(summary, [key for _, key in keys])
+        blocks += [_abstention(summary)] * (not has_verdicts(summary))
+        blocks += _extras(summary, {})
+    blocks.append(worst_answers(worst, summary))
+    if not every and (left := len(metrics) - len(keys)) > 0:
+        where = " or the page" * (path is not None)
+        blocks.append(f"{several(left, 'more metric')}: --all{where}")
+    return "\n\n".join(filter(None, [*blocks, _page_of(path)]))
+
+
+def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Path | None) -> str:
+    """All numbers of the answers of a model, with how the calls went."""
+    told = manifest["benchmark"]
+    head = f"{shown_name(manifest['model']['name'])} on {told['name']}/{told['task']}"
+    lines = [head, *(f"note: {notice}" for notice in notices(manifest)), _calls(manifest)]
+    lines += filter(None, [opening(summary), *corrected_rates(summary)])
+    return "\n".join(lines) + f"\n\n{render(summary, path, manifest)}"
 
 
 def render(
     summary: Mapping[str, Any], path: Path | None, manifest: Mapping[str, Any] | None = None
 ) -> str:
-    """Headline table, breakdowns, abstention, and where the page lies."""
+    """The table of all metrics, breakdowns, abstention, and where the page lies."""
     level = next((m["ci_level"] for m in summary["metrics"].values()), 0.95)
     repeats = _repeats_of(summary)
-    head = ("metric", "mean", f"{level:.0%} interval", *_repeats(repeats), "scored", "not scored")
-    rows = (metric_row(k, m, repeats and repeats[k]) for k, m in summary["metrics"].items())
+    head = ["metric", "mean", f"{level:.0%} interval", "scored", "not scored"]
+    if repeats is not None:
+        head.insert(3, f"± sd over {max(one['of'] for one in repeats.values())} repeats")
+    rows = (_metric_row(k, m, repeats and repeats[k]) for k, m in summary["metrics"].items())
     blocks = [count_items(summary), table([head, *rows])]
-    blocks += [*extras(summary, manifest), *breakdowns(summary), abstention(summary)]
-    if path is not None:
-        blocks.append(f"page   {path / REPORT}\nfiles  {path}/")
-    return "\n\n".join(blocks)
+    blocks += [*_extras(summary, manifest or {}), *_breakdowns(summary), _abstention(summary)]
+    return "\n\n".join(filter(None, [*blocks, _page_of(path)]))
+
+
+def _page_of(path: Path | None) -> str:
+    """Where the page and the files are; nothing where nothing was written."""
+    return "" if path is None else f"page   {path / REPORT}\nfiles  {path}/"
 
 
 def count_items(summary: Mapping[str, Any]) -> str:
     """How many items, and what is to know of them."""
-    n = summary["n"]
-    return f"{n:,} item{'' if n == 1 else 's'}{_side_notes(summary)}"
+    notes = []
+    if summary.get("skipped"):
+        notes.append(f"{several(summary['skipped'], 'bad row')} skipped")
+    if summary["empty_responses"]:
+        notes.append(several(summary["empty_responses"], "empty response"))
+    if summary["clusters"]:
+        notes.append(f"{summary['clusters']:,} groups, resampled as clusters")
+    return several(summary["n"], "item") + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def extras(summary: Mapping[str, Any], manifest: Mapping[str, Any] | None = None) -> list[str]:
+def _calls(manifest: Mapping[str, Any]) -> str:
+    outcomes, tokens = manifest["outcomes"], manifest["tokens"]
+    parts = [f"{several(manifest['calls'], 'call')}, {manifest['cache_hits']:,} from the cache"]
+    parts.append(f"{tokens['in']:,} tokens in, {tokens['out']:,} out")
+    if manifest.get("cost"):
+        parts.append(f"{manifest['cost']['usd']:,.4f} USD")
+    if lost := [f"{n:,} {kind}" for kind, n in outcomes.items() if n and kind != "answered"]:
+        parts.append("no whole answer: " + ", ".join(lost))
+    return "; ".join(parts)
+
+
+# ---- tables of metrics ----
+
+
+def headline_keys(metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """At most six pairs of a question and a metric that answers it and was scored somewhere.
+
+    First the best metric of each question, then the next ones. Where no metric belongs to a
+    question, the first six of the run.
+    """
+    known = [key for key, entry in metrics.items() if entry["scored"] and not split_key(key).judge]
+    found = by_question(known)
+    ranked = [
+        (place, question, key) for question, keys in found.items() for place, key in enumerate(keys)
+    ]
+    chosen = {key for _, _, key in sorted(ranked, key=lambda one: one[0])[:_MOST_METRICS]}
+    if not chosen:
+        return [("", key) for key in list(metrics)[:_MOST_METRICS]]
+    return [(question, key) for question, keys in found.items() for key in keys if key in chosen]
+
+
+def by_question(keys: Iterable[str]) -> dict[str, list[str]]:
+    """The metrics that answer each question, the best first."""
+    keys = list(keys)
+    return {
+        question: [key for name in names for key in keys if bare_name(key) == name]
+        for question, names in QUESTIONS.items()
+    }
+
+
+def _metrics_by_question(summary: Mapping[str, Any], keys: Sequence[tuple[str, str]]) -> str:
+    level = next((entry["ci_level"] for entry in summary["metrics"].values()), 0.95)
+    rows = [_metric_row(f"  {key}", summary["metrics"][key]) for _, key in keys]
+    lines = table(
+        [("", "mean", f"{level:.0%} interval", "scored", "not scored"), *rows]
+    ).splitlines()
+    shown, before = [lines[0]], ""
+    for (question, _), line in zip(keys, lines[1:], strict=True):
+        shown += [question] * (question != before)
+        shown.append(line)
+        before = question
+    return "\n".join(clip(line) for line in shown)
+
+
+def _metric_row(
+    key: str, metric: Mapping[str, Any], repeats: Mapping[str, Any] | None = None
+) -> tuple[str, ...]:
+    """Its mean, interval, spread over repeats, how many were scored, and why others were not."""
+    ci = metric["ci"]
+    ends = f"{number(ci[0])} … {number(ci[1])}" if ci else "–"
+    why = ", ".join(f"{count:,} {status}" for status, count in metric["unscored"].items())
+    spread = () if repeats is None else (format_spread(repeats),)
+    return key, number(metric["mean"]), ends, *spread, f"{metric['scored']:,}", why
+
+
+def format_spread(entry: Mapping[str, Any]) -> str:
+    """The standard deviation of the repeats' means, and of how many where not of all."""
+    some = "" if entry["values"] == entry["of"] else f" ({entry['values']} of {entry['of']})"
+    return number(entry["sd"]) + some
+
+
+def _extras(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
     """What repeated answers and several judges have beside the metrics."""
     blocks = []
     if summary.get("repeats"):
-        blocks.append(noise.format_noise(summary["repeats"], manifest or {}))
-    if summary.get("judge_agreement"):
-        blocks.append(_agreement(summary["judge_agreement"]))
+        blocks.append(format_noise(summary["repeats"], manifest))
+    if entries := summary.get("judge_agreement"):
+        rows = [("judges", "of", "verdicts", "agreement", "kappa", "")]
+        for one in entries:
+            shares = (number(one["agreement"]), number(one["kappa"]))
+            rows.append((" / ".join(one["judges"]), one["of"], f"{one['n']:,}", *shares, ""))
+        blocks.append(table(rows))
     return blocks
 
 
-def breakdowns(summary: Mapping[str, Any], keys: Sequence[str] | None = None) -> list[str]:
+def _breakdowns(summary: Mapping[str, Any], keys: Sequence[str] | None = None) -> list[str]:
     """A table for each field; of these metrics, or of all."""
     repeats = _repeats_of(summary)
     return [
@@ -67,267 +221,6 @@ def _repeats_of(summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return averages[REPEAT] if len(summary["by"].get(REPEAT, ())) > 1 else None
 
 
-def _agreement(entries: Sequence[Mapping[str, Any]]) -> str:
-    """How far the judges agree, one line for each pair and kind of check."""
-    rows = [("judges", "of", "verdicts", "agreement", "kappa", "")]
-    rows += [
-        (
-            " / ".join(entry["judges"]),
-            entry["of"],
-            f"{entry['n']:,}",
-            number(entry["agreement"]),
-            number(entry["kappa"]),
-            "",
-        )
-        for entry in entries
-    ]
-    return table(rows)
-
-
-def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Path | None) -> str:
-    """The same for the answers of a model, with how the calls went."""
-    told = manifest["benchmark"]
-    head = f"{shown_name(manifest['model']['name'])} on {told['name']}/{told['task']}"
-    lines = [head, *(f"note: {notice}" for notice in notices(manifest)), _calls(manifest)]
-    lines += [first] if (first := opening(summary)) else []
-    lines += corrected_rates(summary)
-    return "\n".join(lines) + f"\n\n{render(summary, path, manifest)}"
-
-
-def _calls(manifest: Mapping[str, Any]) -> str:
-    outcomes = manifest["outcomes"]
-    lost = [f"{n:,} {kind}" for kind, n in outcomes.items() if n and kind != "answered"]
-    noun = "call" if manifest["calls"] == 1 else "calls"
-    parts = [f"{manifest['calls']:,} {noun}, {manifest['cache_hits']:,} from the cache"]
-    tokens = manifest["tokens"]
-    parts.append(f"{tokens['in']:,} tokens in, {tokens['out']:,} out")
-    if manifest.get("cost"):
-        parts.append(f"{manifest['cost']['usd']:,.4f} USD")
-    if lost:
-        parts.append("no whole answer: " + ", ".join(lost))
-    return "; ".join(parts)
-
-
-def headline(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The entry by which models are ranked: the average over datasets where there is one."""
-    key = manifest["benchmark"]["headline"]
-    averages = summary.get("averages", {}).get(DATASET, {})
-    return dict(averages.get(key) or summary["metrics"][key])
-
-
-Finished = tuple[str, Mapping[str, Any], Mapping[str, Any], Path]
-
-
-def render_runs(runs: Sequence[Finished]) -> str:
-    """One line for each of several runs, with the score by which models are ranked.
-
-    A run is what its task is called here, its summary, its manifest, and where it lies.
-    """
-    averages = [(s["averages"].get(REPEAT), m["benchmark"]["headline"]) for _, s, m, _ in runs]
-    spread = [found and found[key] for found, key in averages]
-    repeated = any(spread)
-    told = ("± sd over repeats",) * repeated
-    rows: list[tuple[str, ...]]
-    rows = [("model", "task", "score", "95% interval", *told, "scored", "of", "metric")]
-    for (label, summary, manifest, _), over in zip(runs, spread, strict=True):
-        entry = headline(summary, manifest)
-        key = manifest["benchmark"]["headline"]
-        ci = entry["ci"]
-        rows.append(
-            (
-                shown_name(manifest["model"]["name"]),
-                shown_name(label),
-                number(entry["mean"]),
-                f"{number(ci[0])} … {number(ci[1])}" if ci else "–",
-                *((_spread(over) if over else "–",) * repeated),
-                f"{summary['metrics'][key]['scored']:,}",
-                f"{summary['n']:,}",
-                key,
-            )
-        )
-    width = max(len(row[1]) for row in rows)
-    shown = table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
-    noted = dict.fromkeys(notice for _, _, manifest, _ in runs for notice in notices(manifest))
-    notes = "".join(f"\nnote: {notice}" for notice in noted)
-    pages = "\n".join(f"page   {path / REPORT}" for *_, path in runs)
-    return f"{shown}{notes}\n\n{pages}"
-
-
-def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
-    """What runs would cost: one line each, and the sum."""
-    head = ("model", "task", "items", "answered", "cached", "calls", "tokens in", "out", "USD", "")
-    lines: list[tuple[str, ...]] = [head]
-    for model, task, e in rows:
-        counts = [e[k] for k in ("items", "answered", "cached", "calls", "tokens_in", "tokens_out")]
-        usd = "–" if e["usd"] is None else f"{e['usd']:,.4f}"
-        lines.append((shown_name(model), shown_name(task), *(f"{c:,}" for c in counts), usd, ""))
-    total = [sum(e["usd"] or 0.0 for _, _, e in rows)] if rows[0][2]["usd"] is not None else []
-    width = max(len(line[1]) for line in lines)
-    shown = table([(line[0], line[1].ljust(width), *line[2:]) for line in lines])
-    tail = [f"{value:,.4f} US dollars in all" for value in total]
-    bounded = all(e["bounded"] for _, _, e in rows)
-    tail.append(
-        "estimates: 4 characters a token in; out "
-        + ("at most, as --max-tokens allows" if bounded else "64 a call, since no --max-tokens")
-    )
-    if any(e["judged"] for _, _, e in rows):
-        tail.append(
-            "without the calls of judges, decomposer and rater, which depend on the answers"
-        )
-    return "\n".join([shown, "", *tail, "nothing was called, nothing written"])
-
-
-def has_verdicts(summary: Mapping[str, Any]) -> bool:
-    """Whether any answer could be judged."""
-    verdicts = summary.get("verdicts") or {}
-    return bool(verdicts) and verdicts["unscored"]["n"] < verdicts["n"]
-
-
-def opening(summary: Mapping[str, Any]) -> str:
-    """How many answers are grounded, by people where they labelled some and by the judge, or why
-    no answer has a verdict; empty where none was asked for.
-    """
-    verdicts, missing = summary.get("verdicts"), summary.get("missing") or ""
-    if has_verdicts(summary):
-        found = grounded_to_people(summary)
-        if found is None:
-            return verdict_sentence(summary["verdicts"])
-        alone = _shares(summary["verdicts"], "grounded")
-        return f"{_rate_sentence(*found, summary)} The judge alone calls {alone}."
-    if not verdicts:
-        told = "contexts" in missing  # else nobody asked whether the answers are grounded
-        return f"{missing[0].upper()}{missing[1:]}" if told else ""
-    n, why = verdicts["n"], verdicts.get("why_unscored") or {}
-    if why.keys() == {Status.NO_CLAIMS}:
-        empty = summary["empty_responses"]
-        said = " All are empty." if empty == n else f" {empty:,} of {n:,} are empty." * bool(empty)
-        return f"No answer had anything to check, so none is called grounded or not.{said}"
-    return f"None of {n:,} answers could be judged: {missing or _count_statuses(why)}"
-
-
-def _count_statuses(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {STATUS_WORDS[Status(name)]}" for name, count in counts.items())
-
-
-def verdict_sentence(verdicts: Mapping[str, Any]) -> str:
-    """`Of 2,000 answers 62 % are grounded, 23 % partly, 9 % not, 6 % declined.`"""
-    n, shares = verdicts["n"], _shares(verdicts, "are grounded")
-    return f"Of {n:,} answer{'' if n == 1 else 's'} {shares}."
-
-
-def _shares(verdicts: Mapping[str, Any], first: str) -> str:
-    share = {name: percent(verdicts[name]["share"]) for name in ANSWER_VERDICTS}
-    told = f"{share['grounded']} {first}"
-    told += "".join(f", {share[name]} {name}" for name in ("partly", "not", "declined"))
-    return told + (f" ({share['unscored']} unscored)" if verdicts["unscored"]["n"] else "")
-
-
-PEOPLE_SAY = {"faithful": "grounded", "correct": "correct"}
-# Of which metric the corrected rate is told, by the label; else of the first.
-_FIRST_OF = {"faithful": ("support", "grounding_precision"), "correct": ("correct_support",)}
-
-
-def first_of_labels(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Of the corrected metrics the one that is told, for each label."""
-    keys = []
-    for label in PEOPLE_SAY:
-        own = [key for key, one in found.items() if one["label"] == label]
-        keys += [next(key for key in (*_FIRST_OF[label], *own) if key in own)] if own else []
-    return keys
-
-
-def grounded_to_people(summary: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The metric by which, and the entry of, the rate of answers that people would call grounded;
-    None where nobody labelled any.
-    """
-    found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
-    own = [key for key in first_of_labels(found) if found[key]["label"] == "faithful"]
-    return (own[0], found[own[0]]) if own else None
-
-
-def corrected_rates(summary: Mapping[str, Any]) -> list[str]:
-    """What people would call these answers, by their labels of some, and on what of the judge's
-    that rests: a sentence for each label. Where the opening has told the rate, only the rest.
-    """
-    found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
-    told = grounded_to_people(summary) if has_verdicts(summary) else None
-    sentences = []
-    for key in first_of_labels(found):
-        one = found[key]
-        said = [_rate_sentence(key, one, summary)] * (told is None or told[0] != key)
-        if one["method"] != "exact" and one["drawn"] != "all":
-            what = (
-                "the mean of the judge's probabilities"
-                if key in _PROBABILITIES
-                else "the judge's mean"
-            )
-            said.append(f"The labels correct {what}, {percent(one['judge_mean'])} ({key}).")
-        said += [f"Note: {note}." for note in one["notes"]]
-        sentences += [" ".join(said)] * bool(said)
-    return sentences
-
-
-_PROBABILITIES = ("support", "correct_support")
-
-
-def _rate_sentence(key: str, one: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
-    """`People would call 33 % [26, 42] of 707 answers grounded (100 labels).`"""
-    low, high = (f"{100 * end:.0f}" for end in one["ci"])
-    said = f"People would call {percent(one['mean'])} [{low}, {high}]"
-    labels = f"{one['labels']:,} labels"
-    if one["method"] == "exact":
-        labels += " alone, fewer than 10 of one kind"
-    if one["drawn"] == "all":
-        said, labels = f"People call {percent(one['mean'])}", "all labelled"
-    if one["n"] < summary["n"]:
-        lost = _count_statuses(summary["metrics"][key]["unscored"])
-        labels += f"; left out of {summary['n']:,}: {lost}"
-    noun = "answer" if one["n"] == 1 else "answers"
-    return f"{said} of {one['n']:,} {noun} {PEOPLE_SAY[one['label']]} ({labels})."
-
-
-def interval(ends: Sequence[float] | None) -> str:
-    """The same of the two ends of an interval."""
-    return "–" if ends is None else f"[{number(ends[0])}, {number(ends[1])}]"
-
-
-def _side_notes(summary: Mapping[str, Any]) -> str:
-    notes = []
-    if summary.get("skipped"):
-        count = summary["skipped"]
-        notes.append(f"{count:,} bad row{'' if count == 1 else 's'} skipped")
-    if summary["empty_responses"]:
-        count = summary["empty_responses"]
-        notes.append(f"{count:,} empty response{'' if count == 1 else 's'}")
-    if summary["clusters"]:
-        notes.append(f"{summary['clusters']:,} groups, resampled as clusters")
-    return f" ({'; '.join(notes)})" if notes else ""
-
-
-def _repeats(averages: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The head of the column of spreads, where questions were asked several times."""
-    if averages is None:
-        return ()
-    return (f"± sd over {max(entry['of'] for entry in averages.values())} repeats",)
-
-
-def _spread(entry: Mapping[str, Any]) -> str:
-    """The standard deviation of the repeats' means, and of how many where not of all."""
-    some = "" if entry["values"] == entry["of"] else f" ({entry['values']} of {entry['of']})"
-    return number(entry["sd"]) + some
-
-
-def metric_row(
-    key: str, metric: Mapping[str, Any], repeats: Mapping[str, Any] | None = None
-) -> tuple[str, ...]:
-    """Its mean, interval, spread over repeats, how many were scored, and why others were not."""
-    ci = metric["ci"]
-    interval = f"{number(ci[0])} … {number(ci[1])}" if ci else "–"
-    why = ", ".join(f"{count:,} {status}" for status, count in metric["unscored"].items())
-    spread = () if repeats is None else (_spread(repeats),)
-    return key, number(metric["mean"]), interval, *spread, f"{metric['scored']:,}", why
-
-
 def _breakdown(
     field: str,
     values: Mapping[str, Any],
@@ -336,45 +229,210 @@ def _breakdown(
 ) -> str:
     shown = list(values.items())[:_MOST_VALUES]
     keys = list(next(iter(values.values()), {})) if only is None else only
-    head = ("by " + field, *(_shorten(name) for name, _ in shown), "average", "")
-    rows = [(k, *(number(m[k]["mean"]) for _, m in shown), _average(averages[k]), "") for k in keys]
+    names = [one_line(name) for name, _ in shown]
+    names = [name if len(name) <= _WIDEST else name[: _WIDEST - 1] + "…" for name in names]
     counts = ("items", *(f"{next(iter(m.values()))['n']:,}" for _, m in shown), "", "")
-    more = len(values) - len(shown)
-    tail = f"\n… and {more} more values, in summary.json" if more else ""
+    rows = [("by " + field, *names, "average", ""), counts]
+    tail = [f"… and {n} more values, in summary.json"] if (n := len(values) - len(shown)) else []
     for key in keys:
-        over, of = averages[key]["values"], averages[key]["of"]
-        if 0 < over < of:
-            tail += (
-                f"\n{key}: the average is over {over} of {of} values, nothing was scored in others"
-            )
-    return table([head, counts, *rows]) + tail
+        own = averages[key]
+        spread = "" if own.get("sd") is None else f" ± {number(own['sd'])}"
+        means = (number(m[key]["mean"]) for _, m in shown)
+        rows.append((key, *means, number(own["mean"]) + spread, ""))
+        if 0 < own["values"] < own["of"]:
+            over = f"the average is over {own['values']} of {own['of']} values"
+            tail.append(f"{key}: {over}, nothing was scored in others")
+    return "\n".join([table(rows), *tail])
 
 
-def _average(entry: Mapping[str, Any]) -> str:
-    """The average over the values, and their standard deviation."""
-    sd = entry.get("sd")
-    return number(entry["mean"]) + (f" ± {number(sd)}" if sd is not None else "")
-
-
-def _shorten(name: str, most: int = 16) -> str:
-    name = one_line(name)
-    return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def abstention(summary: Mapping[str, Any]) -> str:
+def _abstention(summary: Mapping[str, Any]) -> str:
     """The rate, and the counts where records say what can be answered."""
     rate = summary["abstention_rate"]
     text = f"abstention rate {number(rate)}"
     found = summary["abstention"]
     if found is None:
         return text
-    counts = found["confusion"]
-    rows = [
-        ("", "abstained", "answered", ""),
-        *(
-            (f"  {kind}", f"{c['abstained']:,}", f"{c['answered']:,}", "")
-            for kind, c in counts.items()
-        ),
+    rows = [("", "abstained", "answered", "")]
+    rows += [
+        (f"  {kind}", f"{c['abstained']:,}", f"{c['answered']:,}", "")
+        for kind, c in found["confusion"].items()
     ]
     rates = f"p_ir {number(found['p_ir'])}, p_g {number(found['p_g'])}"
     return "\n".join(filter(None, (f"{text}; {rates}", table(rows), refusal_rules(summary))))
+
+
+# ---- the verdicts in a frame ----
+
+
+def _trust(verdicts: Mapping[str, Any]) -> str:
+    """How far the verdicts are to be trusted, and where more is told of it."""
+    more = "" if similar_sets(verdicts) is None else " The sets one by one: docs/trust.md."
+    return trust_sentence(verdicts) + more
+
+
+def verdict_box(summary: Mapping[str, Any]) -> str:
+    """In a frame: the sentence, a line for what people say and for each verdict, with intervals,
+    and how far they are to be trusted.
+    """
+    first = opening(summary)
+    corrected = [line for one in corrected_rates(summary) for line in _wrapped(one)]
+    if not first and not corrected:
+        return ""
+    lines = [*_wrapped(first), ""] if first else []
+    if has_verdicts(summary):
+        verdicts = summary["verdicts"]
+        lines += [*_verdict_lines(summary), "", *corrected]
+        level = f"{verdicts['ci_level']:.0%} intervals; verdicts by the judge {verdicts['judge']}."
+        lines += [*_wrapped(level), *_wrapped(_trust(verdicts))]
+    else:
+        lines = [*lines, *corrected] if corrected else lines[:-1]
+    width = COLUMNS - 4
+    body = [f"│ {line}{' ' * (width - width_of(line))} │" for line in lines]
+    rule = "─" * (COLUMNS - 2)
+    return "\n".join([f"┌{rule}┐", *body, f"└{rule}┘"])
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, COLUMNS - 4)
+
+
+def _verdict_lines(summary: Mapping[str, Any]) -> list[str]:
+    """A line for each verdict: its share, the interval, how many answers, a bar; above them the
+    same of what people say.
+    """
+    verdicts, lines = summary["verdicts"], []
+    if found := grounded_to_people(summary):
+        one = found[1]
+        people = _share_line("grounded", one["mean"], one["ci"], f"{one['labels']:,} labels")
+        lines = ["by people", people, "by the judge"]
+    for name in ANSWER_VERDICTS:
+        one = verdicts[name]
+        if name == "unscored" and not one["n"]:
+            continue
+        lines.append(_share_line(name, one["share"], one["ci"], f"{one['n']:,}"))
+    return lines
+
+
+def _share_line(name: str, share: float | None, ci: Sequence[float] | None, n: str) -> str:
+    ends = "" if ci is None else "–".join(f"{100 * x:.0f}" for x in ci) + " %"
+    bar = "█" * round(_BAR * (share or 0))
+    return f"{name:9} {percent(share):>6}  {ends:>9}  {n:>9}  {bar}".rstrip()
+
+
+# ---- the worst answers ----
+
+
+def worst_answers(items: Sequence[WorstItem], summary: Mapping[str, Any]) -> str:
+    """The worst answers: question, answer, score, the claims that are not supported, and why.
+
+    Those that are grounded after all, that decline, and that have no score are left out. Empty
+    where the run has no metric that tells which answers are worse.
+    """
+    metric = next(iter(worst_metrics(summary["metrics"])), None)
+    if metric is None or not items:
+        return ""
+    items = [one for one in items if one.score is not None and one.verdict not in _NOT_BAD]
+    if not items:
+        return "no answer to read first: none is scored, or all of them are grounded"
+    order = worst_order(metric, bool(summary.get("verdicts")))
+    blocks = [f"worst {len(items)} of {summary['n']:,}: {order}"]
+    for rank, item in enumerate(items, 1):
+        score = "–" if item.score is None else f"{item.score:.2f}"
+        head = f"{rank:>2}  {score}  {item.verdict or ''}".rstrip()
+        lines = [clip(f"{head}  {_line(item.id)}  {_line(item.question)}".rstrip())]
+        if item.response is not None:
+            lines.append(clip(f"    answer: {_line(item.response) or '(empty)'}"))
+        for claim, reason in list(zip(item.unsupported, item.reasons, strict=True))[:_MOST_CLAIMS]:
+            if _line(claim) != _line(item.response):  # the answer is one claim, and stands above
+                lines.append(clip(f"    ✗ {_line(claim)}"))
+            first, *rest = textwrap.wrap(_line(reason), COLUMNS - 8) or [""]
+            lines += [clip(f"      – {first}")] * bool(first)
+            lines += [clip(f"        {' '.join(rest)}")] * bool(rest)
+        more = len(item.unsupported) - _MOST_CLAIMS
+        if more > 0:
+            lines.append(f"      … and {several(more, 'more claim')}")
+        blocks.append("\n".join(lines))
+    return "\n".join(blocks)
+
+
+def _line(text: str | None) -> str:
+    """The text on one line."""
+    return one_line(" ".join((text or "").split()))
+
+
+def width_of(text: str) -> int:
+    """How many columns a terminal needs for it."""
+    return sum(
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
+
+
+def clip(text: str, most: int = COLUMNS) -> str:
+    """The beginning of the text that fits, with a mark where something is missing."""
+    if width_of(text) <= most:
+        return text
+    kept, used = [], 0
+    for c in text:
+        used += width_of(c)
+        if used > most - 1:
+            break
+        kept.append(c)
+    return "".join(kept).rstrip() + "…"
+
+
+# ---- in Python: what `repr` gives and a notebook shows ----
+
+
+def _rows_of(summary: Mapping[str, Any], most: int) -> tuple[list[tuple[str, ...]], int]:
+    """Headline metrics first, as cells, and how many metrics are left out."""
+    metrics = summary["metrics"]
+    first = [key for _, key in headline_keys(metrics)]
+    keys = [*first, *(key for key in metrics if key not in first)]
+    rows: list[tuple[str, ...]]
+    rows = [
+        (key, number(m["mean"]), _interval(m["ci"]), f"{m['scored']:,}")
+        for key in keys[:most]
+        for m in (metrics[key],)
+    ]
+    return rows, len(keys) - len(rows)
+
+
+def _sentences(summary: Mapping[str, Any]) -> list[str]:
+    """What is said before the metrics: how grounded, what people say, how far to trust it."""
+    said = [opening(summary), *corrected_rates(summary)]
+    if has_verdicts(summary):
+        said.append(_trust(summary["verdicts"]))
+    return [spoken(one) for one in said if one]
+
+
+def _interval(ends: Sequence[float] | None) -> str:
+    return "–" if ends is None else f"[{number(ends[0])}, {number(ends[1])}]"
+
+
+def render_short(summary: Mapping[str, Any]) -> str:
+    """The summary in at most 24 lines."""
+    lines = [count_items(summary)]
+    lines += [line for one in _sentences(summary) for line in _wrapped(one)]
+    lines += [""] * (len(lines) > 1)
+    rows, left = _rows_of(summary, max(_LEAST_ROWS, min(_MOST_ROWS, _MOST_LINES - len(lines) - 2)))
+    lines += table(
+        [("metric", "mean", "interval", "scored", ""), *((*r, "") for r in rows)]
+    ).splitlines()
+    lines += [f"… and {left} more, in .raw['metrics']"] * bool(left)
+    return "\n".join(clip(line, 120) for line in lines)
+
+
+def summary_as_html(summary: Mapping[str, Any]) -> str:
+    """The same as a short HTML table; everything that comes from data is escaped."""
+    rows, left = _rows_of(summary, _MOST_ROWS)
+    said = "".join(f"<p>{escape(one)}</p>" for one in _sentences(summary))
+    head = _html_row(("metric", "mean", "interval", "scored"), "th")
+    body = "".join(_html_row(row, "td") for row in rows)
+    more = f"<p>… and {left} more</p>" if left else ""
+    n = escape(count_items(summary))
+    return f"<div>{said}<table><caption>{n}</caption>{head}{body}</table>{more}</div>"
+
+
+def _html_row(cells: Iterable[str], tag: str) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"

@@ -25,7 +25,7 @@ from trueground.records.problems import UNREADABLE
 from trueground.records.spreadsheets import guard_formulas
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
 from trueground.reports.items import ReportItem, headline_metric, why
-from trueground.reports.manifest import first_judge
+from trueground.reports.sentences import first_judge
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.runs.worst import unsupported_claims
 from trueground.types import REASON_TITLES, Answered

@@ -29,7 +29,7 @@ from trueground.reports.blocks import (
 )
 from trueground.reports.items import headline_metric
 from trueground.reports.listings import few
-from trueground.reports.manifest import input_names
+from trueground.reports.sentences import input_names
 from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_name
 from trueground.studies.leaderboard.runs import find_runs
 

@@ -9,7 +9,6 @@ from typing import Literal
 import msgspec
 
 from trueground.errors import OutputError, UsageError
-from trueground.reports.answers import STATUS_WORDS
 from trueground.reports.blocks import (
     Axis,
     Block,
@@ -47,8 +46,8 @@ from trueground.reports.leaderboard.study_blocks import (
     study_sections,
 )
 from trueground.reports.listings import few, join_alike
-from trueground.reports.manifest import refusal_rules
 from trueground.reports.noise import prompts_section
+from trueground.reports.sentences import STATUS_WORDS, refusal_rules
 from trueground.reports.viewer import find_page, write_page
 from trueground.runs.directory import check_page_file, make_folder
 from trueground.text.refusal import MEASURED

@@ -23,7 +23,7 @@ from trueground.benchmarks.studies import (
 )
 from trueground.errors import UsageError
 from trueground.plugins import bare_name, split_key
-from trueground.reports.manifest import short_checksums
+from trueground.reports.sentences import short_checksums
 from trueground.studies.leaderboard.board import (
     Board,
     BoardColumn,

@@ -25,7 +25,7 @@ from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import bare_name, split_key
 from trueground.reports.listings import few
-from trueground.reports.manifest import DATASET
+from trueground.reports.sentences import DATASET
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
 from trueground.studies.leaderboard.results import over_models
 from trueground.studies.leaderboard.runs import (

@@ -11,7 +11,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.models.prompts import PromptFile
-from trueground.reports.manifest import DATASET, REPEAT, SHOWN
+from trueground.reports.sentences import DATASET, REPEAT, SHOWN
 from trueground.runs.directory import MANIFEST, SUMMARY
 from trueground.types import Status
 

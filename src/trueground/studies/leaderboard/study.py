@@ -12,7 +12,7 @@ import msgspec
 from trueground.benchmarks.published import load_models
 from trueground.reports.leaderboard.page import MARK, write
 from trueground.reports.listings import few, join_alike
-from trueground.reports.manifest import DATASET, REPEAT
+from trueground.reports.sentences import DATASET, REPEAT
 from trueground.reports.viewer import find_page
 from trueground.studies.leaderboard.board import (
     Board,

@@ -1,0 +1,261 @@
+"""A run in sentences: how grounded its answers are, how far to trust that, how it was made.
+
+Out of summary.json and manifest.json, for pages and the terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from trueground.judges.people import FitFigures, LabelledVerdicts, labelled_verdicts
+from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.reports.blocks import several
+from trueground.reports.text import percent
+from trueground.types import Status
+
+DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split
+REPEAT = "meta.repeat"  # the field that tells the answers to one question apart
+SHOWN = 12  # characters of a checksum
+STATUS_WORDS = {
+    Status.SCORED: "scored",
+    Status.ABSTAINED: "declined to answer",
+    Status.NO_CLAIMS: "nothing to check",
+    Status.MISSING_FIELD: "a needed field is missing",
+    Status.TOO_LONG: "too long for the window",
+    Status.UNPARSEABLE: "no verdict in the judge's reply",
+    Status.TRUNCATED: "reply cut at the token limit",
+    Status.ERROR: "the call failed",
+    Status.NOT_APPLICABLE: "does not apply",
+}
+_CHECKSUM = re.compile(r"[0-9a-f]{32,}")
+_THRESHOLD = re.compile(r"\|threshold:([\d.e-]+)")
+_WORDS = {"not": "not grounded", "partly": "partly", "grounded": "grounded"}
+PEOPLE_SAY = {"faithful": "grounded", "correct": "correct"}
+# Of which metric the corrected rate is told, by the label; else of the first.
+_FIRST_OF = {"faithful": ("support", "grounding_precision"), "correct": ("correct_support",)}
+_PROBABILITIES = ("support", "correct_support")
+
+
+# ---- verdicts, by the judge and by people ----
+
+
+def has_verdicts(summary: Mapping[str, Any]) -> bool:
+    """Whether any answer could be judged."""
+    verdicts = summary.get("verdicts") or {}
+    return bool(verdicts) and verdicts["unscored"]["n"] < verdicts["n"]
+
+
+def opening(summary: Mapping[str, Any]) -> str:
+    """How many answers are grounded, by people where they labelled some and by the judge, or why
+    no answer has a verdict; empty where none was asked for.
+    """
+    verdicts, missing = summary.get("verdicts"), summary.get("missing") or ""
+    if has_verdicts(summary):
+        found = grounded_to_people(summary)
+        if found is None:
+            verdicts = summary["verdicts"]
+            return f"Of {several(verdicts['n'], 'answer')} {_shares(verdicts, 'are grounded')}."
+        alone = _shares(summary["verdicts"], "grounded")
+        return f"{_rate_sentence(*found, summary)} The judge alone calls {alone}."
+    if not verdicts:
+        told = "contexts" in missing  # else nobody asked whether the answers are grounded
+        return f"{missing[0].upper()}{missing[1:]}" if told else ""
+    n, why = verdicts["n"], verdicts.get("why_unscored") or {}
+    if why.keys() == {Status.NO_CLAIMS}:
+        empty = summary["empty_responses"]
+        said = " All are empty." if empty == n else f" {empty:,} of {n:,} are empty." * bool(empty)
+        return f"No answer had anything to check, so none is called grounded or not.{said}"
+    return f"None of {n:,} answers could be judged: {missing or _count_statuses(why)}"
+
+
+def _count_statuses(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {STATUS_WORDS[Status(name)]}" for name, count in counts.items())
+
+
+def _shares(verdicts: Mapping[str, Any], first: str) -> str:
+    share = {name: percent(verdicts[name]["share"]) for name in ANSWER_VERDICTS}
+    told = f"{share['grounded']} {first}"
+    told += "".join(f", {share[name]} {name}" for name in ("partly", "not", "declined"))
+    return told + (f" ({share['unscored']} unscored)" if verdicts["unscored"]["n"] else "")
+
+
+def first_of_labels(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Of the corrected metrics the one that is told, for each label."""
+    keys = []
+    for label in PEOPLE_SAY:
+        own = [key for key, one in found.items() if one["label"] == label]
+        keys += [next(key for key in (*_FIRST_OF[label], *own) if key in own)] if own else []
+    return keys
+
+
+def grounded_to_people(summary: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """The metric by which, and the entry of, the rate of answers that people would call grounded;
+    None where nobody labelled any.
+    """
+    found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
+    own = [key for key in first_of_labels(found) if found[key]["label"] == "faithful"]
+    return (own[0], found[own[0]]) if own else None
+
+
+def corrected_rates(summary: Mapping[str, Any]) -> list[str]:
+    """What people would call these answers, by their labels of some, and on what of the judge's
+    that rests: a sentence for each label. Where the opening has told the rate, only the rest.
+    """
+    found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
+    told = grounded_to_people(summary) if has_verdicts(summary) else None
+    sentences = []
+    for key in first_of_labels(found):
+        one = found[key]
+        said = [_rate_sentence(key, one, summary)] * (told is None or told[0] != key)
+        if one["method"] != "exact" and one["drawn"] != "all":
+            what = (
+                "the mean of the judge's probabilities"
+                if key in _PROBABILITIES
+                else "the judge's mean"
+            )
+            said.append(f"The labels correct {what}, {percent(one['judge_mean'])} ({key}).")
+        said += [f"Note: {note}." for note in one["notes"]]
+        sentences += [" ".join(said)] * bool(said)
+    return sentences
+
+
+def _rate_sentence(key: str, one: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    """`People would call 33 % [26, 42] of 707 answers grounded (100 labels).`"""
+    low, high = (f"{100 * end:.0f}" for end in one["ci"])
+    said = f"People would call {percent(one['mean'])} [{low}, {high}]"
+    labels = f"{one['labels']:,} labels"
+    if one["method"] == "exact":
+        labels += " alone, fewer than 10 of one kind"
+    if one["drawn"] == "all":
+        said, labels = f"People call {percent(one['mean'])}", "all labelled"
+    if one["n"] < summary["n"]:
+        lost = _count_statuses(summary["metrics"][key]["unscored"])
+        labels += f"; left out of {summary['n']:,}: {lost}"
+    return f"{said} of {several(one['n'], 'answer')} {PEOPLE_SAY[one['label']]} ({labels})."
+
+
+# ---- how far to trust them: by labels of the run, else of sets like it, else of the judge ----
+
+
+def trust_sentence(verdicts: Mapping[str, Any]) -> str:
+    """How often verdicts agree with people; `verdicts` are those of a summary."""
+    if labelled := verdicts.get("labelled"):
+        return _of_labels(labelled)
+    if (measured := similar_sets(verdicts)) is not None:
+        return measured.sentence()
+    if fitted := verdicts.get("fitted"):
+        return msgspec.convert(fitted, FitFigures).sentence()
+    judge = str(verdicts.get("judge"))
+    if threshold := _THRESHOLD.search(str(verdicts.get("signature"))):
+        judge += f" with the threshold {float(threshold[1]):g}"
+    return (
+        "How often these verdicts agree with people was not measured for this judge "
+        f"({judge}): `trueground validate` does it on your labels."
+    )
+
+
+def similar_sets(verdicts: Mapping[str, Any]) -> LabelledVerdicts | None:
+    """The labelled sets from which the sentence is; None where it is from something else."""
+    if verdicts.get("labelled"):
+        return None
+    measured = labelled_verdicts(str(verdicts.get("signature")))
+    return measured and measured.like(verdicts.get("questions"), verdicts["n"])
+
+
+def _of_labels(counts: Mapping[str, tuple[int, int]]) -> str:
+    """`On your 100 labels, answers called not grounded were unsupported 30 times of 33, …`"""
+    told = [(word, *counts[name]) for name, word in _WORDS.items() if counts[name][0]]
+    n = sum(labels for labels, _ in counts.values())
+    if not told:
+        return f"None of the answers of your {n:,} labels has such a verdict."
+    (word, of, times), *rest = told
+    first = f"answers called {word} were unsupported {times:,} times of {of:,}"
+    others = "".join(f", called {word} {times:,} of {of:,}" for word, of, times in rest)
+    without = n - sum(of for _, of, _ in told)
+    declined = f"; {without:,} of them declined or could not be judged" if without else ""
+    return f"On your {n:,} labels, {first}{others}{declined}."
+
+
+# ---- how it was made, by the manifest ----
+
+
+def short_checksums(text: str) -> str:
+    """The text with the beginning of each checksum only."""
+    return _CHECKSUM.sub(lambda match: f"{match[0][:SHOWN]}…", text)
+
+
+def input_names(source: object) -> list[str]:
+    """File names without their folders, from a path, `{"path": …}`, or a list of either."""
+    if isinstance(source, list):
+        return [name for part in source for name in input_names(part)]
+    if isinstance(source, dict):
+        return input_names(source.get("path"))
+    if not isinstance(source, str) or not source:
+        return []
+    if source == "-":
+        return ["standard input"]
+    path = urlsplit(source).path if "://" in source else source
+    return [PurePath(path.replace("\\", "/")).name]
+
+
+def asked(manifest: dict[str, Any]) -> dict[str, Any] | None:
+    """Which model answered which task how; None for answers that came from a file."""
+    if manifest.get("kind") != "run":
+        return None
+    benchmark, params = manifest["benchmark"], manifest.get("params") or {}
+    options = {**benchmark.get("options", {}), **params}
+    return {
+        "model": manifest["model"]["name"],
+        "task": f"{benchmark['name']}/{benchmark['task']}",
+        "how": short_checksums(", ".join(f"{name} {value}" for name, value in options.items())),
+        "prompts": ", ".join(prompt["id"] for prompt in manifest.get("prompts") or []),
+    }
+
+
+def notices(manifest: Mapping[str, Any]) -> list[str]:
+    """What every page of a run must say, such as that something in it is made up."""
+    return list((manifest.get("benchmark") or {}).get("notices") or [])
+
+
+def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """What exactly was computed: signatures of metrics, judges, decomposer and rater."""
+    pairs = [(str(name), str(text)) for name, text in (manifest.get("metrics") or {}).items()]
+    parts: list[tuple[str, Any]] = [("judge", judge) for judge in _judges(manifest)]
+    parts += [(part, manifest.get(part)) for part in ("decomposer", "rater")]
+    return pairs + [(part, str(f.get("signature") or f["name"])) for part, f in parts if f]
+
+
+def judges(manifest: Mapping[str, Any]) -> list[str]:
+    """The names of the judges of a run, the first of them that of the metrics without `@LABEL`."""
+    return [str(judge["name"]) for judge in _judges(manifest)]
+
+
+def first_judge(manifest: Mapping[str, Any]) -> str | None:
+    """What the first judge is called beside the others, which are numbered if they share a name."""
+    names = judges(manifest)
+    if not names:
+        return None
+    return f"{names[0]}#1" if names.count(names[0]) > 1 else names[0]
+
+
+def _judges(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Runs of one judge have it under `judge`."""
+    return [judge for judge in manifest.get("judges") or [manifest.get("judge")] if judge]
+
+
+def refusal_rules(summary: Mapping[str, Any]) -> str:
+    """What stands beside p_ir and p_g: how far the rules find refusals. Nothing for older runs."""
+    rules = summary.get("abstention_rules")
+    if not rules:
+        return ""
+    return (
+        f"{rules['rules']}, by which refusals are found: precision "
+        f"{rules['precision']:.3f}, recall {rules['recall']:.3f} on {rules['labelled']:,} "
+        "labelled responses"
+    )
