@@ -211,11 +211,11 @@ def _estimate(found: AgreementEstimate | None) -> Estimate:
 
 
 def _people(people: Mapping[str, Annotator]) -> Table:
-    heads = ("done", "not done", "seconds a task (median)")
     rows = [
         Row([shorten(who), p.done, p.unfinished, _seconds(p.seconds)]) for who, p in people.items()
     ]
-    return Table([Head("annotator"), *(Head(name, "number") for name in heads)], rows)
+    columns = [Head("annotator"), *(Head(name, "number") for name in ("done", "not done"))]
+    return Table([*columns, Head("seconds a task (median)")], rows)
 
 
 def _pairs(name: str, pairs: Sequence[PairAgreement]) -> Table:
