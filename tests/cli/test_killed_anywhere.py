@@ -13,7 +13,7 @@ import pytest
 from tests.evaluate.questions_file import write_questions
 from tests.killing import Forge, available, forge
 
-from trueground.graph.opening import open_graph
+from trueground.graph import open_graph
 from trueground.retrieval.building import open_index
 
 pytestmark = pytest.mark.skipif(not available(), reason="strace cannot be used here")

@@ -19,11 +19,10 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from tests.graph.people import people
 
 from trueground.errors import GraphError, OutputError
-from trueground.graph.embedded.building import build_graph, open_folder
-from trueground.graph.embedded.folder import read_graph_file
-from trueground.graph.embedded.graph import EmbeddedGraph
+from trueground.graph import open_graph
+from trueground.graph.embedded import EmbeddedGraph
+from trueground.graph.folder import build_graph, open_folder, read_graph_file
 from trueground.graph.loading import Loading
-from trueground.graph.opening import open_graph
 from trueground.net.files import locked
 
 MORE = '<http://www.wikidata.org/entity/Q77> <http://www.w3.org/2000/01/rdf-schema#label> "Ulm" .\n'
@@ -115,7 +114,7 @@ def test_folders_of_others_stay_as_they_are(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"holds 'notes\.txt' and is no knowledge graph"):
         build_graph([people(tmp_path)], tmp_path / "mine", Loading(), overwrite=True)
     assert [one.name for one in (tmp_path / "mine").iterdir()] == ["notes.txt"]
-    with pytest.raises(OutputError, match="is a file; --out must name a folder"):
+    with pytest.raises(OutputError, match="File exists; --out must name a folder"):
         build_graph([people(tmp_path)], people(tmp_path), Loading())
 
 
@@ -138,7 +137,7 @@ def test_one_process_loads_at_a_time(tmp_path: Path) -> None:
 def test_many_processes_read_at_once(tmp_path: Path) -> None:
     build_graph([people(tmp_path)], tmp_path / "g", Loading()).close()
     code = (
-        "import sys\nfrom trueground.graph.opening import open_graph\n"
+        "import sys\nfrom trueground.graph import open_graph\n"
         "graph = open_graph(sys.argv[1])\nprint(len(graph.find(['anna ruck'])[0]), flush=True)\n"
         "sys.stdin.read()\n"
     )
@@ -162,7 +161,7 @@ def test_a_load_that_was_killed_is_begun_anew(tmp_path: Path) -> None:
     before = build_graph([people(tmp_path)], out, Loading()).signature
     code = (
         "import sys, time\nfrom pathlib import Path\n"
-        "from trueground.graph.embedded.building import build_graph\n"
+        "from trueground.graph.folder import build_graph\n"
         "from trueground.graph.loading import Loading\n"
         "def progress(phase, done, total):\n"
         "    if phase == 'names':\n        print('loading', flush=True)\n        time.sleep(60)\n"
@@ -305,7 +304,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from trueground.errors import WriteError
-from trueground.graph.embedded.building import build_graph
+from trueground.graph.folder import build_graph
 from trueground.graph.loading import Loading
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 try:

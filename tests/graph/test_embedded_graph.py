@@ -11,9 +11,9 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from tests.graph.people import PREFIXES, people
 
 from trueground.errors import GraphError
+from trueground.graph import open_graph
 from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
-from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.opening import open_graph
+from trueground.graph.embedded import EmbeddedGraph
 
 
 @pytest.fixture(scope="module")

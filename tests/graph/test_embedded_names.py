@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 
 from trueground.errors import GraphError
-from trueground.graph.embedded.building import build_graph
-from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.folding import name_key
+from trueground.graph.base import name_key
+from trueground.graph.embedded import EmbeddedGraph
+from trueground.graph.folder import build_graph
 from trueground.graph.loading import Loading
 
 E, D = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"

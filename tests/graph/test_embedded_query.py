@@ -15,8 +15,8 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from tests.graph.people import people
 
 from trueground.errors import GraphError
-from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.opening import open_graph
+from trueground.graph import open_graph
+from trueground.graph.embedded import EmbeddedGraph
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 BY_NAME = f"SELECT ?s {{ ?s {LABEL} ?l FILTER(STR(?l) = ?name) }} ORDER BY ?s"

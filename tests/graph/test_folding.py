@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.graph.base import KnowledgeGraph
-from trueground.graph.folding import fold, name_key, nfc
+from trueground.graph.base import KnowledgeGraph, fold, name_key, nfc
 from trueground.graph.json_graph import JsonGraph
 
 EQUAL = [
@@ -67,7 +66,7 @@ def test_a_letter_that_becomes_two_is_not_cut() -> None:
 def graphs(folder: Path) -> list[KnowledgeGraph]:
     """One file as graphs in memory and as a store on disk."""
     pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
-    from trueground.graph.embedded.building import build_graph
+    from trueground.graph.folder import build_graph
     from trueground.graph.loading import Loading
 
     listed = [
@@ -81,7 +80,7 @@ def graphs(folder: Path) -> list[KnowledgeGraph]:
 
 def test_all_graphs_find_names_alike(tmp_path: Path) -> None:
     pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
-    from trueground.graph.linking import Dictionary
+    from trueground.graph.recognizers import Dictionary
 
     for graph in graphs(tmp_path):
         found = graph.find([other for _, other in EQUAL + DIFFERENT])

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from trueground.errors import GraphError
+from trueground.graph import open_graph
 from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
-from trueground.graph.embedded.building import build_graph
+from trueground.graph.folder import build_graph
 from trueground.graph.json_graph import JsonGraph
 from trueground.graph.loading import Loading
-from trueground.graph.opening import open_graph
 
 RUCK = {
     "qid": "Q2",

@@ -87,7 +87,7 @@ FRESH = {
     "retrieval/dense.py",
     "retrieval/store.py",
     "cli/app.py",  # the null device
-    "graph/embedded/folder.py",
+    "graph/folder.py",
     "shards/store.py",
     "web/labels/database.py",  # an empty one, for SQLite, that only its owner may read
     "web/labels/judging.py",

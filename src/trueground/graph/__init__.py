@@ -10,12 +10,67 @@ from trueground.options import Note, Option, Progress, no_note, no_progress
 
 if TYPE_CHECKING:
     from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, Row
-    from trueground.graph.embedded.folder import GraphFile
+    from trueground.graph.folder import GraphFile
     from trueground.graph.linking import LinkedQuestions
 
 KeepReplies = Annotated[
     bool, Option("Ask an endpoint again, and keep nothing of it.", "--no-cache")
 ]
+
+
+WRITTEN = (
+    "a folder that `trueground graph load` made; a file of graphs (.json, .jsonl); a file of "
+    "triples (.nt, .ttl, .rdf, .csv and others that it reads; also packed); sparql:URL or wikidata"
+)
+
+
+def open_graph(
+    written: str | Path,
+    *,
+    lang: str | None = None,
+    cache: bool = True,
+    progress: Progress = no_progress,
+) -> "KnowledgeGraph":
+    """The graph that is written so (WRITTEN says how one is).
+
+    Files are read into memory; they are for what fits there. `lang` chooses names where a
+    graph has them in several languages, default that in which a folder was loaded, else English.
+    `cache` keeps what an endpoint answers. GraphError: nothing is there, or it cannot be read;
+    MissingExtraError.
+    """
+    from trueground.errors import GraphError
+
+    text = str(written)
+    if text == "wikidata" or text.startswith("sparql:"):
+        from trueground.graph.endpoint import WIKIDATA, EndpointGraph
+
+        url = WIKIDATA if text == "wikidata" else text.removeprefix("sparql:")
+        return EndpointGraph(url, lang=lang or "en", cache=cache)
+    path = Path(written)
+    if not text.strip() or "\0" in text or not path.exists():
+        raise GraphError(
+            f"the knowledge graph {text!r}: found no such file or folder; expected {WRITTEN}"
+        )
+    if path.is_dir():
+        from trueground.graph.folder import open_folder
+
+        return open_folder(path, lang)
+    from trueground.graph.loading import Loading, format_of
+
+    loading = Loading(lang or "en")
+    found = format_of(path, loading)
+    if found in ("graphs", "kalma"):
+        from trueground.graph.json_graph import JsonGraph
+
+        return JsonGraph.read(path)
+    if found == "wikidata-json":  # dumps are too large for memory
+        raise GraphError(
+            f"{path}: found a dump of Wikidata; expected {WRITTEN}. Dumps are loaded into a folder "
+            f"first: trueground graph load {path} --out DIR"
+        )
+    from trueground.graph.folder import open_file
+
+    return open_file(path, loading, progress)
 
 
 def _parse_bindings(texts: Sequence[str]) -> dict[str, str]:
@@ -62,8 +117,7 @@ def load_graph(
     `note` is told which files are passed over, since the graph has their content. Errors are as of
     `embedded.building.build_graph` and `loading.Loading`.
     """
-    from trueground.graph.embedded.building import build_graph
-    from trueground.graph.embedded.folder import read_graph_file
+    from trueground.graph.folder import build_graph, read_graph_file
     from trueground.graph.loading import Loading
 
     loading = Loading(lang, tuple(classes), format_, identifiers)
@@ -103,7 +157,6 @@ def query_graph(
     """
     from trueground.errors import UsageError
     from trueground.graph.base import Queried
-    from trueground.graph.opening import open_graph
 
     opened = open_graph(graph, cache=cache, progress=progress)
 
@@ -137,7 +190,6 @@ def find_entities(
     Behind the last the graph is closed. InputError then for those that no entity has; GraphError.
     """
     from trueground.errors import InputError
-    from trueground.graph.opening import open_graph
 
     opened = open_graph(graph, lang=lang, cache=cache, progress=progress)
 
@@ -191,7 +243,6 @@ def link_questions(
     the recognizer raises.
     """
     from trueground.graph.linking import LinkedQuestions, Linker, read_questions, retrieval
-    from trueground.graph.opening import open_graph
 
     asked = read_questions(questions)
     opened = open_graph(graph, lang=lang, cache=cache)

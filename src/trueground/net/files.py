@@ -14,12 +14,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from trueground.errors import OutputError
 
+T = TypeVar("T")
 _LOCK_STEP_S = 0.05
 _REMEMBER_ABOVE = 1_000_000  # bytes; less is read faster than remembered
 _MOST_DIGESTS = 1_000
@@ -95,6 +96,19 @@ def write_state(path: Path, state: Any) -> None:
     """Replace a small JSON file by this state, on the disk when the call returns. OSError."""
     with write_atomically(path, sync=True) as out:
         out.write(msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
+
+
+def read_state(path: Path, kind: type[T], key: str, version: int) -> T:
+    """The state in a file, of this version under `key`. OSError; ValueError says what is wrong."""
+    content = path.read_bytes()
+    try:
+        found = msgspec.json.decode(content)
+        there = found.get(key) if isinstance(found, dict) else None
+        if there != version:
+            raise ValueError(f"found format {there}, and this trueground reads format {version}")
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from error
 
 
 def is_state(path: Path, key: str) -> bool:

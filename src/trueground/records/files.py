@@ -5,6 +5,7 @@ A damaged archive, a missing file or an unreadable folder is an InputError that 
 
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
 import io
@@ -70,7 +71,7 @@ def inner_ending(path: PurePath) -> str:
 def open_unpacked(
     path: Path, packing: str | None = None, name: str | None = None
 ) -> Iterator[io.BufferedReader]:
-    """The file's bytes, decompressed when `packing` is `.gz` or `.zst`, without a UTF-8 mark.
+    """The file's bytes without a UTF-8 mark, unpacked when `packing` is `.gz`, `.bz2` or `.zst`.
 
     The packing is by default what the name says. Whatever goes wrong while opening or reading is an
     InputError that calls the file `name`, or else by its path; a line beyond LARGEST_ROW too,
@@ -85,6 +86,8 @@ def open_unpacked(
             unpacked: Any = raw
             if packing == ".gz":
                 unpacked = gzip.GzipFile(fileobj=raw)
+            elif packing == ".bz2":
+                unpacked = bz2.BZ2File(raw)
             elif packing == ".zst":
                 unpacked = _ZstdFrames(raw)
             with _BoundedReader(unpacked, name) as stream:
@@ -100,6 +103,8 @@ def open_unpacked(
         kind = {".gz": "gzip", ".zst": "Zstandard"}[packing]
         raise InputError(f"{name} is not a sound {kind} archive: {error}") from error
     except OSError as error:
+        if packing == ".bz2" and error.errno is None:
+            raise InputError(f"{name} is not a sound bzip2 archive: {error}") from error
         raise InputError(f"{name} cannot be read: {error.strerror or error}") from error
 
 

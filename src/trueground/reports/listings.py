@@ -15,7 +15,7 @@ from trueground.reports.text import shown_name, table
 if TYPE_CHECKING:
     from trueground.benchmarks.statistics import TaskStatistics
     from trueground.graph.base import Entity, NamedEntity, Row
-    from trueground.graph.embedded.folder import GraphFile
+    from trueground.graph.folder import GraphFile
     from trueground.graph.linking import LinkedQuestion, LinkedQuestions, Retrieval
     from trueground.net.cache import CacheStats
     from trueground.retrieval.base import Hit

@@ -11,7 +11,6 @@ The Wikipedias hold pages without any text, which no retriever can find: their t
 
 from __future__ import annotations
 
-import bz2
 import csv
 import io
 import json
@@ -133,23 +132,17 @@ def bz2_rows(path: Path) -> Iterator[Row]:
     """
     name = str(path)
     require_readable(path, name)
-    try:
-        with bz2.open(path) as stream:
-            for number, line in read_lines(io.BufferedReader(stream), name):
-                place = f"{name}, line {number}"
-                row = _decode_line(place, line)
-                if "text" not in row:
-                    raise InputError(
-                        f"{place}: found {describe(row)}; expected id, title and text as in "
-                        "HotpotQA's Wikipedia (unpack other files first)"
-                    )
-                text = _page_text(place, row["text"], row.get("title"))
-                yield place, {**{k: row[k] for k in ("id", "title") if k in row}, "text": text}
-    except EOFError as error:
-        raise InputError(f"{name} is cut off: the compressed data ends too early") from error
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"{name} is not a sound bzip2 archive: {reason}") from error
+    with open_unpacked(path, ".bz2") as stream:
+        for number, line in read_lines(stream, name):
+            place = f"{name}, line {number}"
+            row = _decode_line(place, line)
+            if "text" not in row:
+                raise InputError(
+                    f"{place}: found {describe(row)}; expected id, title and text as in "
+                    "HotpotQA's Wikipedia (unpack other files first)"
+                )
+            text = _page_text(place, row["text"], row.get("title"))
+            yield place, {**{k: row[k] for k in ("id", "title") if k in row}, "text": text}
 
 
 def _decode_line(place: str, line: bytes | Problem) -> dict[str, Any]:

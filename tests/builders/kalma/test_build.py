@@ -24,7 +24,7 @@ from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.registry import copy_example
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import InputError, UnreachableError, UsageError
-from trueground.graph.opening import open_graph
+from trueground.graph import open_graph
 from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel
 
@@ -119,7 +119,7 @@ def test_the_graph_is_given_back_however_the_build_ends(
         monkeypatch.setattr(graph, "close", lambda: (open_now.clear(), close()))
         return graph
 
-    monkeypatch.setattr("trueground.graph.opening.open_graph", watched)
+    monkeypatch.setattr("trueground.graph.open_graph", watched)
     with scripted(unless({})) as server:
         made(tmp_path, server)
         assert not open_now

@@ -18,10 +18,10 @@ from trueground.builders.base import Rejected
 from trueground.builders.kalma.items import LinkedPair, SourcePair
 from trueground.builders.kalma.linking import GraphReach, Relations, linking_stage, read_relations
 from trueground.errors import InputError, UsageError
+from trueground.graph import open_graph
 from trueground.graph.base import KnowledgeGraph
-from trueground.graph.endpoint.graph import EndpointGraph
+from trueground.graph.endpoint import EndpointGraph
 from trueground.graph.json_graph import JsonGraph
-from trueground.graph.opening import open_graph
 
 JSON = [
     {"qid": "Q10", "name": "Tobias Quill", "spouse": "Anna Harrow", "child": "Mira Quill"},

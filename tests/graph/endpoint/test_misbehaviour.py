@@ -12,7 +12,7 @@ from tests.graph.endpoint.invented import FULL, TRUTHY, store_of
 from tests.graph.endpoint.sparql_server import SparqlServer, without_offset, without_page
 
 from trueground.errors import GraphError, TruegroundError, UnreachableError
-from trueground.graph.endpoint.graph import EndpointGraph
+from trueground.graph.endpoint import EndpointGraph
 from trueground.net.cache import ResponseCache, graphs_path, stats
 
 STORE = store_of(TRUTHY, FULL)

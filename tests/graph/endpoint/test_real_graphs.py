@@ -8,9 +8,10 @@ import pytest
 from pyoxigraph import Store
 from tests.graph.endpoint.sparql_server import SparqlServer
 
-from trueground.graph.embedded.graph import EmbeddedGraph, index_names
-from trueground.graph.endpoint.graph import EndpointGraph
-from trueground.graph.loading import Loading, load_into
+from trueground.graph.embedded import EmbeddedGraph, index_names
+from trueground.graph.endpoint import EndpointGraph
+from trueground.graph.folder import load_into
+from trueground.graph.loading import Loading
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "kalma" / "simple_question_graph.json"
 

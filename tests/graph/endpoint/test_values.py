@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trueground.graph.base import PropertyValue
-from trueground.graph.endpoint.graph import (
+from trueground.graph.endpoint import (
     DetailedTerm,
     EndpointGraph,
     EndpointReader,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from trueground.graph.base import Entity, NamedEntity
-from trueground.graph.embedded.graph import EmbeddedGraph, index_names
+from trueground.graph.embedded import EmbeddedGraph, index_names
 from trueground.graph.rdf import ALIAS, INSTANCE_OF, LABELS, entity_iri, property_iri
 
 Facts = dict[str, str | list[str]]

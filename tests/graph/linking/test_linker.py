@@ -13,14 +13,14 @@ from tests.graph.linking.invented import PEOPLE, Counting, graph_of
 
 from trueground.errors import UsageError
 from trueground.graph.linking import (
+    EntityCandidate,
     FoundEntity,
     LinkedQuestion,
     Linker,
-    Mention,
-    get_recognizer,
+    RankedQuestion,
     retrieval,
 )
-from trueground.graph.linking.linker import EntityCandidate, RankedQuestion
+from trueground.graph.recognizers import Mention, get_recognizer
 
 GRAPH = graph_of(PEOPLE)
 LINKER = Linker(GRAPH)

@@ -8,11 +8,17 @@ import pytest
 
 pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 
-from trueground.graph.folding import fold
+from trueground.graph import open_graph
+from trueground.graph.base import fold
 from trueground.graph.json_graph import JsonGraph
-from trueground.graph.linking import LinkedQuestion, Linker, Retrieval, retrieval
-from trueground.graph.linking.questions import LinkingQuestion, read_questions
-from trueground.graph.opening import open_graph
+from trueground.graph.linking import (
+    LinkedQuestion,
+    Linker,
+    LinkingQuestion,
+    Retrieval,
+    read_questions,
+    retrieval,
+)
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "kalma"
 SPECIFIC, GENERAL = SHARED / "complex_question_graph.json", SHARED / "simple_question_graph.json"

@@ -13,7 +13,8 @@ import spacy
 from tests.graph.linking.invented import PEOPLE, Counting, graph_of
 
 from trueground.errors import UsageError
-from trueground.graph.linking import Linker, Recognizer, SpacyRecognizer
+from trueground.graph.linking import Linker
+from trueground.graph.recognizers import Recognizer, SpacyRecognizer
 
 PERSONS = ["Anna Ruck", "Ede Holm", "Orla Brandt", "Mia Lund", "Tor Sund", "Ida Vik"]
 ORGS = ["Ede Holm Society", "Korvik Club", "Ulm Society", "Brenta Club"]

@@ -13,8 +13,9 @@ import zstandard
 from pyoxigraph import Store
 
 from trueground.graph.base import Entity
-from trueground.graph.embedded.graph import EmbeddedGraph, index_names
-from trueground.graph.loading import LoadCounts, Loading, load_into
+from trueground.graph.embedded import EmbeddedGraph, index_names
+from trueground.graph.folder import load_into
+from trueground.graph.loading import LoadCounts, Loading
 
 ENTITY = "http://www.wikidata.org/entity/"
 DIRECT = "http://www.wikidata.org/prop/direct/"

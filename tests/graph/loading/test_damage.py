@@ -17,7 +17,6 @@ FILES = {
     "a.ttl": "@prefix x: <http://example.org/> .\nx:a x:b [ x:c 'd'@en ; x:e 1.5 ] .\n",
     "a.rdf": '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:x="http://e.org/">'
     '<r:Description r:about="http://e.org/a"><x:b>c</x:b></r:Description></r:RDF>',
-    "a.jsonld": '{"@id": "http://example.org/a", "http://example.org/b": [{"@value": "c"}]}',
     "truthy.nt": nt("Q1", "P31", "Q5") + nt("Q1", "label", '"Ada"@en') + nt("Q5", "label", '"x"'),
     "d.json": dump(
         [

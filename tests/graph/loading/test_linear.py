@@ -11,7 +11,7 @@ import pytest
 from tests.graph.loading.files import nt
 
 from trueground.errors import GraphError
-from trueground.graph.opening import open_graph
+from trueground.graph import open_graph
 
 pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 pytestmark = pytest.mark.long
@@ -47,7 +47,6 @@ MADE: dict[str, Callable[[int], str]] = {
         + "".join(f'<!ENTITY a{i} "urn:x">' for i in range(n // 24))
         + f"]>{XML}<e:D e:p='x'/></rdf:RDF>"
     ),
-    "nested.jsonld": lambda n: '{"@id":"urn:a","urn:b":' + '{"urn:b":' * (n // 10),
     "nested.json": lambda n: f"[{ITEM}{'[' * (n // 2)}{']' * (n // 2)}]",
     "kalma.json": lambda n: (
         '[["q",[' + numbered('{"qid":"Q%d","name":"one name"}', n // 32) + "]]]"

@@ -118,7 +118,7 @@ def test_rows_of_tabs_are_named(tmp_path: Path) -> None:
         (PLAIN + "Q901,note,a,b\n", r"row 9 \(line 11\): found 4 columns; expected 3"),
         (PLAIN + ",note,a\n", r"row 9 \(line 11\), column subject: found nothing"),
         (PLAIN + "Q901, ,a\n", r"column predicate: found nothing"),
-        (PLAIN + "http://x/%zz,note,a\n", r"column subject: found 'http://x/%zz'; expected"),
+        (PLAIN + "http://x/%zz,note,a\n", r"column subject: found 'http://x/%zz', an address"),
         (PLAIN + 'Q901,note,"a\n', r"row 9 .*cannot be read .*Fix the row"),
         (PLAIN + 'Q901,note,"a"b\n', r"row 9 .*cannot be read"),
         (PLAIN.encode() + b"Q901,note,\xff\n", r"cannot be read .*utf-8"),

@@ -22,7 +22,7 @@ from tests.graph.loading.files import (
 
 from trueground.errors import GraphError, UsageError
 from trueground.graph.base import PropertyValue
-from trueground.graph.loading.wikidata_rdf import IdSet
+from trueground.graph.wikidata_rdf import IdSet
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 BORN = f'"1871-11-01T00:00:00Z"^^<{XSD}dateTime>'
@@ -197,7 +197,8 @@ _MEASURED = """
 import resource, sys
 from pathlib import Path
 from pyoxigraph import Store
-from trueground.graph.loading import Loading, load_into
+from trueground.graph.folder import load_into
+from trueground.graph.loading import Loading
 class Nowhere:
     def bulk_extend(self, quads):
         for _ in quads: pass

@@ -74,13 +74,13 @@ class GraphLibrary:
         """
         if self._sources.scratch is None:
             return None
-        from trueground.graph.endpoint.graph import EndpointGraph
+        from trueground.graph.endpoint import EndpointGraph
 
         if not isinstance(self._graph, EndpointGraph):
             return None
         what = f"the graphs of {len(self._entities):,} entities"
         if self._questions:
-            from trueground.graph.linking.recognizers import get_recognizer
+            from trueground.graph.recognizers import get_recognizer
 
             recognizer = get_recognizer(self._recognizer, self._graph, self._types)
             mentions = recognizer.mentions([normalize("NFC", one) for one in self._questions])
@@ -111,7 +111,7 @@ class GraphLibrary:
             self._sources.note_once(problem)
 
     def _link(self, graph: KnowledgeGraph, questions: Sequence[str]) -> None:
-        from trueground.graph.linking.linker import Linker
+        from trueground.graph.linking import Linker
 
         try:
             linker = Linker(graph, self._recognizer, self._types)
@@ -156,7 +156,7 @@ def open_library(
 
     def opened() -> KnowledgeGraph:
         if written is not None:
-            from trueground.graph.opening import open_graph
+            from trueground.graph import open_graph
 
             return open_graph(written, cache=sources.cache)
         from trueground.graph.json_graph import JsonGraph

@@ -16,7 +16,7 @@ from trueground.benchmarks.datasets import PublishedFiles
 from trueground.benchmarks.kalma import NO_DEMONSTRATION, KalmaOptions
 from trueground.benchmarks.rows import read_question
 from trueground.errors import InputError, UsageError
-from trueground.graph.items import begins_array, items
+from trueground.graph.json_graph import begins_array, items
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt, PromptFile
 from trueground.records.columns import FIELDS

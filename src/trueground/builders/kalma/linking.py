@@ -13,8 +13,7 @@ from trueground.builders.base import Rejected, SourceStep, Stage
 from trueground.builders.kalma.choosing import relation_words
 from trueground.builders.kalma.items import LinkedPair, SourcePair, grown, read_json_object
 from trueground.errors import GraphError, UnreachableError, UsageError
-from trueground.graph.base import Entity, KnowledgeGraph, Listed, Queried
-from trueground.graph.folding import name_key
+from trueground.graph.base import Entity, KnowledgeGraph, Listed, Queried, name_key
 from trueground.graph.rdf import entity_iri, qid_of
 from trueground.graph.sparql import iri, is_iri, values
 from trueground.records.problems import shorten

@@ -13,7 +13,7 @@ from trueground.builders.base import Rejected, SourceStep
 from trueground.builders.kalma.items import SourcePair
 from trueground.builders.rows import SourceRow, Unusable, fault, source_rows
 from trueground.errors import InputError
-from trueground.graph.folding import name_key
+from trueground.graph.base import name_key
 from trueground.records.problems import describe, known_id, shorten
 from trueground.text.citations import read_triples
 from trueground.text.triples import plain

@@ -38,7 +38,7 @@ _KNOWLEDGE = ("paragraph", "knowledge")
 
 def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
     """The plan with its options settled. UsageError, InputError, GraphError, MissingExtraError."""
-    from trueground.graph.opening import open_graph
+    from trueground.graph import open_graph
     from trueground.models.registry import make_scorer
 
     judge = "judge" in material.roles

@@ -33,7 +33,7 @@ from trueground.builders.kalma.paragraphs import (
     check_language,
     check_numbers,
 )
-from trueground.graph.folding import name_key
+from trueground.graph.base import name_key
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
 

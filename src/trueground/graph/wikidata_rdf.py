@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.errors import GraphError
-from trueground.graph.loading.files import LoadCounts, Loading, lines, reading
+from trueground.graph.loading import LoadCounts, Loading, lines, reading
 from trueground.graph.rdf import (
     ALIAS,
     DIRECT,

@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from trueground.errors import GraphError, unknown_name
+from trueground.graph import endpoint_queries as queries
 from trueground.graph.base import Entity, NamedEntity, PropertyValue, Row, id_order
-from trueground.graph.endpoint import queries
-from trueground.graph.endpoint.client import (
+from trueground.graph.endpoint_client import (
     ATTEMPTS,
     TIMEOUT,
     AddressTerm,

@@ -21,19 +21,20 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from trueground.errors import GraphError
-from trueground.graph.loading import terms
-from trueground.graph.loading.files import LoadCounts, Loading, lines, reading
-from trueground.graph.loading.wikidata_rdf import IdSet, is_for_computers
+from trueground.graph import rdf
+from trueground.graph.loading import LoadCounts, Loading, lines, reading
 from trueground.graph.rdf import (
     ALIAS,
     DIRECT,
     DIRECT_CLAIM,
     ENTITY,
+    LABEL,
     MILLENNIUM,
     MONTH,
     YEAR,
     format_period,
 )
+from trueground.graph.wikidata_rdf import IdSet, is_for_computers
 from trueground.options import Progress, no_progress
 from trueground.records.jsonl import read_array
 from trueground.records.problems import Problem
@@ -178,8 +179,8 @@ def entity_quads(
         waiting.seek(0)
         for row in waiting:
             qid, property_, amount, unit = json.loads(row)
-            value = terms.quantity(amount, units.get(unit, unit))
-            yield terms.quad(terms.node(ENTITY + qid), DIRECT + property_, value)
+            value = rdf.quantity(amount, units.get(unit, unit))
+            yield rdf.quad(rdf.node(ENTITY + qid), DIRECT + property_, value)
     if not counts.entities:
         wanted = f"no entity of {', '.join(loading.classes)}" if loading.classes else "no entity"
         raise GraphError(
@@ -237,23 +238,23 @@ def _note_named(found: DumpEntity, named: IdSet, units: dict[str, str]) -> None:
 
 def _name_quads(words: EntityLabels, qid: str, lang: str) -> Iterator[Quad]:
     """The label; of a property also its address in statements."""
-    subject = terms.entity(qid)
+    subject = rdf.node(ENTITY + qid)
     if qid[0] == "P":
-        yield terms.quad(subject, DIRECT_CLAIM, terms.node(DIRECT + qid))
+        yield rdf.quad(subject, DIRECT_CLAIM, rdf.node(DIRECT + qid))
     if name := words.name(lang):
-        yield terms.quad(subject, terms.LABEL, terms.text(*name))
+        yield rdf.quad(subject, LABEL, rdf.text(*name))
 
 
 def _statement_quads(
     found: DumpEntity, loading: Loading, counts: LoadCounts, place: str, waiting: IO[str]
 ) -> Iterator[Quad]:
     """The aliases in the language and those in all; the statements, but for those that wait."""
-    subject = terms.entity(found.id)
+    subject = rdf.node(ENTITY + found.id)
     if isinstance(found.aliases, dict):
         for tag in dict.fromkeys((loading.lang, "mul")):
             for alias in found.aliases.get(tag, ()):
                 if alias.value.strip():
-                    yield terms.quad(subject, ALIAS, terms.text(alias.value, tag))
+                    yield rdf.quad(subject, ALIAS, rdf.text(alias.value, tag))
     for name, snak in found.best():
         if snak.snaktype != "value" or snak.datavalue is None:
             counts.leave("a value that nobody knows, or that there is none")
@@ -265,7 +266,7 @@ def _statement_quads(
                     row = (found.id, name, _amount(snak.datavalue.value), unit)
                     waiting.write(json.dumps(row) + "\n")
                 else:
-                    yield terms.quad(subject, DIRECT + name, _term(snak.datavalue))
+                    yield rdf.quad(subject, DIRECT + name, _term(snak.datavalue))
             except OddValue as error:
                 counts.leave(str(error), place)
             except ValueError as error:
@@ -306,21 +307,21 @@ def _term(data: Data) -> NamedNode | Literal:
     """The term of a value, for a quantity without its unit. OddValue: nothing that can be kept."""
     kind, value = data.type, data.value
     if (qid := _item(data)) is not None:
-        return terms.node(ENTITY + qid)
+        return rdf.node(ENTITY + qid)
     if kind == "string" and isinstance(value, str):
-        return terms.text(value)
+        return rdf.text(value)
     if isinstance(value, dict):
         if kind == "time":
             return _time(str(value.get("time")), value.get("precision"))
         if kind == "quantity":
-            return terms.quantity(_amount(value))
+            return rdf.quantity(_amount(value))
         if kind == "monolingualtext" and isinstance(written := value.get("text"), str):
             try:
-                return terms.text(written, str(value.get("language")))
+                return rdf.text(written, str(value.get("language")))
             except ValueError:  # no language tag
-                return terms.text(written)
+                return rdf.text(written)
         if kind == "globecoordinate" and "latitude" in value and "longitude" in value:
-            return terms.typed(f"Point({value['longitude']} {value['latitude']})", _WKT)
+            return rdf.typed(f"Point({value['longitude']} {value['latitude']})", _WKT)
     raise OddValue(f"a value of the kind {kind!r}")
 
 
@@ -333,10 +334,10 @@ def _time(written: str, precision: Any) -> Literal:
     if year == 0 or precision < MILLENNIUM:
         raise OddValue("a time vaguer than a millennium")
     if precision < YEAR:
-        return terms.text(format_period(year, precision, before=sign == "-"))
+        return rdf.text(format_period(year, precision, before=sign == "-"))
     known = f"{'-' if sign == '-' else ''}{year:04}"
     if precision > YEAR and month != "00":
         known += f"-{month}"
         if precision > MONTH and day != "00":
             known += f"-{day}"
-    return terms.date(known) or terms.text(known)
+    return rdf.date(known) or rdf.text(known)

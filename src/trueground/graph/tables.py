@@ -1,4 +1,8 @@
-"""Triples in a table: CSV or TSV with a header, one triple in each row."""
+"""Graphs of records, `{"qid", "name", property: value or [values]}`, and tables of triples.
+
+Graphs stand in the form of KaLMA's files (`json_graph`), in a JSON array, or one on each line; a
+table is CSV or TSV with a header, one triple in each row.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
-from trueground.graph.loading import terms
-from trueground.graph.loading.files import LoadCounts, Loading, bare_ending, reading
-from trueground.graph.rdf import ALIAS, LABELS, OWN_PROPERTY, entity_iri, property_iri
-from trueground.options import Progress
+from trueground.graph import rdf
+from trueground.graph.json_graph import GRAPH, graph_entries, items
+from trueground.graph.loading import LoadCounts, bare_ending, reading
+from trueground.graph.rdf import ALIAS, LABEL, LABELS, OWN_PROPERTY, entity_iri, property_iri
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Quad
+
+_DATED = ("date_of_birth", "date_of_death")  # KaLMA's names of what is a date
+
+
+def graph_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
+    """The graphs of a file, each once. GraphError names the entry that is none."""
+    named: set[str] = set()
+    seen: set[int] = set()
+    qids: set[str] = set()
+    with reading(path) as stream:
+        for place, qid, graph in graph_entries(items(stream, str(path), GRAPH)):
+            if (mark := hash(repr((qid, graph)))) in seen:
+                continue
+            seen.add(mark)
+            qids.add(qid)
+            subject = _node(f"{place}, field 'qid'", entity_iri(qid))
+            for name, values in graph.items():
+                literals = [rdf.of_json(value, is_date=name in _DATED) for value in values]
+                if name == "name":
+                    for number, literal in enumerate(literals):
+                        yield rdf.quad(subject, ALIAS if number else LABEL, literal)
+                elif literals:
+                    predicate = _node(f"{place}, field {name!r}", property_iri(name))
+                    if name not in named:
+                        named.add(name)
+                        yield from rdf.property_quads(name, name)
+                    yield from (rdf.quad(subject, predicate.value, one) for one in literals)
+    counts.entities = len(qids)
+    if not qids:
+        raise GraphError(f"{path}: found no graph at all; expected {GRAPH}. Name another file.")
+
 
 _COLUMNS = {  # what a column holds → how it may be called
     "subject": ("subject", "qid", "s"),
@@ -32,7 +67,7 @@ _COLUMNS = {  # what a column holds → how it may be called
 _CALLED = {name: column for column, names in _COLUMNS.items() for name in names}
 _NEEDED = ("subject", "predicate", "object")
 _TYPES = ("entity", "text", "date", "quantity")
-_NAMES = {"label": terms.LABEL, "name": terms.LABEL, "alias": ALIAS}
+_NAMES = {"label": LABEL, "name": LABEL, "alias": ALIAS}
 _NAMES |= {iri: iri for iri in (*LABELS, ALIAS)}
 _CELL = re.compile(r'"((?:[^"]++|"")*+)"(?=\t|$)|([^\t]*)')
 _ENTITY = re.compile(r"Q[1-9]\d*|https?://[^\s<>\"{}|\\^`]+")
@@ -40,9 +75,7 @@ _FULL_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d")
 _Row = tuple[int, list[str]]  # the line where it ends, its cells
 
 
-def table_quads(
-    path: Path, _loading: Loading, counts: LoadCounts, _progress: Progress
-) -> Iterator[Quad]:
+def table_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
     """The triples of all rows. GraphError names the row that is none, and what it should be."""
     entities: set[int] = set()
     labels: set[int] = set()
@@ -132,27 +165,27 @@ def _row_quads(place: str, cells: Mapping[str, str], labels: set[int]) -> Iterat
         from pyoxigraph import NamedNode
 
         if label and isinstance(thing, NamedNode) and is_new(thing.value, label):
-            yield terms.quad(thing, terms.LABEL, terms.text(label))
+            yield rdf.quad(thing, LABEL, rdf.text(label))
 
     if odd := next((name for name, cell in cells.items() if "\0" in cell), None):
         raise _bad(place, odd, "a NUL character", "text without one")
     for name in ("subject", "predicate"):
         if not cells[name]:
             raise _bad(place, name, "nothing", "an id, a name or an address")
-    subject = _node(place, "subject", entity_iri(cells["subject"]))
+    subject = _node(f"{place}, column subject", entity_iri(cells["subject"]))
     yield from called(subject, cells.get("subject_label", ""))
     if not cells["object"]:
         return
     value = _value(place, cells)
     name, label = cells["predicate"], cells.get("predicate_label", "")
     if naming := _NAMES.get(name):
-        yield terms.quad(subject, naming, value)
+        yield rdf.quad(subject, naming, value)
         return
-    predicate = _node(place, "predicate", property_iri(name)).value
+    predicate = _node(f"{place}, column predicate", property_iri(name)).value
     # A property that is written as a name has that for its label.
     if is_new(name, label) and (label or predicate.startswith(OWN_PROPERTY)):
-        yield from terms.property_quads(name, label or name)
-    yield terms.quad(subject, predicate, value)
+        yield from rdf.property_quads(name, label or name)
+    yield rdf.quad(subject, predicate, value)
     yield from called(value, cells.get("object_label", ""))
 
 
@@ -161,25 +194,28 @@ def _value(place: str, cells: Mapping[str, str]) -> NamedNode | Literal:
     if kind and kind not in _TYPES:
         raise _bad(place, "type", repr(kind), f"one of {', '.join(_TYPES)}, or nothing")
     if kind == "entity" or (not kind and _ENTITY.fullmatch(text)):
-        return _node(place, "object", entity_iri(text))
+        return _node(f"{place}, column object", entity_iri(text))
     if unit or kind == "quantity":
-        return terms.quantity(text, unit)
+        return rdf.quantity(text, unit)
     if kind == "date" or (not kind and _FULL_DATE.fullmatch(text)):
-        if (found := terms.date(text)) is None:
+        if (found := rdf.date(text)) is None:
             raise _bad(place, "object", repr(text), "a date: 1871-11-01, 1871-11 or 1871")
         return found
     lang = cells.get("lang", "")
     try:
-        return terms.text(text, lang)
+        return rdf.text(text, lang)
     except ValueError:
         raise _bad(place, "lang", repr(lang), "a language tag such as en, or nothing") from None
 
 
-def _node(place: str, column: str, iri: str) -> NamedNode:
+def _node(where: str, iri: str) -> NamedNode:
     try:
-        return terms.node(iri)
-    except ValueError:
-        raise _bad(place, column, repr(iri), "an id, a name or a valid address") from None
+        return rdf.node(iri)
+    except ValueError as error:
+        raise GraphError(
+            f"{where}: found {iri!r}, an address that is no valid IRI ({error}); expected an id "
+            "such as 'Q42', a name, or a valid address. Fix it."
+        ) from error
 
 
 def _bad(place: str, column: str, found: str, expected: str) -> GraphError:

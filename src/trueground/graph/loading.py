@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import bz2
 import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING
 
-from trueground.errors import GraphError, InputError, UsageError, unknown_name
+from trueground.errors import (
+    GraphError,
+    InputError,
+    UsageError,
+    unknown_name,
+)
 from trueground.graph.sparql import is_language
 from trueground.records.files import open_unpacked, require_readable
+
+if TYPE_CHECKING:
+    pass
+
 
 FORMATS = ("rdf", "wikidata-rdf", "wikidata-json", "kalma", "graphs", "csv")
 RDF_ENDINGS = {  # ending → name of pyoxigraph's RdfFormat
@@ -25,14 +33,12 @@ RDF_ENDINGS = {  # ending → name of pyoxigraph's RdfFormat
     ".rdf": "RDF_XML",
     ".owl": "RDF_XML",
     ".xml": "RDF_XML",
-    ".jsonld": "JSON_LD",
 }
 LONGEST_LINE = 1 << 28
 _JSON = (".json", ".jsonl", ".ndjson")
 _TABLES = (".csv", ".tsv")
 _PACKINGS = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".zst": b"\x28\xb5\x2f\xfd"}
-_BOM = b"\xef\xbb\xbf"
-_HEAD, _CHUNK = 1 << 16, 1 << 18
+_HEAD = 1 << 16
 _CLASS = re.compile(r"Q[1-9]\d{0,17}")
 _ITEM = re.compile(rb'\s*\[?\s*\{\s*"type"\s*:\s*"(?:item|property|lexeme)"')
 _EXAMPLES = 5
@@ -107,25 +113,11 @@ def reading(path: Path) -> Iterator[io.BufferedReader]:
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         packing = next((p for p, magic in _PACKINGS.items() if start.startswith(magic)), "")
-        with _bzip2(path) if packing == ".bz2" else open_unpacked(path, packing) as stream:
+        with open_unpacked(path, packing) as stream:
             yield stream
     except InputError as error:
         end = "" if str(error).endswith(("?", ".")) else "."
         raise GraphError(f"{error}{end} Get the file again, or name another one.") from error
-
-
-@contextmanager
-def _bzip2(path: Path) -> Iterator[io.BufferedReader]:
-    try:
-        with bz2.open(path) as packed:
-            stream = io.BufferedReader(cast(Any, packed), _CHUNK)
-            if stream.peek(3)[:3] == _BOM:
-                stream.read(3)
-            yield stream
-    except EOFError as error:
-        raise InputError(f"{path} is cut off: the compressed data ends too early") from error
-    except OSError as error:
-        raise InputError(f"{path} is not a sound bzip2 archive: {error}") from error
 
 
 def require_file(path: Path) -> None:
@@ -158,8 +150,6 @@ def bare_ending(path: Path) -> str:
 def rdf_format(path: Path) -> str:
     """The name of pyoxigraph's format of an RDF file. GraphError: its name does not tell."""
     ending = bare_ending(path)
-    if ending in _JSON:
-        return "JSON_LD"
     if ending not in RDF_ENDINGS:
         raise GraphError(
             f"{path}: found the ending {ending!r}; expected an RDF file to end in "
@@ -194,12 +184,8 @@ def _detect(path: Path, loading: Loading) -> str:
     if start[:1] in (b"[", b"{"):
         if _ITEM.match(start):
             return "wikidata-json"
-        if b'"qid"' not in start:
-            if re.search(rb'"@(?:context|graph|id)"\s*:', start):
-                return "rdf"
-            if b'"claims"' in start and b'"labels"' in start:
-                return "wikidata-json"
-        return "graphs"
+        is_dump = b'"qid"' not in start and b'"claims"' in start and b'"labels"' in start
+        return "wikidata-json" if is_dump else "graphs"
     if ending in _JSON:
         return "graphs"  # whose reader tells what is wrong
     endings = ", ".join((*RDF_ENDINGS, *_JSON, *_TABLES))

@@ -19,7 +19,7 @@ import msgspec
 from trueground._version import __version__
 from trueground.errors import GraphError, TruegroundError, UnreachableError, UsageError
 from trueground.graph.base import Row
-from trueground.graph.endpoint.queries import SparqlQuery
+from trueground.graph.endpoint_queries import SparqlQuery
 from trueground.graph.sparql import is_text
 from trueground.net.cache import ResponseCache, graphs_path
 from trueground.net.redact import shown, without_user

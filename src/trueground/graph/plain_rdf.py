@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from trueground.errors import GraphError
-from trueground.graph.loading.files import LONGEST_LINE, LoadCounts, Loading, rdf_format, reading
+from trueground.graph.loading import LONGEST_LINE, rdf_format, reading
 from trueground.options import Progress
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _DEEPEST = _MOST_ATTRIBUTES = 1_000
 _LONGEST_TAG = 1 << 20
 # An abbreviation of an address, as ontologies have it: it names no other, so it cannot grow.
 _SHORT_ENTITY = re.compile(r'[^"&%<]{0,200}')
-_JSON = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
 
 
 def load_lines(store: Store, path: Path, progress: Progress) -> int:
@@ -85,9 +84,7 @@ def _parts(path: Path) -> Iterator[bytes]:
             yield part
 
 
-def rdf_quads(
-    path: Path, _loading: Loading, _counts: LoadCounts, _progress: Progress
-) -> Iterator[Quad]:
+def rdf_quads(path: Path) -> Iterator[Quad]:
     """All triples of the file, streamed; those of named graphs lose their graph's name.
 
     GraphError names file and line of what is no RDF: nothing is passed over in a file that the
@@ -98,8 +95,7 @@ def rdf_quads(
     name = rdf_format(path)
     kind = getattr(RdfFormat, name)
     with reading(path) as opened:
-        guard = {"RDF_XML": _XmlGuard, "JSON_LD": _JsonGuard}.get(name)
-        stream: Any = guard(opened, path) if guard else opened
+        stream: Any = _XmlGuard(opened, path) if name == "RDF_XML" else opened
         found = parse(stream, kind, base_iri=path.absolute().as_uri(), rename_blank_nodes=True)
         try:
             if kind.supports_datasets:
@@ -156,7 +152,11 @@ class _XmlGuard:
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        _check_depth(self._depth, self._path)
+        if self._depth > _DEEPEST:
+            raise GraphError(
+                f"{self._path}: found more than {_DEEPEST:,} elements in each other; expected "
+                "fewer. Save the file as Turtle or N-Triples"
+            )
         if len(attributes) > _MOST_ATTRIBUTES:
             raise GraphError(
                 f"{self._path}: found {len(attributes):,} attributes of one element <{name[:60]}>; "
@@ -173,37 +173,3 @@ class _XmlGuard:
                 "only as short texts that name no others, since those may grow without end. Save "
                 "the file as Turtle, or write these entities out"
             )
-
-
-class _JsonGuard:
-    """JSON as a parser reads it, which dies of lists in lists: how deep they are is seen before."""
-
-    def __init__(self, stream: io.BufferedReader, path: Path) -> None:
-        self._stream, self._path, self._depth = stream, path, 0
-        self._before = b""  # the sign that a text is under way, and half of an escaped sign
-
-    def read(self, size: int = -1) -> bytes:
-        """GraphError: nested too deeply."""
-        some = self._stream.read(size)
-        text = self._before + some
-        self._before = b""
-        for token in _JSON.finditer(text):
-            sign = text[token.start()]
-            if sign == 34:
-                if not token[1]:
-                    self._before = b'"' + text[token.end() :]
-                    break
-            elif sign in b"[{":
-                self._depth += 1
-                _check_depth(self._depth, self._path)
-            else:
-                self._depth -= 1
-        return some
-
-
-def _check_depth(depth: int, path: Path) -> None:
-    if depth > _DEEPEST:
-        raise GraphError(
-            f"{path}: found more than {_DEEPEST:,} elements, lists or objects in each other; "
-            "expected fewer. Save the file as Turtle or N-Triples"
-        )

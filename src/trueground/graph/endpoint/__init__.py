@@ -1,1 +1,0 @@
-"""Knowledge graphs behind a SPARQL endpoint: Wikidata, or any other."""
