@@ -21,7 +21,7 @@ test: $(VENV)/test.done lint  ## lint, types, all tests that take no minutes and
 	$(PYTEST)
 
 test-long: $(VENV)/long.done  ## kills at every write, doublings of all that is parsed, simulations: some minutes
-	$(PYTEST) -m long
+	$(PYTEST) -m "long or hypothesis" --hypothesis-profile long
 
 test-hf: $(VENV)/hf.done  ## the tests that need torch or ONNX runtime: models on this machine
 	$(PYTEST) tests/models tests/encoders tests/judges tests/metrics tests/retrieval \

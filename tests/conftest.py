@@ -6,8 +6,16 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from trueground.wording import at_terminal
+
+# `make test-long` tries all properties again, with more examples. How long one takes tells of the
+# machine, and what a fixture gives is the same for each.
+shared = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+settings.register_profile("long", shared, max_examples=200)
+settings.register_profile("quick", shared, max_examples=20)
+settings.load_profile("quick")
 
 
 def pytest_configure() -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.builders import checks
@@ -258,7 +258,6 @@ def test_saying_is_saying_all_words(text: str, phrase: str) -> None:
     assert 0.0 <= share_kept(phrase, text) <= 1.0
 
 
-@settings(deadline=None)  # the first one loads the identifier
 @given(TEXTS, TEXTS)
 def test_no_text_breaks_the_identifier(text: str, original: str) -> None:
     assert other_language(text, text) is None

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.chaos import ChaosServer
 from tests.judges.rule_endpoint import shown
@@ -251,7 +251,6 @@ def test_none_and_long_facts_pass_the_cleaning() -> None:
     assert sorted(seen) == ["It burned down.", "It is so.", "Paris."]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.text(alphabet="Ab is was;, Sure!and.()?\n-é日", max_size=80))
 def test_every_claim_carries_the_place_of_its_sentence(text: str) -> None:
     decomposer = get_decomposer("llm:fake:- A fact(examples=0)")

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.judges.rule_endpoint import rule_endpoint
 
@@ -131,7 +131,6 @@ def test_without_any_text_nothing_is_supported(judge: Judge, texts: tuple[str, .
     assert verdict.reasons
 
 
-@settings(deadline=None, max_examples=60)
 @given(claim=CLAIMS, texts=SOME_TEXTS)
 def test_verdicts_are_whole(judge: Judge, claim: str, texts: list[str]) -> None:
     verdict = one(judge, claim, texts)
@@ -147,7 +146,6 @@ def test_verdicts_are_whole(judge: Judge, claim: str, texts: list[str]) -> None:
         assert 0 <= verdict.start <= verdict.end <= len(texts[verdict.text])
 
 
-@settings(deadline=None, max_examples=60)
 @given(texts=SOME_TEXTS, pick=st.randoms(use_true_random=False))
 def test_a_sentence_of_a_text_is_supported(judge: Judge, texts: list[str], pick: object) -> None:
     if judge.name not in UNDERSTANDING:
@@ -157,7 +155,6 @@ def test_a_sentence_of_a_text_is_supported(judge: Judge, texts: list[str], pick:
         assert one(judge, sentence, texts).supported, sentence
 
 
-@settings(deadline=None, max_examples=60)
 @given(claim=CLAIMS, texts=SOME_TEXTS)
 def test_the_order_of_texts_does_not_matter(judge: Judge, claim: str, texts: list[str]) -> None:
     one_way, other_way = one(judge, claim, texts), one(judge, claim, texts[::-1])
@@ -166,7 +163,6 @@ def test_the_order_of_texts_does_not_matter(judge: Judge, claim: str, texts: lis
     assert one_way.score == other_way.score
 
 
-@settings(deadline=None, max_examples=60)
 @given(claim=CLAIMS, texts=SOME_TEXTS, more=st.sampled_from(TEXTS))
 def test_another_text_never_lowers(judge: Judge, claim: str, texts: list[str], more: str) -> None:
     if judge.name == "stack":
@@ -176,7 +172,6 @@ def test_another_text_never_lowers(judge: Judge, claim: str, texts: list[str], m
     assert (much.probability or 0.0) >= (less.probability or 0.0)
 
 
-@settings(deadline=None, max_examples=40)
 @given(asked=st.lists(st.tuples(CLAIMS, st.sampled_from(TEXTS)), max_size=6))
 def test_asking_together_or_alone_is_the_same(judge: Judge, asked: list[tuple[str, str]]) -> None:
     requests = [JudgeRequest(claim, (text,)) for claim, text in asked] * 2

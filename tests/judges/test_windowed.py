@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
 
@@ -133,7 +133,6 @@ def test_signatures_name_what_counts(judge: WindowedJudge) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, max_examples=15)
 @given(
     asked=st.lists(
         st.builds(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import trueground as tg
@@ -74,7 +74,6 @@ def scores(rows: list[dict[str, object]], names: list[str]) -> list[dict[str, ob
 
 
 @given(st.lists(RECORD.filter(clean), min_size=2, max_size=5), st.randoms())
-@settings(max_examples=40, deadline=None)
 def test_order_of_items_does_not_matter(rows: list[dict[str, object]], dice: random.Random) -> None:
     order = list(range(len(rows)))
     dice.shuffle(order)
@@ -83,7 +82,6 @@ def test_order_of_items_does_not_matter(rows: list[dict[str, object]], dice: ran
 
 
 @given(RECORD.filter(clean))
-@settings(max_examples=120, deadline=None)
 def test_values_and_statuses_belong_together(record: dict[str, object]) -> None:
     item = scores([record], NAMES)[0]
     for name in NAMES:
@@ -132,7 +130,6 @@ def test_more_references_never_lower_a_correctness_metric(name: str) -> None:
 
 
 @given(st.lists(WORDS, min_size=1, max_size=8), st.lists(WORDS, max_size=8))
-@settings(max_examples=40, deadline=None)
 def test_more_context_never_lowers_k_precision(first: list[str], more: list[str]) -> None:
     row = {"response": "Marie was born in 東京 3.14", "contexts": [" ".join(first)]}
     longer = {**row, "contexts": [" ".join(first), " ".join(more)]}

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 from bench import naive
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
@@ -22,7 +22,6 @@ ITEM = st.tuples(TEXT, st.lists(TEXT, min_size=1, max_size=3), TEXT, TEXT)
 
 
 @given(st.lists(ITEM, min_size=1, max_size=12))
-@settings(max_examples=150)
 def test_lexical_metrics_equal_the_naive_script(
     items: list[tuple[str, list[str], str, str]],
 ) -> None:
@@ -47,7 +46,6 @@ def test_lexical_metrics_equal_the_naive_script(
 
 
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8))
-@settings(max_examples=100)
 def test_rouge_equals_the_library(pairs: list[tuple[str, str]]) -> None:
     scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=False)
     expected = [scorer.score(reference, response) for response, reference in pairs]

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.records.record_files import (
     FULL,
@@ -190,7 +190,6 @@ _RECORD = st.builds(
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".json", ".csv", ".tsv", ".parquet"])
-@settings(max_examples=40, deadline=None)
 @given(records=st.lists(_RECORD, min_size=1, max_size=4, unique_by=lambda record: record.id))
 def test_any_records_survive(ending: str, records: list[Record]) -> None:
     with TemporaryDirectory() as folder:

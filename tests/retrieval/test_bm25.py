@@ -9,7 +9,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.errors import MissingExtraError, UsageError
@@ -98,7 +98,6 @@ def test_unknown_words_change_nothing() -> None:
     assert plain == odd
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.text(alphabet="ab é東-_1", max_size=12), min_size=1, max_size=8),
     st.lists(st.text(alphabet="ab é東-_1", max_size=6), min_size=1, max_size=4),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
@@ -240,7 +240,6 @@ def test_equal_scores_come_in_corpus_order_at_every_depth(tmp_path: Path) -> Non
         assert [hit.index for hit in disk.search(["red blue blue"], top)[0]] == whole[:top]
 
 
-@settings(deadline=None, max_examples=30)
 @given(
     st.lists(st.text(alphabet="ab é東İß-_1", max_size=12), max_size=9),
     st.lists(st.text(alphabet="ab é東İß-_1", max_size=9), min_size=1, max_size=4),

@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.retrieval.corpus_files import generated
 
@@ -87,7 +87,6 @@ def test_numbers_of_titles_and_pages(store: PassageStore) -> None:
     assert store.numbers_of_title("Seine") == []
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(entries)
 def test_any_text_comes_back(
     tmp_path_factory: pytest.TempPathFactory, given: list[PassageEntry]

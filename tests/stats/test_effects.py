@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, rankdata, ttest_rel
 from statsmodels.stats.proportion import proportion_effectsize
@@ -36,7 +36,6 @@ def biserial(d: Array) -> float:
     return float((np.sign(d) * ranks).sum() / ranks.sum())
 
 
-@settings(deadline=None, max_examples=60)
 @given(SCORES)
 def test_values(pairs: list[tuple[int, int]]) -> None:
     a, b = np.array(pairs, np.float64).T / 5
@@ -57,7 +56,6 @@ def test_values(pairs: list[tuple[int, int]]) -> None:
     assert (found.cohen_h, found.odds_ratio) == (None, None)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=60))
 def test_binary_values(pairs: list[tuple[bool, bool]]) -> None:
     a, b = np.array(pairs, np.float64).T

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -36,7 +36,6 @@ SETTINGS_OF_SETS = (
 )
 
 
-@settings(deadline=None, max_examples=15)
 @given(*SETTINGS_OF_SETS)
 def test_each_resample_is_what_repeating_the_items_gives(
     n: int, seed: int, digits: int, ordinal: bool, kinds: int
@@ -45,7 +44,6 @@ def test_each_resample_is_what_repeating_the_items_gives(
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=200)
 @given(*SETTINGS_OF_SETS)
 def test_each_of_many_resamples_is_what_repeating_the_items_gives(
     n: int, seed: int, digits: int, ordinal: bool, kinds: int

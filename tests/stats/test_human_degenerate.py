@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -180,7 +180,6 @@ def test_what_cannot_be_meant_is_an_error() -> None:
         ceiling([1.0, 0.0])
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.lists(
         st.tuples(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from sklearn import metrics as sk
@@ -42,7 +42,6 @@ def value(found: Any, name: str) -> float:
     return float(one)
 
 
-@settings(deadline=None)
 @given(labelled())
 def test_ranks_are_those_of_scipy_and_scikit_learn(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
@@ -56,7 +55,6 @@ def test_ranks_are_those_of_scipy_and_scikit_learn(data: tuple[np.ndarray, np.nd
     assert value(found, "point_biserial") == pytest.approx(expected, **NEAR)
 
 
-@settings(deadline=None)
 @given(labelled())
 def test_verdicts_are_those_of_the_libraries(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
@@ -82,7 +80,6 @@ def test_verdicts_are_those_of_the_libraries(data: tuple[np.ndarray, np.ndarray]
         assert "threshold 0.5" in (found.estimates["matthews"].why or "")
 
 
-@settings(deadline=None)
 @given(labelled(), st.floats(-0.1, 1.1))
 def test_agreement_is_that_of_the_two_raters(
     data: tuple[np.ndarray, np.ndarray], threshold: float
@@ -100,7 +97,6 @@ def test_agreement_is_that_of_the_two_raters(
         assert found[name].value == (expected if expected is None else pytest.approx(expected))
 
 
-@settings(deadline=None)
 @given(labelled())
 def test_the_best_cut_is_the_best_there_is(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
@@ -115,7 +111,6 @@ def test_the_best_cut_is_the_best_there_is(data: tuple[np.ndarray, np.ndarray]) 
     assert sum(found.confusion_best.values()) == len(scores)
 
 
-@settings(deadline=None)
 @given(labelled())
 def test_calibration_and_its_curve(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
@@ -140,7 +135,6 @@ def test_calibration_where_the_highest_score_is_common() -> None:
         assert found == pytest.approx(calibration_error(scores, labels), **NEAR)
 
 
-@settings(deadline=None)
 @given(labelled())
 def test_scores_by_label(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
@@ -158,7 +152,6 @@ def test_scores_by_label(data: tuple[np.ndarray, np.ndarray]) -> None:
     assert sum(map(sum, found.histogram["counts"].values())) == len(scores)
 
 
-@settings(deadline=None)
 @given(labelled(kinds=5))
 def test_ordinal_labels_stay_ordinal(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
@@ -179,7 +172,6 @@ def test_ordinal_labels_stay_ordinal(data: tuple[np.ndarray, np.ndarray]) -> Non
     assert alpha == (expected_alpha if expected_alpha is None else pytest.approx(expected_alpha))
 
 
-@settings(deadline=None)
 @given(labelled(kinds=40))
 def test_many_grades(data: tuple[np.ndarray, np.ndarray]) -> None:
     """More labels than are listed one by one: the ranks stay exact."""

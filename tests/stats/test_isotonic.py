@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.errors import InputError
@@ -14,7 +14,6 @@ ROWS = st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_siz
 
 
 @given(ROWS)
-@settings(max_examples=150, deadline=None)
 def test_blocks_are_scikit_learns_and_smoothed(rows: list[tuple[int, bool]]) -> None:
     """One record more at the overall share for each block of scikit-learn's, pooled again."""
     isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn is not installed")
@@ -52,7 +51,6 @@ def test_a_small_block_that_would_overtake_is_pooled_again() -> None:
 
 
 @given(ROWS)
-@settings(max_examples=150, deadline=None)
 def test_it_rises_and_is_never_sure(rows: list[tuple[int, bool]]) -> None:
     scores, truth = np.array([r[0] for r in rows], float), np.array([r[1] for r in rows])
     if truth.all() or not truth.any():

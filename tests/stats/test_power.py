@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
@@ -21,7 +21,6 @@ from trueground.stats.power import (
 )
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.integers(30, 20_000),
     st.floats(0.05, 2),
@@ -34,7 +33,6 @@ def test_detectable_against_statsmodels(n: int, sd: float, alpha: float, power: 
     assert theirs == pytest.approx(power, abs=0.01)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.floats(0.02, 0.6), st.sampled_from([0.01, 0.05, 0.1]), st.floats(0.6, 0.95))
 def test_items_against_statsmodels(size: float, alpha: float, power: float) -> None:
     found = items_needed(size, 1.0, 1.0, 1.0, alpha, power)
@@ -44,7 +42,6 @@ def test_items_against_statsmodels(size: float, alpha: float, power: float) -> N
     assert found >= math.floor(plain)  # known variance needs fewer
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(20, 5_000), st.floats(0.1, 1), st.floats(1, 4), st.integers(1, 8))
 def test_items_turn_detectable_round(n: int, sd: float, effect: float, per_unit: int) -> None:
     n -= n % per_unit

@@ -6,7 +6,7 @@ from statistics import mean, variance
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -24,7 +24,6 @@ def of(values: NDArray[np.float64], **more: object) -> Noise:
     return noise(answers, **more)[0]  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from([0.0, 0.3, 0.7, 1.0, NAN]))))
 def test_per_question_is_what_plain_loops_find(items: list[tuple[int, float]]) -> None:
     codes = np.array([code for code, _ in items], np.int64)

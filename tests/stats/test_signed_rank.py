@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
@@ -16,7 +16,6 @@ TIED = st.lists(st.integers(-4, 4), min_size=1, max_size=13)
 DISTINCT = st.lists(st.integers(1, 10**6), min_size=1, max_size=50, unique=True)
 
 
-@settings(deadline=None)
 @given(DISTINCT, st.randoms(use_true_random=False))
 def test_exact_without_ties_is_scipys(sizes: list[int], random: object) -> None:
     choice = random.choice  # type: ignore[attr-defined]
@@ -27,7 +26,6 @@ def test_exact_without_ties_is_scipys(sizes: list[int], random: object) -> None:
     assert found.p == pytest.approx(theirs.pvalue, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
 @given(TIED.filter(lambda d: any(d)))
 def test_exact_with_ties_is_scipys_permutation(d: list[int]) -> None:
     """Up to 13 items scipy counts every pattern too."""
@@ -37,7 +35,6 @@ def test_exact_with_ties_is_scipys_permutation(d: list[int]) -> None:
     assert found.p == pytest.approx(theirs.pvalue, rel=1e-9)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-8, 8), min_size=130, max_size=300))
 def test_normal_with_ties_and_zeros_is_scipys_default(d: list[int]) -> None:
     assume(len(d) - d.count(0) > MOST_EXACT)

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 from statsmodels.stats.multitest import multipletests
@@ -107,7 +107,6 @@ def test_holm_is_over_one_test_of_each_metric(make: Make) -> None:
     assert [m.p_holm for m in every] == pytest.approx(list(expected))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 20).map(lambda k: k / 20), min_size=1, max_size=12))
 def test_holm_with_ties_is_that_of_statsmodels(p: list[float]) -> None:
     # statsmodels collects all garbage of the process each time, which takes longer than the rest.

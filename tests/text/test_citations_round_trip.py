@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.text.citations import Sentence, read_numbers, read_triples, remove_citations
@@ -50,7 +50,6 @@ def triples(sentences: tuple[Sentence, ...]) -> list[tuple[str, str, str]]:
 
 
 @given(GRAPHS, WORDS.filter(lambda name: bool(plain(name.replace("_", " ")))), WORDS)
-@settings(max_examples=300, deadline=None)
 def test_any_triple_comes_back(graph: Graph, name: str, value: str) -> None:
     graph = {"qid": graph["qid"], name: value}
     text = f"It is {format_citation(graph['qid'], [(name, value)])}. Next"
@@ -59,7 +58,6 @@ def test_any_triple_comes_back(graph: Graph, name: str, value: str) -> None:
 
 
 @given(GRAPHS, st.data())
-@settings(max_examples=300, deadline=None)
 def test_what_a_graph_says_is_read_as_what_it_says(graph: Graph, data: st.DataObject) -> None:
     """Several triples may have a common text; whichever are read, the graph has them."""
     several = data.draw(st.lists(st.sampled_from(list(pairs_of(graph))), min_size=1, max_size=4))
@@ -74,7 +72,6 @@ def test_what_a_graph_says_is_read_as_what_it_says(graph: Graph, data: st.DataOb
 @given(
     st.text(st.sampled_from("[]Q1qidname:,; NA/.-a\n2é\u0301_\\"), max_size=80), st.lists(GRAPHS)
 )
-@settings(max_examples=200, deadline=None)
 def test_soup_is_read_without_a_fault(text: str, graphs: list[Graph]) -> None:
     whole = unicodedata.normalize("NFC", text)
     for read in (read_triples(text, graphs), read_numbers(text)):

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.errors import MissingExtraError, UsageError
@@ -98,7 +98,6 @@ def test_the_best_reference_counts():
 
 
 @needs_wordnet
-@settings(max_examples=40, deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_text_has_a_score(response, reference):
     assert 0.0 <= meteor(response, [reference], DEBIAN_WORDNET) <= 1.0

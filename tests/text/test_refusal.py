@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.text.refusal import (
@@ -106,7 +106,6 @@ def test_every_phrase_is_behind_a_cue():
         assert _has_cue(response.lower().replace("’", "'")), response
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.from_regex(_rules().phrase))
 def test_whatever_matches_a_phrase_has_a_cue(text):
     assert _has_cue(text), text
@@ -133,7 +132,6 @@ PIECES = (
 pieces = st.lists(st.sampled_from(PIECES), max_size=10).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.one_of(st.text(max_size=80), pieces))
 def test_any_text_is_read_and_outer_space_means_nothing(text):
     assert find_refusal(f" \n\t{text}\u3000 ") == find_refusal(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.web.words import SegmentWriter, find_rows
@@ -14,7 +14,6 @@ from trueground.web.words import SegmentWriter, find_rows
 TEXTS = st.lists(st.text(alphabet="abİß1é \n\t\"*'", max_size=30), min_size=1, max_size=40)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts=TEXTS, word=st.text(alphabet="abİß1é\"*'", min_size=1, max_size=3), size=st.integers(1, 9)
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import trueground as tg
@@ -61,7 +61,6 @@ RECORD = st.fixed_dictionaries(
 
 
 @given(st.lists(RECORD, min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
 def test_values_and_statuses_belong_together(rows: list[dict[str, Any]]) -> None:
     result = tg.score(rows, metrics=VARIANTS)
     for row, item in zip(rows, result.evidence, strict=True):
@@ -78,7 +77,6 @@ def test_values_and_statuses_belong_together(rows: list[dict[str, Any]]) -> None
 
 
 @given(st.lists(RECORD, min_size=2, max_size=4))
-@settings(max_examples=20, deadline=None)
 def test_an_item_does_not_depend_on_its_neighbours(rows: list[dict[str, Any]]) -> None:
     together = [item["scores"] for item in tg.score(rows, metrics=VARIANTS).evidence]
     alone = [tg.score([row], metrics=VARIANTS).evidence[0]["scores"] for row in rows]
