@@ -2,8 +2,8 @@
 VENV := $(or $(TG_VENV),.venv)
 PYTHON ?= python3
 BIN := $(VENV)/bin
-# Tests run in as many processes as there are processors, at least 2; `make test WORKERS=4`.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(8, max(2, os.cpu_count() or 2)))")
+# Tests often wait for a server or a process: one worker more than there are processors; `make test WORKERS=4`.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(8, 1 + max(2, os.cpu_count() or 2)))")
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PINS := --constraint requirements/constraints.txt
@@ -17,10 +17,14 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/base.done  ## score the example answers and print where the page is
 	$(BIN)/trueground score examples/answers.jsonl --by model --out runs/demo --overwrite
 
-test: $(VENV)/test.done lint  ## lint, types, all tests that take no minutes and need no torch
-	$(PYTEST)
+test: $(VENV)/test.done  ## lint, types, all tests that take no minutes and need no torch
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	# Without a cache mypy takes one processor half a minute: the tests begin beside it.
+	$(BIN)/mypy > $(VENV)/mypy.log 2>&1 & types=$$!; $(PYTEST); tests=$$?; \
+	  wait $$types; types=$$?; cat $(VENV)/mypy.log; exit $$((types || tests))
 
-test-long: $(VENV)/long.done  ## kills at every write, doublings of all that is parsed, simulations: some minutes
+test-long: $(VENV)/long.done  ## kills at every write, doublings of all that is parsed, simulations, more examples of each property: some minutes
 	$(PYTEST) -m "long or hypothesis" --hypothesis-profile long
 
 test-hf: $(VENV)/hf.done  ## the tests that need torch or ONNX runtime: models on this machine

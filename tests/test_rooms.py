@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -36,15 +37,25 @@ def room_of(path: Path) -> str:
     return path.relative_to(SRC).parts[0].removesuffix(".py")
 
 
+@cache
+def import_nodes() -> dict[Path, list[ast.Import | ast.ImportFrom]]:
+    """Those of each file, inside functions too."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SRC.rglob("*.py")}
+    kinds = (ast.Import, ast.ImportFrom)
+    return {
+        path: [n for n in ast.walk(tree) if isinstance(n, kinds)] for path, tree in trees.items()
+    }
+
+
 def imports() -> set[tuple[str, str]]:
     """(room, room that it imports), imports inside functions included, type checking too."""
     edges = set()
-    for path in SRC.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, nodes in import_nodes().items():
+        for node in nodes:
             names: list[str] = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 assert node.level == 0, f"{path}: imports are absolute"
                 module = node.module or ""
                 names = [module]
@@ -71,14 +82,14 @@ def test_imports_point_down() -> None:
 
 
 def test_modules_have_no_cycle() -> None:
-    graph: dict[str, set[str]] = {}
-    for path in SRC.rglob("*.py"):
-        name = ".".join(("trueground", *path.relative_to(SRC).with_suffix("").parts))
-        graph[name.removesuffix(".__init__")] = set()
-    for path in SRC.rglob("*.py"):
-        name = ".".join(("trueground", *path.relative_to(SRC).with_suffix("").parts))
-        name = name.removesuffix(".__init__")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    names = {
+        path: ".".join(("trueground", *path.relative_to(SRC).with_suffix("").parts))
+        for path in import_nodes()
+    }
+    graph = {name.removesuffix(".__init__"): set[str]() for name in names.values()}
+    for path, nodes in import_nodes().items():
+        name = names[path].removesuffix(".__init__")
+        for node in nodes:
             if not isinstance(node, ast.ImportFrom) or not node.module:
                 continue
             for alias in node.names:

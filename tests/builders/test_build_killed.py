@@ -16,6 +16,7 @@ from tests.builders.building import contents, home, source
 from tests.builders.little import answering
 from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 from tests.builders.test_build import done, start
+from tests.marks import mostly_long
 
 from trueground.builders.build import BuildSettings, build
 from trueground.builders.store import BuildStore
@@ -52,7 +53,7 @@ def repeated(server: ScriptedServer) -> int:
 
 @pytest.mark.parametrize(
     ("cache", "kills"),
-    [([], 2), (["--no-cache"], 3), pytest.param(["--no-cache"], 8, marks=pytest.mark.long)],
+    mostly_long(1, [(["--no-cache"], 2), ([], 2), (["--no-cache"], 8)]),
 )
 def test_killed_while_asking(home: Path, cache: list[str], kills: int) -> None:
     dice = random.Random(7)
@@ -73,12 +74,13 @@ def outcomes(folder: Path) -> dict[str, bytes]:
         return store.outcomes("check")
 
 
-def test_killed_at_the_end(home: Path) -> None:
+@pytest.mark.parametrize("waits", mostly_long(1, [([0.01],), ([0.0, 0.01],)]))
+def test_killed_at_the_end(home: Path, waits: list[float]) -> None:
     """All is asked; the process dies at several moments while it writes."""
     with scripted(answering()) as server:
         words = command(home, server, "killed")
         assert done(home, command(home, server, "whole", "--no-cache"))[0] == 0
-        for wait in (0.0, 0.01):
+        for wait in waits:
             process = start(home, words)
             give_up = time.monotonic() + 60
             while process.poll() is None and len(outcomes(home / "killed/work")) != 2 * N:

@@ -135,14 +135,14 @@ def test_order_does_not_matter_for_doubles(texts: list[str]) -> None:
 
 
 def test_work_for_doubles_grows_with_the_questions() -> None:
-    """Ten thousand questions of six words in any order, and one pattern for all of them."""
+    """Four thousand questions of six words in any order, and one pattern for all of them."""
     rng = random.Random(0)
     vocabulary = [f"w{number}" for number in range(12)]
-    texts = [" ".join([*rng.sample(vocabulary, 6), str(number)]) for number in range(10_000)]
-    texts += [" ".join(rng.choices(vocabulary, k=8)) for _ in range(10_000)]
+    texts = [" ".join([*rng.sample(vocabulary, 6), str(number)]) for number in range(4_000)]
+    texts += [" ".join(rng.choices(vocabulary, k=8)) for _ in range(4_000)]
     begun = time.process_time()
-    group_near(texts, [str(number) for number in range(20_000)])
-    assert time.process_time() - begun < 10
+    group_near(texts, [str(number) for number in range(8_000)])
+    assert time.process_time() - begun < 4
 
 
 def test_judges() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.commands import PROGRAM, trueground
+from tests.marks import mostly_long
 from tests.records.broken_inputs import BROKEN, Broken
 
 from trueground.testing import synthetic_records
@@ -313,9 +314,9 @@ def test_a_disk_that_fills_up_ends_with_5_and_keeps_whole_lines(tmp_path: Path) 
     assert not (tmp_path / "o" / "summary.json").exists()
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", mostly_long(1, ["1", "2"]))
 def test_interrupt_keeps_what_was_done(workers: str, tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", list(synthetic_records(20_000, 0, 200, 300)))
+    write(tmp_path / "a.jsonl", list(synthetic_records(12_000, 0, 200, 300)))
     process = subprocess.Popen(
         [*PROGRAM, "score", "a.jsonl", "--out=o", "--workers", workers],
         cwd=tmp_path,

@@ -15,6 +15,7 @@ import pytest
 from tests.chaos import ChaosServer
 from tests.commands import PROGRAM, trueground
 from tests.evaluate.questions_file import answer, number, write_questions
+from tests.marks import mostly_long
 
 N, CONNECTIONS = 500, 8
 FINAL = ("items.jsonl", "summary.json", "report.html")
@@ -50,12 +51,7 @@ def logged(run: Path) -> set[int]:
 
 @pytest.mark.parametrize(
     ("cache", "kills"),
-    [
-        ("", 3),
-        ("--no-cache", 3),
-        pytest.param("", 5, marks=pytest.mark.long),
-        pytest.param("--no-cache", 30, marks=pytest.mark.long),
-    ],
+    mostly_long(1, [("--no-cache", 2), ("", 5), ("--no-cache", 30)]),
 )
 def test_killed_while_asking(tmp_path: Path, cache: str, kills: int) -> None:
     dice = random.Random(11)
@@ -84,11 +80,8 @@ def test_killed_while_asking(tmp_path: Path, cache: str, kills: int) -> None:
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-@pytest.mark.parametrize(
-    "waits",
-    [(0.0, 0.01, 0.06), pytest.param((0.0, 0.01, 0.03, 0.06, 0.1), marks=pytest.mark.long)],
-)
-def test_killed_while_scoring(tmp_path: Path, waits: tuple[float, ...]) -> None:
+@pytest.mark.parametrize("waits", mostly_long(1, [([0.01],), ([0.0, 0.01, 0.03, 0.06, 0.1],)]))
+def test_killed_while_scoring(tmp_path: Path, waits: list[float]) -> None:
     """Every call is made; the process dies at several moments between the last call and the end."""
     data = write_questions(tmp_path / "q.jsonl", 200)
     env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")}

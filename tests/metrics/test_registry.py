@@ -126,20 +126,18 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
     code = (
         "import trueground as tg\n"
         "if __name__ == '__main__':\n"
-        "    rows = [{'response': 'one two'}] * 3\n"
-        "    print([tg.score(rows, metrics='words', workers=w).summary['words'].mean"
-        " for w in (1, 2)])\n"
         "    rows = [{'response': 'It is.', 'contexts': ['It is.']}] * 3\n"
-        "    name = 'grounding_precision'\n"
-        "    print([tg.score(rows, metrics=name, judge='strict', workers=w).summary[name].mean"
-        " for w in (1, 2)])\n"
+        "    names = 'words,grounding_precision'\n"
+        "    for w in (1, 2):\n"
+        "        found = tg.score(rows, metrics=names, judge='strict', workers=w).summary\n"
+        "        print([found[name].mean for name in names.split(',')])\n"
     )
     script = tmp_path / "use.py"
     script.write_text(code)
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path
     )
-    assert done.stdout.split("\n")[:2] == ["[2.0, 2.0]", "[0.0, 0.0]"], done.stderr
+    assert done.stdout.split("\n")[:2] == ["[2.0, 0.0]", "[2.0, 0.0]"], done.stderr
 
 
 def test_a_judge_and_a_decomposer_of_a_script() -> None:

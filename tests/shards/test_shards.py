@@ -95,13 +95,13 @@ def test_the_bytes_are_those_of_one_process(
     make: Callable[[Path], list[Path]], tmp_path: Path
 ) -> None:
     files = make(tmp_path)
-    tg.score(files, metrics=METRICS, out=tmp_path / "plain", by="model")
-    for shards in (1, 2, 7):
+    whole = tg.score(files, metrics=METRICS, out=tmp_path / "plain", by="model")
+    for shards in (1, 7):
         out = tmp_path / f"in-{shards}"
         result = score_shards(files, metrics=METRICS, out=out, shards=shards, by="model", workers=1)
         same(tmp_path / "plain", out)
         assert result is not None
-        assert result.worst_items(3) == tg.score(files, metrics=METRICS).worst_items(3)
+        assert result.worst_items(3) == whole.worst_items(3)
         assert not (out / "shards").exists()
     manifest = json.loads((tmp_path / "in-7" / "manifest.json").read_text())
     assert manifest["shards"]["count"] == 7

@@ -6,6 +6,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.marks import mostly_long
 
 from trueground.text.choices import answer_part, chosen_label, mentioned_labels, right_labels
 from trueground.text.normalize import get_normalizer
@@ -237,8 +238,10 @@ def test_the_part_that_answers(response: str, part: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["\n", " ", "answer ", "answer is ", "Answer:\n", "(B)", "1. a\n", "The answer is B. ", "- ",
-     "so the answer is not ", "B is correct ", "\\boxed{", "it is \t", "Mars "],
+    mostly_long(3, [
+        "(B)", "answer is ", " ", "\n", "answer ", "Answer:\n", "1. a\n", "The answer is B. ", "- ",
+        "so the answer is not ", "B is correct ", "\\boxed{", "it is \t", "Mars ",
+    ]),
 )  # fmt: skip
 def test_time_grows_with_the_length(piece: str) -> None:
     def seconds(length: int) -> float:

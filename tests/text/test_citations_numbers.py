@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.marks import mostly_long
 
 from trueground.text.brackets import LONGEST_RANGE
 from trueground.text.citations import read_numbers
@@ -77,11 +78,11 @@ def test_a_number_before_any_word_is_the_first_sentence_s() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        *("[1, " * 25_000, "[1]" * 33_000, "[1" + ",1" * 50_000, "It rains [1]. " * 7_000),
-        *("\\" * 100_000, "It rains. [1]. " * 7_000),
-    ],
-)
+    mostly_long(2, [
+        "[1, " * 25_000, "It rains [1]. " * 7_000, "[1]" * 33_000, "[1" + ",1" * 50_000,
+        "\\" * 100_000, "It rains. [1]. " * 7_000,
+    ]),
+)  # fmt: skip
 def test_long_answers(text: str) -> None:
     before = time.process_time()
     assert all(0 <= s.start < s.end <= len(text) for s in read_numbers(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.marks import mostly_long
 
 from trueground.text.citations import read_triples, remove_citations
 from trueground.types import Graph
@@ -398,35 +399,38 @@ def test_a_bracket_taken_out_leaves_words_apart() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "[" * 50_000,
-        "[Q1, a: " * 10_000,
-        "[Q1, a: x, " * 9_000,
-        "[Q1, a: x, [Q1" * 7_000,
-        "[Q1, a: " * 10_000 + "]" * 9_999,
-        "[Q1, a: x" + ", b" * 30_000 + ", c]",
-        "[Q1" + ", a: x, b, b" * 7_000 + "]",
-        "[name: " * 14_000,
-        "[qid: " * 14_000,
-        "[ " * 50_000,
-        "One [Q1, a: x]. " * 6_000,
-        "One. [Q1, a: x]. " * 6_000,
-        "[Q1" + ", a: x, Q2, NA" * 7_000 + "]",
-        "[Q1, a: x" + ", c" * 30_000 + ", [NA" * 2_000 + "]" * 2_001,
-        "[Q1, a: x, c, " * 7_000,
-        "[" + "".join(f"Q{i}, a: x, " for i in range(7_000)) + "]",
-        "[Q1, a: x" + "\\" * 90_000 + "]",
-        "\n- [NA]" * 14_000,
-        "[a: x, " * 14_000,
-        "[c, a: x " * 11_000 + "]" * 11_000,
-        "[c: x " * 16_000 + "]" * 16_000,
-        "[12, c: x " * 10_000 + "]" * 9_999,
-        "[b: a: x " * 11_000,
-        "[b, " * 25_000 + "a: x]",
-        "[c [c, a: x] " * 7_000,
-        "[c, c, " * 14_000 + "a: x]",
-        "[A B [A B, c: x " * 6_000 + "]" * 6_000,
-    ],
+    mostly_long(
+        5,
+        [
+            "[" * 50_000,
+            "[Q1, a: " * 10_000,
+            "[Q1, a: x, " * 9_000,
+            "[Q1, a: x, [Q1" * 7_000,
+            "[Q1, a: " * 10_000 + "]" * 9_999,
+            "[Q1, a: x" + ", b" * 30_000 + ", c]",
+            "[Q1" + ", a: x, b, b" * 7_000 + "]",
+            "[name: " * 14_000,
+            "[qid: " * 14_000,
+            "[ " * 50_000,
+            "One [Q1, a: x]. " * 6_000,
+            "One. [Q1, a: x]. " * 6_000,
+            "[Q1" + ", a: x, Q2, NA" * 7_000 + "]",
+            "[Q1, a: x" + ", c" * 30_000 + ", [NA" * 2_000 + "]" * 2_001,
+            "[Q1, a: x, c, " * 7_000,
+            "[" + "".join(f"Q{i}, a: x, " for i in range(7_000)) + "]",
+            "[Q1, a: x" + "\\" * 90_000 + "]",
+            "\n- [NA]" * 14_000,
+            "[a: x, " * 14_000,
+            "[c, a: x " * 11_000 + "]" * 11_000,
+            "[c: x " * 16_000 + "]" * 16_000,
+            "[12, c: x " * 10_000 + "]" * 9_999,
+            "[b: a: x " * 11_000,
+            "[b, " * 25_000 + "a: x]",
+            "[c [c, a: x] " * 7_000,
+            "[c, c, " * 14_000 + "a: x]",
+            "[A B [A B, c: x " * 6_000 + "]" * 6_000,
+        ],
+    ),
     ids=lambda text: text[:16],
 )
 def test_long_answers_are_read_in_their_stride(text: str) -> None:

@@ -82,6 +82,7 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_page_is_made_whole_and_alike(data: Path, docs: Path, tmp_path: Path) -> None:
     given = Settings(data, resamples=20)
     out, counts = tmp_path / "deep" / "found.json", tmp_path / "verdicts.json"
