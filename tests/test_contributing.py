@@ -16,7 +16,7 @@ import pytest
 import trueground as tg
 from trueground import benchmarks
 from trueground.benchmarks.base import BENCHMARKS
-from trueground.builders import base, registry
+from trueground.builders import registry, settings
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
@@ -89,7 +89,9 @@ def test_the_builder_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     file = tmp_path / "riddle-1.txt"
     file.write_text(dedent(prompt), encoding="utf-8")
     monkeypatch.setattr(
-        base.Material, "prompt", lambda _self, _package, _name, *places: user_prompt(file, *places)
+        settings.Material,
+        "prompt",
+        lambda _self, _package, _name, *places: user_prompt(file, *places),
     )
     builder = sys.modules["trueground.builders.riddles"].BUILDER
     monkeypatch.setitem(registry.BUILDERS, "riddles", builder)

@@ -14,7 +14,7 @@ import pytest
 import trueground as tg
 from trueground.builders.ask import read_object
 from trueground.builders.checks import says, words_without
-from trueground.builders.grounding.links import text_links, wiki_links
+from trueground.builders.grounding.sets import text_links, wiki_links
 from trueground.claims import get_decomposer
 from trueground.errors import TruegroundError
 from trueground.judges import get_judge

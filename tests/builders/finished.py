@@ -17,7 +17,6 @@ from trueground.builders.base import (
     Builder,
     BuildPlan,
     BuiltDataset,
-    Material,
     Rejected,
     Role,
     SourceStep,
@@ -27,6 +26,7 @@ from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.people import count_labels
 from trueground.builders.quality import BuiltItem
 from trueground.builders.registry import BUILDERS
+from trueground.builders.settings import Material
 from trueground.models.base import Message
 from trueground.records import FileInfo
 from trueground.testing import FakeModel

@@ -22,7 +22,6 @@ from trueground.builders.base import (
     BuildPlan,
     BuiltDataset,
     CallEstimate,
-    Material,
     Rejected,
     Role,
     SourceStep,
@@ -30,6 +29,7 @@ from trueground.builders.base import (
 )
 from trueground.builders.quality import BuiltItem
 from trueground.builders.registry import BUILDERS
+from trueground.builders.settings import Material
 from trueground.errors import InputError
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo

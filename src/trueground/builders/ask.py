@@ -91,10 +91,9 @@ class _CacheUse:
 class Ask:
     """The models of a build by their roles. Belongs to one event loop.
 
-    `scorer` is what gives perplexities, where the builder has one (models.perplexity), and `scored`
-    what it cost. What is paid for stands in the build's `store` before it is used, and in the
-    `cache`. A reply of another build that cannot be used, from the cache, is asked anew unless
-    `reuse_bad`.
+    `scorer` gives perplexities, where the builder has one, and `scored` is what it cost. What is
+    paid for stands in the build's `store` before it is used, and in the `cache`. A reply of another
+    build that cannot be used, from the cache, is asked anew unless `reuse_bad`.
     """
 
     def __init__(
@@ -135,17 +134,14 @@ class Ask:
         return await self._object(role, messages, kind, check, _CacheUse(False))
 
     async def logprobs(self, text: str) -> list[float]:
-        """The log-probability of each token of a text, from the builder's scorer.
-
-        `models.perplexity.perplexity` makes one number of them. Raises as PromptScorer does.
-        """
+        """The log-probability of each token of a text. Raises as PromptScorer does."""
         scorer, spent = self._scorer, self._scored
         if scorer is None:
             raise UsageError("this builder has no scorer of perplexities")
         key = logprobs_key(scorer, text)
         store, cache = (self._store, self._cache) if scorer.cacheable else (None, None)
         async with self._in_flight.turn(key):
-            known = store.logprobs(key) if store is not None else None
+            known = store.paid(key, list[float]) if store is not None else None
             if not known and cache is not None:
                 known = recall_logprobs(cache, key)
             if known:
@@ -158,7 +154,7 @@ class Ask:
             spent.failed -= 1
             spent.tokens_in += len(found) + 1
             if store is not None:
-                store.put_logprobs(key, PERPLEXITY, scorer.name, found)
+                store.put_paid(key, PERPLEXITY, scorer.name, found)
             if cache is not None:
                 remember_logprobs(cache, key, scorer.name, found)
         return found
@@ -250,7 +246,7 @@ class Ask:
             asked.spent += Spent(reply.calls, usage.tokens_in, usage.tokens_out, failed=failed)
             if asked.model.cacheable:
                 if self._store is not None:
-                    self._store.put_reply(key, role, asked.model.name, reply)
+                    self._store.put_paid(key, role, asked.model.name, reply)
                 if self._cache is not None:
                     remember(self._cache, key, asked.model.name, reply)
         await asked.calls.check_reached(reply, _ADVICE)
@@ -259,7 +255,7 @@ class Ask:
     def _recall(self, model: ChatModel, key: str, use: _CacheUse) -> Reply | None:
         if not model.cacheable:
             return None
-        paid = self._store.reply(key) if self._store is not None else None
+        paid = self._store.paid(key, Reply) if self._store is not None else None
         if paid is not None or self._cache is None or not use.allowed:
             return paid
         cached = recall(self._cache, key)

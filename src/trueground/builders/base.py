@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from trueground.benchmarks.options import DeclaredOption, Value
 from trueground.models.prompts import blocks, mark_for
-from trueground.options import Note, Progress, no_note, no_progress
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.annotation.base import AnnotationTask
@@ -316,45 +315,11 @@ class Role:
 
 
 @dataclass(frozen=True)
-class Material:
-    """What a builder is given: the user's paths, seed and prompts.
-
-    `roles` are the names of the models that were given, `reached` how those are reached that say
-    nothing of their own (a ModelOptions). `labels` is a file of merged human labels.
-    `note` is told what a user should know. With `dry_run` nobody is asked and nothing is written.
-    `limit` needs no regard: the frame takes the first items of the source.
-    """
-
-    paths: tuple[Path, ...]
-    roles: Mapping[str, str] = field(default_factory=dict)
-    reached: Any = None
-    prompts: Mapping[str, Path] = field(default_factory=dict)
-    labels: Path | None = None
-    seed: int = 0
-    limit: int | None = None
-    dry_run: bool = False
-    cache: bool = True
-    note: Note = no_note
-    progress: Progress = no_progress
-
-    def prompt(
-        self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
-    ) -> Prompt:
-        """The packaged prompt `NAME-1`, or the user's file for it (`--prompt NAME=FILE`)."""
-        from trueground.models.prompts import packaged_prompt, user_prompt
-
-        bare = name.rpartition("-")[0]
-        if bare in self.prompts:
-            return user_prompt(self.prompts[bare], needed, optional)
-        return packaged_prompt(package, name)
-
-
-@dataclass(frozen=True)
 class Builder:
     """A builder's declaration. `prepare(options, material)` raises UsageError, InputError.
 
     `roles` are the models that it asks, the one that writes first; `prompts` the names by which
-    `--prompt NAME=FILE` replaces its prompts.
+    `--prompt NAME=FILE` replaces its prompts. `material` is a settings.Material.
     """
 
     name: str
@@ -364,4 +329,14 @@ class Builder:
     roles: tuple[Role, ...]
     options: tuple[DeclaredOption, ...]
     prompts: tuple[str, ...]
-    prepare: Callable[[Mapping[str, Value], Material], BuildPlan]
+    prepare: Callable[[Mapping[str, Value], Any], BuildPlan]
+
+
+def prepare_in(module: str) -> Callable[[Mapping[str, Value], Any], BuildPlan]:
+    """The function `prepare` of a module that is not loaded before it is needed."""
+
+    def prepare(options: Mapping[str, Value], material: Any) -> BuildPlan:
+        plan: BuildPlan = import_module(module).prepare(options, material)
+        return plan
+
+    return prepare

@@ -15,7 +15,7 @@ import orjson
 from trueground._version import __version__
 from trueground.benchmarks.options import Value, settle_options
 from trueground.builders.ask import Ask, AskedModel
-from trueground.builders.base import REASONS, Builder, BuildPlan, BuiltDataset, Material
+from trueground.builders.base import REASONS, Builder, BuildPlan, BuiltDataset
 from trueground.builders.directory import (
     DROPPED,
     ITEMS,
@@ -44,7 +44,7 @@ from trueground.builders.flow import (
 )
 from trueground.builders.quality import compute_quality, write_report
 from trueground.builders.registry import get_builder
-from trueground.builders.settings import BuildSettings, EndpointDefaults
+from trueground.builders.settings import BuildSettings, EndpointDefaults, Material
 from trueground.builders.store import STORE, BuildStore
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
@@ -62,7 +62,6 @@ __all__ = ["BuildSettings", "Built", "build", "dry_run"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
 OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
 END = "done.json"  # of a shard that went as far as it can
-_SHOWN = 160  # characters of a detail
 
 
 @dataclass(frozen=True)
@@ -130,12 +129,11 @@ def ask_shard(
             (folder / END).unlink(missing_ok=True)
             whole = {"trueground": __version__, "builder": name}
             write_json(folder / MANIFEST, whole)
-            with BuildStore(make_part(folder, WORK)) as store:
-                if (Path(out) / WORK / STORE).exists():
-                    store.add(Path(out) / WORK)
 
             async def ask() -> bool:
                 async with _flow(prepared, folder, items, Spent(), settings) as flow:
+                    if (Path(out) / WORK / STORE).exists():
+                        flow.store.add(Path(out) / WORK)
                     done = await run_plan(prepared.plan, items, flow, lambda *_: None, (number, of))
                     return len(done[1]) == len(prepared.plan.stages)
 
@@ -218,17 +216,11 @@ def _prepare(
     names = {role: shown_model(one.model.name) for role, one in asked.items()}
     paths = [sources] if isinstance(sources, str | Path) else sources
     material = Material(
+        **vars(settings),
         paths=tuple(map(Path, paths)),
         roles=names,
         reached=settings.endpoint.options(),
-        prompts=settings.prompts,
-        labels=settings.labels,
-        seed=settings.seed,
-        limit=settings.limit,
         dry_run=dry_run,
-        cache=settings.cache,
-        note=settings.note,
-        progress=settings.progress,
     )
     settled = settle_options(builder.options, f"build {builder.name}", options or {})
     plan = builder.prepare(settled, material)
@@ -427,14 +419,12 @@ def _note_losses(
 
 
 def _describe_losses(account: StageAccount) -> str:
-    """`NAME lost 9 of 9, 8 of them as REASON (words), such as ID (detail)`.
-
-    A stage that makes several things of an item may lose more than came.
-    """
+    """`NAME lost 9 of 9, 8 of them as REASON (words), such as ID (detail)`."""
     lost = len(account.rejected)
     reason = account.as_dict()["reasons"][0]
     example = next(one for one in account.rejected if one.reason == reason["reason"])
-    detail = f" ({shorten(example.detail, _SHOWN)})" if example.detail else ""
+    detail = f" ({shorten(example.detail, 160)})" if example.detail else ""
+    # A stage that makes several things of an item may lose more than came.
     of = f" of {account.came:,}" if lost <= account.came else ""
     most = f", {reason['n']:,} of them" if reason["n"] < lost else ""
     return (

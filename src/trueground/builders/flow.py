@@ -42,6 +42,7 @@ T = TypeVar("T")
 _VERSION = 3
 _WITHOUT_MODEL = 8  # items at once where no model says how many
 _SLACK = 1e-9
+_FIRST = 5  # items that fail at the beginning of a stage: the rest would fare no better
 _AROUND = 150  # tokens of the lines around all that a prompt is filled with, and of answers
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
@@ -227,7 +228,15 @@ async def run_stage(
             if transient:
                 again[key] = outcome.rejected
                 said = (one.detail for one in again[key] if one.detail)
-                limit.add(stage.name, len(items), next(said, "nothing more is known"))
+                detail = next(said, "nothing more is known")
+                # Of models Ask knows itself whether they can be reached.
+                if not stage.roles and len(outcomes) == len(again) == min(_FIRST, len(items)):
+                    raise UnreachableError(
+                        f"the stage {stage.name} came to nothing for any of the first "
+                        f"{len(again)} of {len(items):,} items ({detail}). See that what it asks "
+                        "answers, and run the same command again"
+                    )
+                limit.add(stage.name, len(items), detail)
             else:
                 store.put_outcome(stage.name, key, stored)
             progress(stage.name, len(outcomes), len(items))

@@ -130,12 +130,11 @@ def count_labels(
     ids: dict[str, list[str]] = {}
     for task in tasks:
         ids.setdefault(task.kind, []).append(task.id)
-    kinds = []
-    for kind, mine in ids.items():
-        found = {id_: labels[kind][id_] for id_ in mine if id_ in labels.get(kind, {})}
-        if found:
-            kinds.append(_count_kind(kind, len(mine), found, judged))
-    return kinds
+    found = {
+        kind: {one: labels[kind][one] for one in mine if one in labels.get(kind, {})}
+        for kind, mine in ids.items()
+    }
+    return [_count_kind(kind, len(ids[kind]), some, judged) for kind, some in found.items() if some]
 
 
 def _count_kind(
@@ -148,15 +147,14 @@ def _count_kind(
             _text_of(one.values[name]) for one in labels.values() if name in one.values
         )
         few = len(values) <= _MOST_VALUES
-        shown = dict(sorted(values.items())) if few else {"different answers": len(values)}
         how = Counter(one.how[name] for one in labels.values() if name in one.how)
         fields.append(
             {
                 "field": name,
                 "decided": values.total(),
-                "values": shown
-                if len(shown) <= _MOST_VALUES
-                else {"different answers": len(shown)},
+                "values": dict(sorted(values.items()))
+                if few
+                else {"different answers": len(values)},
                 "how": dict(sorted(how.items())),
                 "confirmed": values["yes"] if name in KINDS[kind].keeps else None,
                 "judge": _against_judge(name, labels, judged),
@@ -183,13 +181,8 @@ def _against_judge(name: str, labels: Mapping[str, Label], judged: Judged) -> di
     from trueground.stats.agreement import two_judges
 
     found = two_judges(pairs)
-    ends = found["kappa_ci"]
-    return {
-        "n": found["n"],
-        "raw": found["agree"],
-        "kappa": found["kappa"],
-        "kappa_ci": list(ends) if ends else None,
-    }
+    n, kappa, ends = found["n"], found["kappa"], found["kappa_ci"]
+    return {"n": n, "raw": found["agree"], "kappa": kappa, "kappa_ci": ends and list(ends)}
 
 
 def _text_of(value: object) -> str:
@@ -204,7 +197,12 @@ def read_people(folder: Path, labels: Path) -> dict[str, Any]:
     """
     files = {kind: folder / ANNOTATE / f"{kind}.jsonl" for kind in KINDS}
     files = {kind: file for kind, file in files.items() if file.exists()}
-    tasks = [task for file in files.values() for task in _tasks(file)]
+    tasks: list[AnnotationTask] = []
+    for file in files.values():
+        try:
+            tasks += msgspec.json.Decoder(AnnotationTask).decode_lines(file.read_bytes())
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InputError(f"{file} cannot be read: {error}; run the build again") from None
     if not tasks:
         raise InputError(f"{folder} has no tasks in {ANNOTATE}/, so that no label can belong to it")
     found = {kind: read_labels(labels, kind) for kind in files}
@@ -216,10 +214,3 @@ def read_people(folder: Path, labels: Path) -> dict[str, Any]:
         )
     unknown = sum(map(len, found.values())) - sum(one["labelled"] for one in kinds)
     return {"file": labels.name, "unknown": unknown, "kinds": kinds}
-
-
-def _tasks(file: Path) -> list[AnnotationTask]:
-    try:
-        return msgspec.json.Decoder(AnnotationTask).decode_lines(file.read_bytes())
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read: {error}; run the build again") from None

@@ -65,11 +65,7 @@ class BuiltItem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def compute_quality(dataset: BuiltDataset) -> dict[str, Any]:
-    """The numbers of the report, with full precision; the same for the same dataset.
-
-    None stands where nothing could be measured: no context was there to look in, no judge was
-    asked, no person has labelled.
-    """
+    """The numbers of the report, with full precision; None where nothing could be measured."""
     items, names = dataset.quality, list(dataset.factors)
     return {
         "items": len(items),
@@ -140,30 +136,18 @@ def draw_again(folder: str | Path, labels: str | Path | None = None) -> DrawnRep
     if manifest is None:
         raise InputError(f"{path} holds no build; name the --out of a `trueground build`")
     with build_directory(path, str(manifest["builder"])):
-        summary = _summary(path)
-        if manifest.get("finished") is None:
+        file = path / SUMMARY
+        if manifest.get("finished") is None or not file.exists():
             raise InputError(f"the build in {path} is not finished; run its command again first")
         said = None if labels is None else read_people(path, Path(labels))
         try:
-            write_report(path, summary, manifest, said)
-        except (KeyError, TypeError, AttributeError) as error:
+            write_report(path, orjson.loads(file.read_bytes()), manifest, said)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"{path / SUMMARY} lacks what the page shows ({error}); it was changed, or another "
-                "version wrote it: run the build again"
+                f"{file} cannot be shown ({error}); it was changed, or another version wrote it: "
+                "run the build again"
             ) from None
     return DrawnReport(path / REPORT, path / CARD, said)
-
-
-def _summary(path: Path) -> dict[str, Any]:
-    try:
-        found = orjson.loads((path / SUMMARY).read_bytes())
-    except FileNotFoundError:
-        raise InputError(f"the build in {path} is not finished; run its command again") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path / SUMMARY} cannot be read: {error}; run the build again") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path / SUMMARY} holds no object; run the build again")
-    return found
 
 
 def count_sizes(items: Sequence[BuiltItem]) -> dict[str, int]:
@@ -249,21 +233,22 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
 
 def count_factors(items: Sequence[BuiltItem], names: Iterable[str]) -> dict[str, dict[str, int]]:
     """Factor → value → number of items; the empty value where an item has none."""
-    return {name: count_values(item.factors.get(name, "") for item in items) for name in names}
+    return {
+        name: dict(sorted(Counter(item.factors.get(name, "") for item in items).items()))
+        for name in names
+    }
 
 
 def cross_factors(items: Sequence[BuiltItem], names: Sequence[str]) -> list[dict[str, Any]]:
     """A table of counts for every two factors with at most twenty values each."""
     found = count_factors(items, names)
     few = [name for name in names if 1 < len(found[name]) <= _WIDEST]
-    return [
-        {
-            "rows": first,
-            "columns": second,
-            "counts": _table((p.factors.get(first, ""), p.factors.get(second, "")) for p in items),
-        }
-        for first, second in combinations(few, 2)
-    ]
+    tables = []
+    for rows, columns in combinations(few, 2):
+        n = Counter((one.factors.get(rows, ""), one.factors.get(columns, "")) for one in items)
+        counts = {row: {column: n[row, column] for column in found[columns]} for row in found[rows]}
+        tables.append({"rows": rows, "columns": columns, "counts": counts})
+    return tables
 
 
 def count_answerable(items: Sequence[BuiltItem], names: Iterable[str]) -> dict[str, Any] | None:
@@ -271,13 +256,18 @@ def count_answerable(items: Sequence[BuiltItem], names: Iterable[str]) -> dict[s
     asked = [item for item in items if item.answerable is not None]
     if not asked:
         return None
+
+    def count(some: Iterable[BuiltItem]) -> dict[str, int]:
+        said = [item.answerable for item in some]
+        return {"asked": len(said), "yes": sum(map(bool, said))}
+
     by: dict[str, dict[str, dict[str, int]]] = {}
     for name in names:
         groups: dict[str, list[BuiltItem]] = defaultdict(list)
         for item in asked:
             groups[item.factors.get(name, "")].append(item)
-        by[name] = {value: _said_yes(groups[value]) for value in sorted(groups)}
-    return {**_said_yes(asked), "by": by}
+        by[name] = {value: count(groups[value]) for value in sorted(groups)}
+    return {**count(asked), "by": by}
 
 
 def summarize_numbers(items: Sequence[BuiltItem]) -> dict[str, Any]:
@@ -287,21 +277,6 @@ def summarize_numbers(items: Sequence[BuiltItem]) -> dict[str, Any]:
         for name, value in item.numbers.items():
             found[name].append(value)
     return {name: summarize(found[name]) for name in sorted(found)}
-
-
-def count_values(values: Iterable[str]) -> dict[str, int]:
-    """Value → how often it occurs, in the order of the values."""
-    return dict(sorted(Counter(values).items()))
-
-
-def _table(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    counts = Counter(pairs)
-    rows, columns = (sorted({pair[k] for pair in counts}) for k in (0, 1))
-    return {row: {column: counts[row, column] for column in columns} for row in rows}
-
-
-def _said_yes(items: Sequence[BuiltItem]) -> dict[str, int]:
-    return {"asked": len(items), "yes": sum(item.answerable is True for item in items)}
 
 
 def group_same(keys: Sequence[Hashable], ids: Sequence[str]) -> dict[str, Any]:
@@ -352,54 +327,37 @@ def _linked(texts: Sequence[str]) -> list[list[int]]:
     # fsum: the same number whatever the order of a set.
     totals = [math.fsum(weight[word] for word in bag) for bag in bags]
     parent = list(range(len(bags)))
+
+    def root(k: int) -> int:
+        while parent[k] != k:
+            parent[k] = k = parent[parent[k]]
+        return k
+
+    def alike(j: int, k: int) -> bool:
+        if min(totals[j], totals[k]) < NEAR * max(totals[j], totals[k]):
+            return False
+        common = math.fsum(weight[word] for word in bags[j] & bags[k])
+        return common >= NEAR * (totals[j] + totals[k] - common)
+
     seen: dict[str, list[int]] = defaultdict(list)
     for k, bag in enumerate(bags):
-        words = _telling(bag, found_in, weight, totals[k])
-        others = {j for word in words for j in seen[word][-_MOST:]}
-        for j in sorted(others):
-            if _root(parent, j) != _root(parent, k) and _alike(bags, weight, totals, j, k):
-                parent[_root(parent, k)] = _root(parent, j)
-        for word in words:
+        # The rarest words, of which any text that is alike has at least one: those left out weigh
+        # less than NEAR of the whole, and alone cannot make a text alike.
+        telling, left = [], totals[k]
+        for word in sorted(bag, key=lambda word: (found_in[word], word)):
+            if left < NEAR * totals[k] - 1e-9:
+                break
+            left -= weight[word]
+            telling.append(word)
+        for j in sorted({j for word in telling for j in seen[word][-_MOST:]}):
+            if root(j) != root(k) and alike(j, k):
+                parent[root(k)] = root(j)
+        for word in telling:
             seen[word].append(k)
     groups: dict[int, list[int]] = defaultdict(list)
     for k in range(len(bags)):
-        groups[_root(parent, k)].append(k)
+        groups[root(k)].append(k)
     return [group for group in groups.values() if len(group) > 1]
-
-
-def _telling(
-    bag: frozenset[str], found_in: Mapping[str, int], weight: Mapping[str, float], total: float
-) -> list[str]:
-    """The rarest words, of which any text that is alike has at least one.
-
-    The words left out weigh less than NEAR of the whole, and alone cannot make a text alike.
-    """
-    ordered = sorted(bag, key=lambda word: (found_in[word], word))
-    left, count = total, 0
-    while count < len(ordered) and left >= NEAR * total - 1e-9:
-        left -= weight[ordered[count]]
-        count += 1
-    return ordered[:count]
-
-
-def _alike(
-    bags: Sequence[frozenset[str]],
-    weight: Mapping[str, float],
-    totals: Sequence[float],
-    j: int,
-    k: int,
-) -> bool:
-    if min(totals[j], totals[k]) < NEAR * max(totals[j], totals[k]):
-        return False
-    common = math.fsum(weight[word] for word in bags[j] & bags[k])
-    return common >= NEAR * (totals[j] + totals[k] - common)
-
-
-def _root(parent: list[int], k: int) -> int:
-    while parent[k] != k:
-        parent[k] = parent[parent[k]]
-        k = parent[k]
-    return k
 
 
 def summarize(values: Sequence[float], low: float | None = None, high: float | None = None) -> Any:

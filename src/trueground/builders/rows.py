@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from trueground.builders.base import Rejected
+from trueground.errors import InputError
 from trueground.records.files import data_files
-from trueground.records.problems import Problem
+from trueground.records.problems import Problem, shorten
 from trueground.records.reading import file_rows
 
 # Control characters but tab, line feed, form feed, carriage return and next line (0x85), and the
@@ -19,6 +22,7 @@ _WORD = re.compile(r"[^\W_]")
 # How the readers name what no text holds.
 _BINARY = ("a NUL ", "invalid UTF-8", "a lone surrogate")
 Kind = Literal["binary", "blank", "unreadable"]
+_SHOWN = 50  # wrong rows that are told together
 
 
 class Unusable(NamedTuple):
@@ -56,6 +60,35 @@ def source_rows(files: Sequence[Path], expected: str = "one JSON object") -> Ite
         with closing(file_rows(file, expected)) as rows:
             for place, number, row in rows:
                 yield SourceRow(place, file, number, _usable(place, row, expected))
+
+
+def check_rows(
+    files: Sequence[Path],
+    found: Sequence[Any],
+    wrong: Container[str],
+    expected: str,
+    what: str = "row",
+) -> None:
+    """See that no row is `wrong`, by its reason, and that one can be used. InputError.
+
+    `what` they are, and what is `expected` of those that can be used, is said in words.
+    """
+    rejected = [one for one in found if isinstance(one, Rejected)]
+    if bad := [one.detail for one in rejected if one.reason in wrong]:
+        listed = "\n".join(shorten(one, 400) for one in bad[:_SHOWN])
+        more = f"\n… and {len(bad) - _SHOWN:,} more" if len(bad) > _SHOWN else ""
+        raise InputError(
+            f"{len(bad):,} wrong row{'s' * (len(bad) > 1)}; fix that, or leave out what is wrong "
+            f"with --on-bad-row skip:\n{listed}{more}"
+        )
+    if len(rejected) == len(found):
+        counts = Counter(one.reason for one in rejected).most_common()
+        why = ", ".join(f"{n:,} {reason}" for reason, n in counts)
+        first = f" ({why}; the first: {rejected[0].detail})" if rejected else ""
+        raise InputError(
+            f"{', '.join(map(str, files))}: found no {what} that can be used{first}; expected "
+            f"{expected}"
+        )
 
 
 def fault(text: str) -> tuple[Kind, str] | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from trueground.errors import UsageError
 from trueground.models.options import (
@@ -20,6 +20,9 @@ from trueground.models.options import (
     TokensPerMinute,
 )
 from trueground.options import Cache, Note, Option, Progress, Seed, no_note, no_progress
+
+if TYPE_CHECKING:
+    from trueground.models.prompts import Prompt
 
 
 @dataclass(frozen=True)
@@ -47,16 +50,8 @@ class EndpointDefaults:
 
     def options(self) -> ModelOptions:
         """How a model is reached that says nothing of its own."""
-        return ModelOptions(
-            base_url=self.base_url,
-            api_key_env=self.api_key_env,
-            max_connections=self.max_connections,
-            rpm=self.rpm,
-            tpm=self.tpm,
-            timeout=self.timeout,
-            deadline=self.deadline,
-            max_attempts=self.max_attempts,
-        )
+        known = {one.name for one in fields(ModelOptions)} - {"extra"}
+        return ModelOptions(**{name: v for name, v in vars(self).items() if name in known})
 
 
 def _parse_prompts(texts: Sequence[str]) -> dict[str, Path]:
@@ -107,3 +102,28 @@ class BuildSettings:
     note: Note = no_note
     progress: Progress = no_progress
     command: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material(BuildSettings):
+    """What a builder is given: the settings, the user's paths, and the names of the models by role.
+
+    `reached` is how models are reached that say nothing of their own. With `dry_run` nobody is
+    asked and nothing is written. `limit` needs no regard: the frame takes the first items.
+    """
+
+    paths: tuple[Path, ...]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    reached: ModelOptions | None = None
+    dry_run: bool = False
+
+    def prompt(
+        self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
+    ) -> Prompt:
+        """The packaged prompt `NAME-1`, or the user's file for it (`--prompt NAME=FILE`)."""
+        from trueground.models.prompts import packaged_prompt, user_prompt
+
+        bare = name.rpartition("-")[0]
+        if bare in self.prompts:
+            return user_prompt(self.prompts[bare], needed, optional)
+        return packaged_prompt(package, name)

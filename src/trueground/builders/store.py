@@ -9,7 +9,8 @@ Killed at any moment, a build loses no more than the calls that were under way.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -30,8 +31,8 @@ CREATE TABLE outcome (id INTEGER PRIMARY KEY, stage TEXT, key TEXT, value BLOB);
 CREATE TABLE reply (id INTEGER PRIMARY KEY, key TEXT, role TEXT, model TEXT, value BLOB);
 """
 _FOLD_AFTER = 8_000  # pages of the write-ahead log: folding it in waits for the disk
-# Others may do better next time.
-_FINAL = (None, Status.TRUNCATED)
+_FINAL = (None, Status.TRUNCATED)  # others may do better next time
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class BuildStore:
@@ -49,11 +50,9 @@ class BuildStore:
         if read_only and not self.path.exists():
             return
         try:
-            self._connection = sqlite3.connect(self.path, isolation_level=None)
-            self._open(read_only)
-        except sqlite3.Error as error:
-            self.close()
-            raise self._unusable(error) from error
+            with self._telling():
+                self._connection = sqlite3.connect(self.path, isolation_level=None)
+                self._open(read_only)
         except BaseException:
             self.close()
             raise
@@ -72,30 +71,28 @@ class BuildStore:
         """Keep an outcome. Raises WriteError."""
         self._write("INSERT INTO outcome VALUES (NULL, ?, ?, ?)", stage, key, value)
 
-    def reply(self, key: str) -> Reply | None:
-        """The reply that was paid for under the key; None if there is none that can be read."""
-        return self._value(key, Reply)
+    def paid(self, key: str, kind: type[T]) -> T | None:
+        """The reply, or the log-probabilities, paid for under the key; None if none can be read."""
+        row = self._replies.get(key)
+        for (value,) in self._rows("SELECT value FROM reply WHERE id = ?", row) if row else ():
+            with suppress(msgspec.MsgspecError):
+                return msgspec.msgpack.decode(value, type=kind)
+        return None
 
-    def put_reply(self, key: str, role: str, model: str, reply: Reply) -> None:
-        """Keep a reply that is whole or truncated. Raises WriteError."""
-        if reply.status in _FINAL:
-            self._put_value(key, role, model, reply)
-
-    def logprobs(self, key: str) -> list[float] | None:
-        """The log-probabilities that were paid for under the key."""
-        return self._value(key, list[float])
-
-    def put_logprobs(self, key: str, role: str, model: str, logprobs: list[float]) -> None:
-        """Keep the log-probabilities of a text. Raises WriteError."""
-        self._put_value(key, role, model, logprobs)
+    def put_paid(self, key: str, role: str, model: str, value: Reply | list[float]) -> None:
+        """Keep log-probabilities, or a reply that is whole or truncated. Raises WriteError."""
+        if isinstance(value, list) or value.status in _FINAL:
+            packed = msgspec.msgpack.encode(value)
+            statement = "INSERT INTO reply VALUES (NULL, ?, ?, ?, ?)"
+            self._replies[key] = self._write(statement, key, role, model, packed)
 
     def add(self, other: Path) -> None:
         """Take over what the store in another build's `work` folder has. InputError, WriteError."""
         with BuildStore(other, read_only=True):
             pass  # it is one of ours
         assert self._connection is not None
-        try:
-            execute = self._connection.execute
+        execute = self._connection.execute
+        with self._telling():
             execute("ATTACH ? AS other", (f"{other / STORE}",))
             execute(
                 "INSERT INTO outcome SELECT NULL, stage, key, value FROM other.outcome "
@@ -106,8 +103,6 @@ class BuildStore:
                 "WHERE key NOT IN (SELECT key FROM reply) ORDER BY id"
             )
             execute("DETACH other")
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
 
     def close(self) -> None:
         """Let go of the file."""
@@ -146,43 +141,28 @@ class BuildStore:
         self._replies = dict(execute("SELECT key, id FROM reply ORDER BY id").fetchall())
 
     def _rows(self, question: str, *values: Any) -> list[Any]:
-        if self._connection is None:
-            return []
-        try:
-            return self._connection.execute(question, values).fetchall()
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
+        with self._telling():
+            known = self._connection
+            return [] if known is None else known.execute(question, values).fetchall()
 
     def _write(self, statement: str, *values: Any) -> int:
         """Add a row, which is committed at once; its number."""
         assert self._connection is not None
-        try:
+        with self._telling():
             return self._connection.execute(statement, values).lastrowid or 0
+        raise AssertionError  # what went wrong was raised
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.Error as error:
-            raise self._unusable(error) from error
-
-    def _value(self, key: str, kind: type[T]) -> T | None:
-        row = self._replies.get(key)
-        for (value,) in self._rows("SELECT value FROM reply WHERE id = ?", row) if row else ():
-            with suppress(msgspec.MsgspecError):
-                return msgspec.msgpack.decode(value, type=kind)
-        return None
-
-    def _put_value(self, key: str, role: str, model: str, value: Reply | list[float]) -> None:
-        packed = msgspec.msgpack.encode(value)
-        statement = "INSERT INTO reply VALUES (NULL, ?, ?, ?, ?)"
-        self._replies[key] = self._write(statement, key, role, model, packed)
-
-    def _unusable(self, error: sqlite3.Error) -> InputError | WriteError:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (
-            sqlite3.SQLITE_CORRUPT,
-            sqlite3.SQLITE_NOTADB,
-        ):
-            return InputError(
-                f"{self.path} is damaged ({error}); remove it and run the same command again: "
-                "replies in the response cache are not paid for again"
-            )
-        return WriteError(
-            f"writing {self.path} failed: {error}. What was finished before is intact in "
-            f"{self.path.parent}. Make room or choose another --out, then run again."
-        )
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+                raise InputError(
+                    f"{self.path} is damaged ({error}); remove it and run the same command again: "
+                    "replies in the response cache are not paid for again"
+                ) from error
+            raise WriteError(
+                f"writing {self.path} failed: {error}. What was finished before is intact in "
+                f"{self.path.parent}. Make room or choose another --out, then run again."
+            ) from error

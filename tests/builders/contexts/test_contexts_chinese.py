@@ -11,6 +11,7 @@ from trueground.benchmarks.options import parse_options
 from trueground.builders.base import Rejected
 from trueground.builders.contexts import ContextsOptions
 from trueground.builders.contexts.checks import (
+    ContextQuestion,
     ContextVerdict,
     FoundAnswer,
     Target,
@@ -19,7 +20,6 @@ from trueground.builders.contexts.checks import (
     holds_option,
     weigh,
 )
-from trueground.builders.contexts.source import ContextQuestion
 from trueground.builders.contexts.stages import check_stage
 from trueground.types import Choice
 

@@ -10,12 +10,12 @@ import pytest
 from tests.builders.contexts.world import choice_record, context, record, write_records
 
 from trueground.benchmarks.options import settle_options
-from trueground.builders.base import BuildPlan, Material, Rejected
-from trueground.builders.contexts.checks import Sample
+from trueground.builders.base import BuildPlan, Rejected
+from trueground.builders.contexts.checks import ContextQuestion, Sample
 from trueground.builders.contexts.plan import prepare
-from trueground.builders.contexts.source import ContextQuestion
 from trueground.builders.flow import read_source, run_batch
 from trueground.builders.registry import get_builder
+from trueground.builders.settings import Material
 from trueground.errors import InputError, UsageError
 
 ROLES = {"writer": "big", "judge": "small"}
@@ -23,7 +23,7 @@ ROLES = {"writer": "big", "judge": "small"}
 
 def plan(path: Path, **options: str) -> BuildPlan:
     given = {name.replace("_", "-"): value for name, value in options.items()}
-    material = Material((path,), ROLES)
+    material = Material(paths=(path,), roles=ROLES)
     settled = settle_options(get_builder("contexts").options, "contexts", given)
     return prepare(settled, material)
 

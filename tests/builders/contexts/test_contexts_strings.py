@@ -7,6 +7,7 @@ from tests.builders.contexts.world import choice_record
 
 from trueground.builders.base import Rejected
 from trueground.builders.contexts.checks import (
+    ContextQuestion,
     Sample,
     alike,
     can_be_joined,
@@ -17,7 +18,6 @@ from trueground.builders.contexts.checks import (
     says_nothing,
 )
 from trueground.builders.contexts.plan import document_order
-from trueground.builders.contexts.source import ContextQuestion
 from trueground.builders.contexts.stages import draw_option
 from trueground.types import Choice
 

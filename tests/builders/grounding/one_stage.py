@@ -10,17 +10,17 @@ from typing import Any
 from tests.builders.scripted_server import Answer, scripted
 
 from trueground.builders.ask import Ask
-from trueground.builders.base import BatchStage, Builder, Material, Stage
+from trueground.builders.base import BatchStage, Builder, Stage
 from trueground.builders.build import make_models
 from trueground.builders.flow import FailureLimit, Flow, StageAccount, run_batch, run_stage
 from trueground.builders.grounding import BUILDER, GroundingBuildOptions
-from trueground.builders.settings import EndpointDefaults
+from trueground.builders.settings import EndpointDefaults, Material
 from trueground.builders.store import BuildStore
 from trueground.options import no_progress
 
 ROLES = tuple(role for role in BUILDER.roles if role.needed)
 USUAL = GroundingBuildOptions()
-MATERIAL = Material(())
+MATERIAL = Material(paths=())
 _BUILDER = Builder("test", "", "", "", ROLES, (), (), lambda *_: None)  # type: ignore[arg-type,return-value]
 
 

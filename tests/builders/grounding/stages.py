@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trueground.builders.ask import Ask, AskedModel
-from trueground.builders.base import REASONS, Material, Rejected, Stage
+from trueground.builders.base import REASONS, Rejected, Stage
 from trueground.builders.grounding.items import (
     AtomicFact,
     Context,
@@ -19,10 +19,11 @@ from trueground.builders.grounding.items import (
     GroundedPair,
     OriginalInstance,
 )
+from trueground.builders.settings import Material
 from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel
 
-MATERIAL = Material((Path("none"),))
+MATERIAL = Material(paths=(Path("none"),))
 TEXT = (
     "Brill Lock was opened in 1820 and is 30 metres long. "
     "The keeper's house was finished in 1820 too. "

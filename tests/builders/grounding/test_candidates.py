@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from tests.builders.grounding.one_stage import MATERIAL, USUAL, run
 
-from trueground.builders.base import Material
 from trueground.builders.grounding.items import Context, DocumentSet
 from trueground.builders.grounding.questions import QuestionCandidate, Quoted, candidates_stage
+from trueground.builders.settings import Material
 from trueground.errors import UsageError
 
 LIGHT = Context(
@@ -240,7 +240,7 @@ def test_a_document_cannot_forge_the_lines_around_it(tmp_path: Path) -> None:
 
 def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("Ask {count} things of {contexts}")
-    material = Material((), prompts={"candidates": tmp_path / "mine.txt"})
+    material = Material(paths=(), prompts={"candidates": tmp_path / "mine.txt"})
     stage = candidates_stage(material, USUAL)
     assert [prompt.id for prompt in stage.prompts] == ["mine.txt"]
     _, _, calls = run(stage, [ALONE], lambda _: _answer(GOOD[:1]), tmp_path)

@@ -11,10 +11,12 @@ import polars as pl
 import pytest
 
 from trueground.benchmarks.options import parse_options
-from trueground.builders.base import Material, Rejected
+from trueground.builders.base import Rejected
 from trueground.builders.flow import read_source
 from trueground.builders.grounding import GroundingBuildOptions
-from trueground.builders.grounding.documents import REASONS, DocumentLibrary, SourceDocument
+from trueground.builders.grounding.documents import REASONS, DocumentLibrary
+from trueground.builders.grounding.items import SourceDocument
+from trueground.builders.settings import Material
 from trueground.errors import InputError
 
 
@@ -24,7 +26,7 @@ def _library(
     given = {key.replace("_", "-"): str(value) for key, value in options.items()}
     note = notes.append if notes is not None else lambda _: None
     settled = parse_options(GroundingBuildOptions, "build grounding", given)
-    return DocumentLibrary(Material(paths, limit=limit, note=note), settled)
+    return DocumentLibrary(Material(paths=paths, limit=limit, note=note), settled)
 
 
 def _read(library: DocumentLibrary) -> tuple[dict[str, SourceDocument], dict[str, str]]:
@@ -255,15 +257,15 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_nothing_left(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no document is left \(2 empty, 1 unreadable\).*line 1"):
+    with pytest.raises(InputError, match=r"can be used \(2 empty, 1 unreadable\).*line 1"):
         _read(_library(_rows(tmp_path / "d.jsonl", {"text": ""}, {"text": "?"}, "{")))
     (tmp_path / "none").mkdir()
-    with pytest.raises(InputError, match="holds no document"):
+    with pytest.raises(InputError, match="found no document"):
         _read(_library(tmp_path / "none"))
     with pytest.raises(InputError, match="does not exist"):
         _read(_library(tmp_path / "nowhere"))
     (tmp_path / "noise").write_bytes(b"\x7fELF\0\0\xff")
-    with pytest.raises(InputError, match="no document is left"):
+    with pytest.raises(InputError, match="found no document"):
         _read(_library(tmp_path / "noise"))
 
 

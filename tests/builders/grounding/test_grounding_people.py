@@ -16,14 +16,14 @@ from tests.builders.scripted_server import scripted
 from trueground.annotation.base import AnnotationTask, Label
 from trueground.builders.base import BatchStage, Rejected
 from trueground.builders.build import BuildSettings, Built, build
-from trueground.builders.grounding.dataset import (
+from trueground.builders.grounding.items import Factual, Instance
+from trueground.builders.grounding.plan import (
     gold_task,
     judged,
     labelled_stage,
     people_of,
     tasks_of,
 )
-from trueground.builders.grounding.items import Factual, Instance
 from trueground.builders.people import PeopleLabels
 from trueground.errors import InputError
 

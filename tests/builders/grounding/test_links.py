@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.builders.grounding.links import path_below, text_links
+from trueground.builders.grounding.sets import path_below, text_links
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 from tests.builders.grounding.stages import FACTS, ORIGINAL, OTHER, PAIR, TEXT
 
 from trueground.benchmarks.truly_ground.source import read_items
-from trueground.builders.grounding.dataset import agreement, make_dataset, people_of
 from trueground.builders.grounding.items import (
     AtomicFact,
     Conflict,
@@ -22,6 +21,7 @@ from trueground.builders.grounding.items import (
     format_answers,
     is_answer,
 )
+from trueground.builders.grounding.plan import agreement, make_dataset, people_of
 from trueground.retrieval.corpus import read_published
 
 NEW = TEXT.replace("1820", "1911")

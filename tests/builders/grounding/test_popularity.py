@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from trueground.builders.grounding.links import (
+from trueground.builders.grounding.sets import (
     check_popularity,
     popularity_field,
     popularity_lists,

@@ -10,9 +10,8 @@ from trueground.benchmarks.options import parse_options
 from trueground.builders.base import Rejected
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding import sets as sets_module
-from trueground.builders.grounding.documents import SourceDocument, cut_passages
-from trueground.builders.grounding.items import DocumentSet
-from trueground.builders.grounding.sets import choose_passage, set_id, sets_stage
+from trueground.builders.grounding.items import DocumentSet, SourceDocument
+from trueground.builders.grounding.sets import choose_passage, cut_passages, set_id, sets_stage
 from trueground.errors import UsageError
 
 

@@ -11,10 +11,7 @@ from tests.builders.kalma.world import GOOD, turtle
 from tests.builders.scripted_server import scripted
 from tests.graph.endpoint.sparql_server import SparqlServer
 
-from trueground.builders.base import SourceStep
 from trueground.builders.build import BuildSettings
-from trueground.builders.kalma.items import SourcePair
-from trueground.builders.kalma.linking import GraphReach
 from trueground.errors import UnreachableError
 
 ROWS = [{**GOOD[0], "id": f"{n}", "paragraph": f"{GOOD[0]['paragraph']} {n}."} for n in range(7)]
@@ -35,12 +32,12 @@ def test_an_endpoint_that_only_errs_ends_the_build(tmp_path: Path) -> None:
     """Whatever share of failed calls is allowed."""
     patient = BuildSettings(max_failed=1.0, cache=False)
     with scripted(unless({})) as server, SparqlServer(store(), lambda _: "error-inside") as graph:
-        with pytest.raises(UnreachableError, match=r"first 5 pairs.*--graph answers"):
+        with pytest.raises(UnreachableError, match=r"stage link .* first 5 of 7 items"):
             made(tmp_path, server, ROWS, settings=patient, graph=f"sparql:{graph.url}")
         impatient = BuildSettings(cache=False)
         with pytest.raises(UnreachableError, match="--max-failed"):  # as calls that failed
             made(tmp_path, server, ROWS, settings=impatient, graph=f"sparql:{graph.url}")
-        with pytest.raises(UnreachableError, match="first pair,"):
+        with pytest.raises(UnreachableError, match="first 1 of 1 items"):
             made(tmp_path, server, ROWS[:1], settings=patient, graph=f"sparql:{graph.url}")
         assert not server.calls
     assert not (tmp_path / "out" / "dataset").exists()
@@ -63,13 +60,3 @@ def test_a_row_that_fails_among_others_is_asked_for_again(tmp_path: Path) -> Non
         made(tmp_path, server, settings=half, graph=f"sparql:{graph.url}")
     assert reasons(tmp_path) == {}
     assert len(rows_of(tmp_path, "specific")) == 3
-
-
-def test_only_the_first_pairs_count() -> None:
-    first = [SourcePair(f"{n}", "…", "A", "r", "B") for n in range(9)]
-    reach = GraphReach()
-    assert list(reach.watch(SourceStep("s", "", SourcePair, lambda: first)).read()) == first
-    for pair in first[1:]:
-        reach.failed(pair, "g", "no")
-    reach.answered()
-    reach.failed(first[0], "g", "no")

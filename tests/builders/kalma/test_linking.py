@@ -16,7 +16,7 @@ from tests.graph.endpoint.sparql_server import SparqlServer
 from trueground.builders.ask import Ask
 from trueground.builders.base import Rejected
 from trueground.builders.kalma.items import LinkedPair, SourcePair
-from trueground.builders.kalma.linking import GraphReach, Relations, linking_stage, read_relations
+from trueground.builders.kalma.pairs import Relations, linking_stage, read_relations
 from trueground.errors import InputError, UsageError
 from trueground.graph import open_graph
 from trueground.graph.base import KnowledgeGraph
@@ -40,7 +40,7 @@ def linked(
     relations: Relations | None = None,
     types: Any = (),
 ) -> LinkedPair:
-    stage = linking_stage(graph, relations or Relations(), types, GraphReach())
+    stage = linking_stage(graph, relations or Relations(), types)
     (found,) = asyncio.run(stage.work(SourcePair("1", "…", head, relation, tail), Ask({}, None)))
     return found
 

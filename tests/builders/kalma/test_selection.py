@@ -95,11 +95,6 @@ def test_scaled_terms_weigh_as_alpha_says() -> None:
     assert scored([A], [2.0], [3.0], 0.5, scaled=True)[0].score == 0.0
 
 
-def test_alpha_of_one_needs_no_perplexity() -> None:
-    found = scored([B, A], [1.0, 2.0], None, 1.0)
-    assert [one.fact for one in found] == [A, B]
-
-
 def test_equal_scores_go_by_property_then_value_then_id() -> None:
     same = [("Q2", "b", "x"), ("Q1", "b", "x"), ("Q9", "a", "z"), ("Q1", "b", "a")]
     found = [one.fact for one in scored(same, [1.0] * 4, [3.0] * 4, 0.5)]

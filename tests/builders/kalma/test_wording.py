@@ -8,14 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trueground.builders.kalma.choosing import (
-    Wording,
-    part_of_speech,
-    read_wording,
-    relation_words,
-)
+from trueground.builders.kalma.choosing import part_of_speech, relation_words, say
 from trueground.builders.kalma.paragraphs import speaks_of
-from trueground.errors import InputError, UsageError
 
 SHARED = Path(__file__).parents[4] / "shared/data/kalma/complex_question_graph.json"
 
@@ -39,34 +33,12 @@ SHARED = Path(__file__).parents[4] / "shared/data/kalma/complex_question_graph.j
     ],
 )
 def test_the_three_templates(relation: str, sentence: str) -> None:
-    assert Wording().sentence("Ona Reed", relation, "X") == sentence
+    assert say("Ona Reed", relation, "X") == sentence
 
 
 def test_names_with_braces_stay_as_they_are() -> None:
-    found = Wording().sentence("{value}", "child", "{name}")
+    found = say("{value}", "child", "{name}")
     assert found == "{value}'s child is {name}."
-
-
-def test_the_users_own_templates(tmp_path: Path) -> None:
-    path = tmp_path / "own.json"
-    own = {"noun": "{value}: {relation} of {name}", "relations": {"sport": "verb"}}
-    path.write_text(json.dumps(own))
-    wording = read_wording(path)
-    assert wording.sentence("A", "child", "B") == "B: child of A"
-    assert wording.sentence("A", "sport", "B") == "A sport B."
-    assert wording.sha256 != Wording().sha256 == read_wording(None).sha256
-
-
-@pytest.mark.parametrize(
-    "row", [{"noun": "{name}"}, {"adverb": "{name}{relation}{value}"}, {"relations": {"a": "b"}}]
-)
-def test_templates_that_are_none(tmp_path: Path, row: dict[str, str]) -> None:
-    path = tmp_path / "own.json"
-    path.write_text(json.dumps(row))
-    with pytest.raises(UsageError, match="the templates"):
-        read_wording(path)
-    with pytest.raises(InputError, match=r"none\.json"):
-        read_wording(tmp_path / "none.json")
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the published files are not here")

@@ -5,13 +5,11 @@ Only the declaration stands here, so that listing builders loads nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Annotated, Literal
 
-from trueground.benchmarks.options import OptionInfo, Value, declared_options
-from trueground.builders.base import Builder, BuildPlan, Material, Role
+from trueground.benchmarks.options import OptionInfo, declared_options
+from trueground.builders.base import Builder, Role, prepare_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +61,6 @@ class ContextsOptions:
     ] = "check"
 
 
-def _prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
-    plan: BuildPlan = import_module(f"{__name__}.plan").prepare(options, material)
-    return plan
-
-
 BUILDER = Builder(
     name="contexts",
     doc="Contexts without an answer, with two answers, or against what everybody knows",
@@ -89,5 +82,5 @@ BUILDER = Builder(
         "judge-inconsistent",
         "judge-counterfactual",
     ),
-    prepare=_prepare,
+    prepare=prepare_in(f"{__name__}.plan"),
 )

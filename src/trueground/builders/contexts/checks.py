@@ -6,8 +6,8 @@ Source: Ming et al. 2024, section 3.2.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -27,7 +27,6 @@ from trueground.builders.checks import (
     words,
 )
 from trueground.builders.contexts import ContextsOptions
-from trueground.builders.contexts.source import ContextQuestion, TaskName
 from trueground.builders.rows import ODD
 from trueground.text.normalize import FAITHEVAL
 from trueground.text.numerals import NUMBER_WORDS
@@ -35,37 +34,18 @@ from trueground.types import Choice
 
 RULES = 2  # part of what outcomes are kept under: a change of any check or weighing counts here
 UNKNOWN = "unknown"  # what the benchmark expects where there is no answer
+TaskName = Literal["unanswerable", "inconsistent", "counterfactual"]
 Why = tuple[str, str]  # reason, detail
 # Answers that name nothing: they stand in a text for a hundred other reasons, or not at all.
-_VERDICTS = frozenset(["yes", "no", "true", "false", "both", "neither", "none", "all"])
+_VERDICTS = {"yes", "no", "true", "false", "both", "neither", "none", "all"}
 _LARGEST = 12  # of the numbers in words
-_NUMBERS = frozenset(
-    [
-        *(word for word, number in NUMBER_WORDS.items() if number <= _LARGEST),
-        *("first", "second", "third", "once", "twice"),
-    ]
-)
-_NOTHING = frozenset(
-    [
-        "unknown",
-        "conflict",
-        "unanswerable",
-        "n",
-        "na",
-        "null",
-        "none",
-        "nothing",
-        "no answer",
-        "not given",
-        "not known",
-        "not mentioned",
-        "not stated",
-        "unclear",
-    ]
-)
-_WITHOUT_SPACES: Mapping[str, Callable[[str, str], bool]] = {
-    "phrase": says,
-    "words": says_all_words,
+_NUMBERS = {
+    *(word for word, number in NUMBER_WORDS.items() if number <= _LARGEST),
+    *("first", "second", "third", "once", "twice"),
+}
+_NOTHING = {
+    *("unknown", "conflict", "unanswerable", "unclear", "n", "na", "null", "none", "nothing"),
+    *("no answer", "not given", "not known", "not mentioned", "not stated"),
 }
 _PARAGRAPHS = re.compile(r"\n\s*\n|\n")
 _SHORTEST, _LONGEST, _FREE = 0.5, 2.0, 60  # times the original's words, and words to spare
@@ -97,6 +77,22 @@ VERDICT_REASONS = {
     "quote_not_found": "the judge's evidence does not stand in the new context",
     SECOND: "the second judge finds it invalid (--second drop)",
 }
+
+
+class ContextQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A record of the user's. `tasks` are those that it allows.
+
+    `key` is the label of the right option; `subset` where the question comes from.
+    """
+
+    id: str
+    question: str
+    subset: str
+    tasks: tuple[TaskName, ...]
+    context: str = ""
+    answers: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    key: str = ""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -132,8 +128,8 @@ class WrittenContext(msgspec.Struct, frozen=True, omit_defaults=True):
     """A target with the new context.
 
     `evidence` are the passages that the model names: those that support the answer, or (of
-    unanswerable) the sentences that it added. `justification` are its own words. `share_kept` is
-    the share of the original's words that are left (0 to 1), measured by the checks.
+    unanswerable) the sentences that it added. `share_kept` is the share of the original's words
+    that are left (0 to 1), measured by the checks.
     """
 
     id: str
@@ -205,8 +201,7 @@ def check_answer(answer: str, source: ContextQuestion) -> Why | None:
         return "no_new_answer", f"the new answer is {answer[:200]!r}"
     if words(answer) > longest:
         return "no_new_answer", f"the new answer has {words(answer):,} words, most {longest:,}"
-    old = alike(answer, source.answers)
-    if old is not None:
+    if (old := alike(answer, source.answers)) is not None:
         return "same_answer", f"the new answer is {answer!r}, an old one {old!r}"
     if not (is_common(answer) or is_verdict(answer)) and says(source.context, answer):
         return "answer_in_original", f"{answer!r} stands in the original context"
@@ -216,17 +211,25 @@ def check_answer(answer: str, source: ContextQuestion) -> Why | None:
 def check_context(written: WrittenContext, options: ContextsOptions) -> Why | None:
     """Why a new context cannot be used; the first of all reasons that are found."""
     target, source, new = written.target, written.target.source, written.context
-    odd = odd_form(new, source.context)
-    if odd is not None:
+    if (odd := odd_form(new, source.context)) is not None:
         return odd
     if can_be_joined(source.context) and not can_be_joined(new):
         return "echo", "a line begins with `Document:`"
     if options.language == "check":
         original = source.context or f"{source.question}\n{options_text(source.choices)}"
-        language = other_language(new, original)
-        if language is not None:
+        if (language := other_language(new, original)) is not None:
             return "other_language", f"it is in {language!r}"
-    return (_check_made if target.task == "counterfactual" else _check_changed)(written, options)
+    why = (_check_made if target.task == "counterfactual" else _check_changed)(written, options)
+    if why is not None:
+        return why
+    # Of what the model says of its own work, one passage at least must be so.
+    stand = [one for one in written.evidence if quoted(one, new)]
+    named = f"named were {list(written.evidence)!r}"[:400]
+    if target.task != "unanswerable":
+        fits, reason = bool(stand), "evidence_not_found"
+    else:
+        fits, reason = any(not quoted(one, source.context) for one in stand), "no_distractor"
+    return None if fits else (reason, named if written.evidence else "named was none")
 
 
 def _check_changed(written: WrittenContext, options: ContextsOptions) -> Why | None:
@@ -236,27 +239,19 @@ def _check_changed(written: WrittenContext, options: ContextsOptions) -> Why | N
     found, before = words(new), words(original)
     if found < _SHORTEST * before:
         return "too_short", f"{found:,} words of {before:,}, least half of them"
-    if found > _LONGEST * before + _FREE:
-        most = f"{_LONGEST * before + _FREE:,.0f}"
-        return "too_much_added", f"{found:,} words of {before:,}, most {most}"
-    left = left_over(new, original, target.source.answers)
-    if left is not None:
+    if found > (most := _LONGEST * before + _FREE):
+        return "too_much_added", f"{found:,} words of {before:,}, most {most:,.0f}"
+    if (left := left_over(new, original, target.source.answers)) is not None:
         return "old_answer_left", f"{left!r} stands in it"
-    unanswerable = target.task == "unanswerable"
-    if not unanswerable and not is_common(target.answer) and not says(new, target.answer):
-        return "new_answer_absent", f"{target.answer!r} does not stand in it"
-    least, share = (
-        options.kept_unanswerable if unanswerable else options.kept,
-        measure_kept(written),
-    )
+    least = options.kept_unanswerable
+    if target.task != "unanswerable":
+        least = options.kept
+        if not is_common(target.answer) and not says(new, target.answer):
+            return "new_answer_absent", f"{target.answer!r} does not stand in it"
+    share = measure_kept(written)
     if share is not None and share < least:
         return "changed_too_much", f"{share:.2f} kept, least {least}"
-    # Of what the model says of its own work, one passage at least must be so.
-    stand = [one for one in written.evidence if quoted(one, new)]
-    if not unanswerable:
-        return None if stand else ("evidence_not_found", _name_evidence(written))
-    added = any(not quoted(one, original) for one in stand)
-    return None if added else ("no_distractor", _name_evidence(written))
+    return None
 
 
 def _check_made(written: WrittenContext, options: ContextsOptions) -> Why | None:
@@ -271,12 +266,7 @@ def _check_made(written: WrittenContext, options: ContextsOptions) -> Why | None
         return "one_paragraph", "no line ends before the last"
     if not holds_option(new, target.source.choices, target.key, options.phrase):
         return "new_answer_absent", f"--phrase {options.phrase}: {target.answer!r}"
-    stand = any(quoted(one, new) for one in written.evidence)
-    return None if stand else ("evidence_not_found", _name_evidence(written))
-
-
-def _name_evidence(written: WrittenContext) -> str:
-    return f"named were {list(written.evidence)!r}"[:400] if written.evidence else "named was none"
+    return None
 
 
 def measure_kept(written: WrittenContext) -> float | None:
@@ -335,9 +325,13 @@ def _against_only_if(written: WrittenContext, verdict: ContextVerdict) -> Why | 
         if not same and not says_nothing(other.answer):
             return _finds(target, other.answer, f"quoting {other.quote!r}"[:400])
     own = _option_text(target, verdict.answer)
-    if not open_ and alike(own, [target.answer]) is None and _is_wrong(target, own):
-        return _finds(target, own, "in its own words")
-    return None
+    if open_ or alike(own, [target.answer]) is not None:
+        return None
+    if target.task == "inconsistent":
+        wrong = alike(own, target.old_answers) is not None
+    else:
+        wrong = any(same_text(own, choice.text) for choice in target.source.choices)
+    return _finds(target, own, "in its own words") if wrong else None
 
 
 def _finds(target: Target, answer: str, how: str) -> Why:
@@ -348,23 +342,15 @@ def _finds(target: Target, answer: str, how: str) -> Why:
 def _option_text(target: Target, answer: str) -> str:
     """The option that a judge names by its label alone, or with it; else what it says."""
     for choice in target.source.choices:
-        if answer.strip().rstrip(".") == choice.label or same_text(
-            answer, f"{choice.label}. {choice.text}"
-        ):
+        whole = f"{choice.label}. {choice.text}"
+        if answer.strip().rstrip(".") == choice.label or same_text(answer, whole):
             return choice.text
     return answer
 
 
-def _is_wrong(target: Target, answer: str) -> bool:
-    """Is it the old answer, or another option?"""
-    if target.task == "inconsistent":
-        return alike(answer, target.old_answers) is not None
-    return any(same_text(answer, choice.text) for choice in target.source.choices)
-
-
 def is_verdict(answer: str) -> bool:
     """Is it a yes or no, or alike: an answer that no evidence needs to contain?"""
-    return _plain(answer) in _VERDICTS
+    return FAITHEVAL.rule(answer) in _VERDICTS
 
 
 def is_common(answer: str) -> bool:
@@ -373,14 +359,14 @@ def is_common(answer: str) -> bool:
     True of yes, no and alike, of small numbers (one or two digits, or as a word) and of anything
     of two characters or fewer in scripts with spaces between words.
     """
-    plain = _plain(answer)
+    plain = FAITHEVAL.rule(answer)
     short = len(plain) <= 2 and plain.isascii()
     return short or plain in _VERDICTS or plain in _NUMBERS
 
 
 def says_nothing(answer: str) -> bool:
     """Is it no answer at all, but a way to give none?"""
-    plain = _plain(answer)
+    plain = FAITHEVAL.rule(answer)
     return not plain or plain in _NOTHING
 
 
@@ -412,7 +398,7 @@ def holds_option(context: str, choices: tuple[Choice, ...], key: str, rule: str)
     """
     option = right_choice(choices, key)
     if words(option) > len(option.split()) and not option.isascii():
-        return _WITHOUT_SPACES[rule](context, option)
+        return (says if rule == "phrase" else says_all_words)(context, option)
     return FILTERS[rule](context, option)
 
 
@@ -424,7 +410,3 @@ def joined(first: str, second: str) -> str:
 def can_be_joined(context: str) -> bool:
     """Can it be told apart from a second document: has it no heading of its own?"""
     return len(split_documents(joined(context, "x"))) == 2
-
-
-def _plain(text: str) -> str:
-    return FAITHEVAL.rule(text)

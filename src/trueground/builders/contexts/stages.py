@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.builders.base import BatchStage, LLMStage, Material, Rejected, Stage, mark_fields
+from trueground.builders.base import BatchStage, LLMStage, Rejected, Stage, mark_fields
 from trueground.builders.checks import says
 from trueground.builders.contexts import ContextsOptions
 from trueground.builders.contexts.checks import (
@@ -20,10 +20,12 @@ from trueground.builders.contexts.checks import (
     SECOND,
     UNKNOWN,
     VERDICT_REASONS,
+    ContextQuestion,
     ContextVerdict,
     JudgedContext,
     Sample,
     Target,
+    TaskName,
     WrittenContext,
     can_be_joined,
     check_answer,
@@ -33,7 +35,7 @@ from trueground.builders.contexts.checks import (
     options_text,
     weigh,
 )
-from trueground.builders.contexts.source import ContextQuestion, TaskName
+from trueground.builders.settings import Material
 from trueground.models.prompts import Prompt
 from trueground.stats.agreement import table_of, two_judges
 from trueground.text.draws import draw, draw_key
@@ -45,15 +47,15 @@ _TASK_REASONS = {
     "heading": "a line of the context begins as those that part the two documents",
 }
 # The places of each prompt.
-_ANSWER_PLACES = ("question", "context", "answers", "mark")
+_PLACES = ("question", "context", "answers", "mark")
 _WRITE_PLACES = {
-    "unanswerable": ("question", "context", "answers", "mark"),
-    "inconsistent": ("question", "context", "answers", "new_answer", "mark"),
+    "unanswerable": _PLACES,
+    "inconsistent": (*_PLACES, "new_answer"),
     "counterfactual": ("question", "options", "answers", "new_answer", "words", "mark"),
 }
 _JUDGE_PLACES = {
-    "unanswerable": ("question", "context", "answers", "mark"),
-    "inconsistent": ("question", "context", "answers", "new_answer", "mark"),
+    "unanswerable": _PLACES,
+    "inconsistent": (*_PLACES, "new_answer"),
     "counterfactual": ("question", "context", "options", "new_answer", "mark"),
 }
 
@@ -145,7 +147,7 @@ def answer_stage(material: Material, options: ContextsOptions) -> LLMStage[Sampl
         doc="Choose or make up the new answer",
         gives=Target,
         role="writer",
-        prompt=_prompt(material, "answer", _ANSWER_PLACES),
+        prompt=_prompt(material, "answer", _PLACES),
         reply=NewAnswer,
         skip=skip,
         fields=fields,
@@ -194,7 +196,7 @@ def write_stage(material: Material, options: ContextsOptions) -> LLMStage[Target
         doc="Write the new context",
         gives=WrittenContext,
         role="writer",
-        prompt=_prompts(material, "", _WRITE_PLACES),
+        prompt=_prompts(material, ""),
         reply={
             "unanswerable": WithoutAnswer,
             "inconsistent": WithNewAnswer,
@@ -237,7 +239,7 @@ def judge_stage(material: Material) -> LLMStage[WrittenContext, JudgedContext]:
         doc="Ask the judge",
         gives=JudgedContext,
         role="judge",
-        prompt=_prompts(material, "judge-", _JUDGE_PLACES),
+        prompt=_prompts(material, "judge-"),
         reply=ContextVerdict,
         variant=lambda written: written.target.task,
         fields=lambda written: _fields(written.target, written.context),
@@ -274,7 +276,7 @@ def second_stage(
         doc="Ask the second judge",
         gives=JudgedContext,
         role="second-judge",
-        prompt=_prompts(material, "judge-", _JUDGE_PLACES),
+        prompt=_prompts(material, "judge-"),
         reply=ContextVerdict,
         variant=lambda judged: judged.written.target.task,
         fields=lambda judged: _fields(judged.written.target, judged.written.context),
@@ -292,12 +294,10 @@ class ValidStage:
     def __init__(self, options: ContextsOptions) -> None:
         self._drops = options.second == "drop"
         self._judged_twice: Sequence[JudgedContext] = ()
-
-    @property
-    def stage(self) -> BatchStage[JudgedContext, JudgedContext]:
-        """The stage."""
         doc = "Let fall what a judge finds invalid"
-        return BatchStage("valid", doc, JudgedContext, self._work, VERDICT_REASONS)
+        self.stage: BatchStage[JudgedContext, JudgedContext] = BatchStage(
+            "valid", doc, JudgedContext, self._work, VERDICT_REASONS
+        )
 
     def agreement(self) -> dict[str, Any] | None:
         """How two judges agree on what is valid, before anything falls; None without a second one.
@@ -319,16 +319,15 @@ class ValidStage:
 
     def _work(self, items: Sequence[JudgedContext]) -> list[JudgedContext | Rejected]:
         self._judged_twice = [one for one in items if one.second is not None]
-        return [self._check(one) for one in items]
-
-    def _check(self, judged: JudgedContext) -> JudgedContext | Rejected:
-        why, second = judged.against, judged.second_against
-        if why is None and second is not None and self._drops:
-            why = (SECOND, f"{second[0]}: {second[1]}")
-        if why is None:
-            return judged
-        verdicts = {"verdict": judged.verdict, "second_verdict": judged.second}
-        return Rejected(*why, judged.written.refused() | verdicts, id=judged.id)
+        found: list[JudgedContext | Rejected] = []
+        for one in items:
+            why, second = one.against, one.second_against
+            if why is None and second is not None and self._drops:
+                why = (SECOND, f"{second[0]}: {second[1]}")
+            verdicts = {"verdict": one.verdict, "second_verdict": one.second}
+            shown = one.written.refused() | verdicts
+            found.append(one if why is None else Rejected(*why, shown, id=one.id))
+        return found
 
 
 def _fields(target: Target, context: str, min_words: int = 0) -> dict[str, str]:
@@ -344,13 +343,11 @@ def _fields(target: Target, context: str, min_words: int = 0) -> dict[str, str]:
     return {**mark_fields(texts), "words": str(max(min_words, 1))}
 
 
-def _prompts(
-    material: Material, before: str, places: Mapping[str, Sequence[str]]
-) -> dict[str, Prompt]:
+def _prompts(material: Material, before: str) -> dict[str, Prompt]:
+    places = _JUDGE_PLACES if before else _WRITE_PLACES
     return {task: _prompt(material, f"{before}{task}", some) for task, some in places.items()}
 
 
 def _prompt(material: Material, name: str, places: Sequence[str]) -> Prompt:
     needed = [place for place in places if place in _NEEDED]
-    optional = [place for place in places if place not in _NEEDED]
-    return material.prompt(_PACKAGE, f"{name}-1", needed, optional)
+    return material.prompt(_PACKAGE, f"{name}-1", needed, set(places) - set(needed))

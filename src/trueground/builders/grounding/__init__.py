@@ -5,14 +5,12 @@ Only the declaration stands here, so that listing builders loads nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.options import OptionInfo, Value, declared_options
-from trueground.builders.base import Builder, BuildPlan, Material, Role
+from trueground.benchmarks.options import OptionInfo, declared_options
+from trueground.builders.base import Builder, Role, prepare_in
 
 LINKS = "links"
 NUMBERS = ("popularity", "views", "pageviews")
@@ -75,11 +73,6 @@ class GroundingBuildOptions:
     retriever: Annotated[str, OptionInfo("finds them: bm25 or dense:MODEL")] = "bm25"
 
 
-def _prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
-    plan: BuildPlan = import_module(f"{__name__}.plan").prepare(options, material)
-    return plan
-
-
 BUILDER = Builder(
     name="grounding",
     doc="gold facts, a conflicting version and distractors: a benchmark as Truly-Ground",
@@ -94,5 +87,5 @@ BUILDER = Builder(
     ),
     options=declared_options(GroundingBuildOptions),
     prompts=("candidates", "classify", "gold", "enough", "conflict", "consistent", "follows"),
-    prepare=_prepare,
+    prepare=prepare_in(f"{__name__}.plan"),
 )

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from trueground.builders.ask import Ask
-from trueground.builders.base import CallEstimate, Material, Rejected, Stage, mark_fields
+from trueground.builders.base import CallEstimate, Rejected, Stage, mark_fields, showing
 from trueground.builders.checks import (
     count,
     other_language,
@@ -36,6 +36,7 @@ from trueground.builders.grounding.items import (
     titled,
     tokens_of_contexts,
 )
+from trueground.builders.settings import Material
 from trueground.models.prompts import Prompt
 from trueground.text.sentences import split_sentences
 
@@ -100,14 +101,11 @@ def conflict_stage(
 
     async def work(item: OriginalInstance, ask: Ask) -> Sequence[Instance]:
         new = await _revise(item, ask, writing)
-        try:
+        with showing(lambda: new):
             check_changes(item, new)
             await facts.check_supported(new.gold, [one.text for one in new.contexts])
             await _check_consistent(new, ask, consistent)
             await _check_follows(item, new, ask, follows)
-        except Rejected as rejected:
-            rejected.content = msgspec.to_builtins(new)
-            raise
         return [Instance(item.id, item, new)]
 
     def read(tokens: float) -> float:
@@ -142,6 +140,11 @@ async def _revise(item: OriginalInstance, ask: Ask, prompt: Prompt) -> Conflict:
         else "here it is a text in sentences, so this list is empty"
     )
 
+    def untitled(text: str, title: str) -> str:  # the writer was shown it, and may have copied it
+        first, _, rest = text.partition("\n")
+        bare = first.strip().removeprefix("Title:").strip()
+        return rest.strip() if rest.strip() and bare == title.strip() else text
+
     def check(new: _Revision) -> str | None:
         counts = (
             ("contexts", new.contexts, len(pair.contexts)),
@@ -168,19 +171,12 @@ async def _revise(item: OriginalInstance, ask: Ask, prompt: Prompt) -> Conflict:
         answer=new.answer,
         answers=answer_forms(new.answers or [new.answer]) if definite else (),
         contexts=tuple(
-            msgspec.structs.replace(old, text=_without_title(text, old.title))
+            msgspec.structs.replace(old, text=untitled(text, old.title))
             for old, text in zip(pair.contexts, new.contexts, strict=True)
         ),
         gold=tuple(map(one_line, new.facts)),
         changes=tuple(KnowledgeChange(one.old, one.new, one.type) for one in new.changes),
     )
-
-
-def _without_title(text: str, title: str) -> str:
-    """Without the line of the title, which the writer was shown and may have copied."""
-    first, _, rest = text.partition("\n")
-    bare = first.strip().removeprefix("Title:").strip()
-    return rest.strip() if rest.strip() and bare == title.strip() else text
 
 
 # --- checks without a model

@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import regex
 
-from trueground.builders.base import Material, Rejected, SourceStep
+from trueground.builders.base import Rejected, SourceStep
 from trueground.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
-from trueground.builders.grounding.items import Context
-from trueground.builders.grounding.links import (
+from trueground.builders.grounding.items import Context, SourceDocument
+from trueground.builders.grounding.sets import (
     HTML,
     MARKDOWN,
+    PARAGRAPHS,
     RawDocument,
     check_popularity,
+    cut_passages,
     link_addresses,
     path_below,
     popularity_field,
@@ -29,21 +31,15 @@ from trueground.builders.grounding.links import (
     text_links,
     wiki_links,
 )
-from trueground.builders.rows import ODD, Unusable, source_rows
+from trueground.builders.rows import ODD, Unusable, check_rows, source_rows
+from trueground.builders.settings import Material
 from trueground.errors import InputError
 from trueground.records import FileInfo
 from trueground.records.files import KINDS, data_files, files_below, inner_ending
 from trueground.records.jsonl import decode
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
-from trueground.retrieval.cutting import cut
-from trueground.retrieval.documents import (
-    ENDINGS,
-    Document,
-    Section,
-    read_document,
-    split_paragraphs,
-)
+from trueground.retrieval.documents import ENDINGS, read_document, split_paragraphs
 from trueground.retrieval.store import page_key
 
 REASONS: Mapping[str, str] = {
@@ -57,21 +53,6 @@ REASONS: Mapping[str, str] = {
     "duplicate_id": "another document before it has the same id",
     "duplicate_text": "another document before it has the same text",
 }
-_PARAGRAPHS = "\n\n"
-
-
-class SourceDocument(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A document of the user's; `text` has its paragraphs with a blank line between.
-
-    `popularity` is its number, where it has one; `links` the ids of the documents it links to, each
-    once and never its own, in the order of the text.
-    """
-
-    id: str
-    title: str
-    text: str
-    popularity: float | None = None
-    links: tuple[str, ...] = ()
 
 
 class DocumentLibrary:
@@ -116,26 +97,13 @@ class DocumentLibrary:
             fields = () if asked == LINKS else (asked,) if asked else NUMBERS
             _add_meta(meta, _raws(found), fields, self._material.note)
         checked, doubles = _without_useless(found, self._options.max_document_words)
-        if not _raws(checked):
-            raise _nothing_left(paths, [one for one in checked if isinstance(one, Rejected)])
+        expected = "rows of title and text, or text, Markdown, HTML or PDF files"
+        check_rows(paths, checked, (), expected, "document")
         return _linked(checked, doubles, asked)
 
 
 def _raws(found: Iterable[RawDocument | Rejected]) -> list[RawDocument]:
     return [one for one in found if isinstance(one, RawDocument)]
-
-
-def _nothing_left(paths: Sequence[Path], rejected: Sequence[Rejected]) -> InputError:
-    shown = ", ".join(map(str, paths))
-    if not rejected:
-        return InputError(f"{shown} holds no document; expected rows of title and text, or files")
-    counts = Counter(one.reason for one in rejected)
-    why = ", ".join(f"{n} {reason}" for reason, n in counts.most_common())
-    first = "; ".join(f"{one.detail or one.id} ({one.reason})" for one in rejected[:3])
-    return InputError(
-        f"{shown}: no document is left ({why}): {first}; expected rows of title and text, or text, "
-        "Markdown, HTML or PDF files"
-    )
 
 
 # --- files and rows
@@ -189,10 +157,16 @@ def _found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejec
         reject(link, "other_kind", f"{what}; such links are not followed, name it itself")
         return False
 
+    def is_file(file: Path) -> bool:  # also one that must not be looked at: reading it says so
+        try:
+            return file.is_file()
+        except OSError:
+            return True
+
     meta = None if apart is None else os.path.realpath(apart)
     files = sorted(one for one in files_below(path, follow) if os.path.realpath(one) != meta)
-    documents = [one for one in files if one.suffix.lower() in ENDINGS and _is_file(one)]
-    tables = [one for one in files if inner_ending(one) in KINDS and _is_file(one)]
+    documents = [one for one in files if one.suffix.lower() in ENDINGS and is_file(one)]
+    tables = [one for one in files if inner_ending(one) in KINDS and is_file(one)]
     wanted, read = set(documents or tables), []
     for one in files:
         if printable(one) != one.as_posix():
@@ -204,14 +178,6 @@ def _found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejec
     return read, rejected
 
 
-def _is_file(file: Path) -> bool:
-    """Also true of one that must not be looked at: reading it says so."""
-    try:
-        return file.is_file()
-    except OSError:
-        return True
-
-
 def _read_file(file: Path, page: str, note: Callable[[str], None]) -> RawDocument | Rejected:
     """The document of a file, under its path `page` below its folder. MissingExtraError."""
     marked = file.suffix.lower() in (*HTML, *MARKDOWN)
@@ -220,7 +186,7 @@ def _read_file(file: Path, page: str, note: Callable[[str], None]) -> RawDocumen
             return Rejected("enormous", f"{file}: {file.stat().st_size:,} bytes", id=page)
         document = read_document(file)
         addresses = link_addresses(file)
-        whole = _PARAGRAPHS.join(one for part in document.sections for one in part.paragraphs)
+        whole = PARAGRAPHS.join(one for part in document.sections for one in part.paragraphs)
         text, targets = wiki_links(whole) if marked else text_links(whole)
         text = _tidied(text)
         for said in document.notes:
@@ -281,23 +247,23 @@ def _document_of(row: dict[str, Any], place: str, id_: str) -> RawDocument:
     )
 
 
-def _wrong_field(name: str, found: str, expected: str) -> Rejected:
-    return Rejected("bad_field", f"field {name!r}: found {found}; expected {expected}")
+def _wrong_field(name: str, found: Any, expected: str) -> Rejected:
+    said = f"found {describe(found)}; expected {expected}"
+    return Rejected("bad_field", f"field {name!r}: {said}")
 
 
 def _text_in(row: dict[str, Any], name: str) -> str | None:
     value = row.get(name)
     if value is None or isinstance(value, str):
         return value
-    raise _wrong_field(name, describe(value), "a text")
+    raise _wrong_field(name, value, "a text")
 
 
 def _name_in(row: dict[str, Any], name: str) -> str | None:
     """An id or a title; a cell of a table that looks like a number is one, and is written out."""
     value = row.get(name)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return _text_in(row, name)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole else _text_in(row, name)
 
 
 def _number_in(row: Mapping[str, Any], name: str) -> float | None:
@@ -306,30 +272,26 @@ def _number_in(row: Mapping[str, Any], name: str) -> float | None:
     if value is None or value == "":
         return None
     plain = value.replace(",", "") if isinstance(value, str) else value
-    proper = isinstance(plain, int | float | str) and not isinstance(plain, bool)
     try:
-        found = float(plain) if proper else nan
-    except (ValueError, OverflowError):
+        found = nan if isinstance(plain, bool) else float(plain)
+    except (TypeError, ValueError, OverflowError):
         found = nan
     if not isfinite(found):
-        raise _wrong_field(name, describe(value), "a number")
+        raise _wrong_field(name, value, "a number")
     return found
 
 
 def _targets_of(value: Any) -> list[str]:
     """Links as a list of ids or titles: a list, a text with | between, a JSON list. Rejected."""
+    if isinstance(value, str) and not value.lstrip().startswith("["):
+        return [one.strip() for one in value.split("|") if one.strip()]
+    found = value
     if isinstance(value, str):
-        if not value.lstrip().startswith("["):
-            return [one.strip() for one in value.split("|") if one.strip()]
-        try:
-            value = decode(value)
-        except Problem as problem:
-            raise _wrong_field("links", problem.found, "a JSON list") from None
-    if isinstance(value, list) and all(
-        isinstance(one, str | int) and not isinstance(one, bool) for one in value
-    ):
-        return [str(one).strip() for one in value]
-    raise _wrong_field("links", describe(value), "a list of ids or titles")
+        with suppress(Problem):
+            found = decode(value)
+    if isinstance(found, list) and all(type(one) in (str, int) for one in found):
+        return [str(one).strip() for one in found]
+    raise _wrong_field("links", value, "a list of ids or titles")
 
 
 def _add_meta(
@@ -376,7 +338,7 @@ def _tidied(text: str) -> str:
     if odd > _MOST_ODD * len(text):
         raise Rejected("binary", f"found {odd} characters of {len(text)} that stand in no text")
     parts = split_paragraphs(ODD.sub(" ", text))
-    return _PARAGRAPHS.join(one for part in parts if (one := part.strip()))
+    return PARAGRAPHS.join(one for part in parts if (one := part.strip()))
 
 
 def _tidy_title(title: str) -> str:
@@ -389,15 +351,6 @@ def _tidy_title(title: str) -> str:
 
 # In scripts without spaces every character counts as a word.
 _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]|[^\W_]+")
-
-
-def cut_passages(document: SourceDocument, words: int) -> list[Context]:
-    """All passages of a document, in order: whole sentences, about `words` words each."""
-    sections = [Section(paragraphs=document.text.split(_PARAGRAPHS))]
-    return [
-        Context(document.id, document.title, text)
-        for _, text in cut(Document(document.title, sections), document.title, words, 0)
-    ]
 
 
 def _without_useless(
@@ -442,20 +395,17 @@ def _linked(
     raws = _raws(found)
     field = popularity_field((raw.row for raw in raws), asked)
     links = resolve_links(raws, doubles)
+    counts = Counter(to for some in links.values() for to in some)
     numbers: dict[str, float] = {}
     wrong: dict[str, Rejected] = {}
-    if field == LINKS:
-        counts = Counter(to for some in links.values() for to in some)
-        numbers = {one: float(counts[one]) for one in links}
-    else:
-        for raw in raws:
-            try:
-                value = _number_in(raw.row, field)
-            except Rejected as rejected:
-                detail = f"{raw.place}, {rejected.detail}"
-                wrong[raw.id] = Rejected(rejected.reason, detail, id=raw.id)
-            else:
-                numbers |= {} if value is None else {raw.id: value}
+    for raw in raws:
+        try:
+            value = counts[raw.id] if field == LINKS else _number_in(raw.row, field)
+        except Rejected as rejected:
+            detail = f"{raw.place}, {rejected.detail}"
+            wrong[raw.id] = Rejected(rejected.reason, detail, id=raw.id)
+        else:
+            numbers |= {} if value is None else {raw.id: float(value)}
     check_popularity(numbers)
     done: list[SourceDocument | Rejected] = []
     for one in found:

@@ -17,10 +17,10 @@ from trueground.builders.ask import Ask
 from trueground.builders.base import (
     CALL_FAILED,
     CallEstimate,
-    Material,
     Rejected,
     Stage,
     mark_fields,
+    showing,
 )
 from trueground.builders.checks import same_text, words
 from trueground.builders.flow import in_daemon
@@ -38,6 +38,7 @@ from trueground.builders.grounding.items import (
     titled,
     tokens_of_contexts,
 )
+from trueground.builders.settings import Material
 from trueground.claims import Decomposer
 from trueground.claims.base import Decomposed
 from trueground.judges import get_judge
@@ -62,37 +63,26 @@ class Together(Generic[Q, A]):
         """`answer` gives one answer for each question, in their order."""
         self._answer = answer
         self._waiting: list[tuple[Sequence[Q], asyncio.Future[list[A]]]] = []
-        self._work: asyncio.Task[None] | None = None
+        self._busy = asyncio.Lock()
 
     async def ask(self, questions: Sequence[Q]) -> list[A]:
         """One answer for each question. Raises what `answer` raises."""
-        loop = asyncio.get_running_loop()
-        place: asyncio.Future[list[A]] = loop.create_future()
+        place: asyncio.Future[list[A]] = asyncio.get_running_loop().create_future()
         self._waiting.append((questions, place))
-        if self._work is None or self._work.done():
-            self._work = loop.create_task(self._serve())
-        return await place
-
-    async def _serve(self) -> None:
-        await asyncio.sleep(0)  # others of this turn may want to ask too
-        while self._waiting:
+        async with self._busy:  # who is the next to have it asks for all who wait
+            await asyncio.sleep(0)  # others of this turn may want to ask too
             lot = [one for one in self._waiting if not one[1].done()]
             self._waiting = []
+            every = [question for some, _ in lot for question in some]
             try:
-                every = [question for questions, _ in lot for question in questions]
-                answers = iter(await in_daemon(partial(self._answer, every)))
-                for questions, place in lot:
-                    found = [next(answers) for _ in questions]
-                    if not place.done():
-                        place.set_result(found)
-            except asyncio.CancelledError:
-                for _, place in lot:
-                    place.cancel()
-                raise
+                answers = iter(await in_daemon(partial(self._answer, every)) if lot else ())
+                for some, other in lot:
+                    other.set_result([next(answers) for _ in some])
             except Exception as error:  # those who asked must hear of it
-                for _, place in lot:
-                    if not place.done():
-                        place.set_exception(error)
+                for _, other in lot:
+                    if not other.done():
+                        other.set_exception(error)
+        return await place
 
 
 class FactJudge:
@@ -150,8 +140,7 @@ def facts_stage(
             raise Rejected("no_facts", f"{len(texts)} contexts without a statement")
         return [Factual(pair.id, msgspec.structs.replace(pair, answers=answers), facts)]
 
-    def sentences(tokens: float) -> float:
-        """A decomposer that has a model is shown one sentence of 20 tokens a call."""
+    def sentences(tokens: float) -> float:  # one sentence of 20 tokens a call, of a model's
         return max(1.0, tokens_of_contexts(tokens, words_of_context) / 20)
 
     return Stage(
@@ -179,18 +168,15 @@ def _facts_of(decomposed: Sequence[Decomposed]) -> Iterator[AtomicFact]:
             reason = CALL_FAILED if failed else "no_decomposition"
             raise Rejected(reason, f"context {context + 1}: {claims.reason}", transient=failed)
         for claim in claims:
-            text = _sentence(one_line(claim.text))
+            text = one_line(claim.text)
+            # A clause that was cut out of a sentence gets the beginning and the end of one.
+            first, _, rest = text.partition(" ")
+            if first.isalpha() and first.islower():
+                text = f"{first[0].upper()}{first[1:]} {rest}"
+            text = f"{text}." if text[-1:].isalnum() else text
             if words(text) >= 2 and fact_key(text) not in before:
                 before.add(fact_key(text))
                 yield AtomicFact(text, context, claim.sentence)
-
-
-def _sentence(fact: str) -> str:
-    """A clause that was cut out of a sentence gets the beginning and the end of one."""
-    first, _, rest = fact.partition(" ")
-    if first.isalpha() and first.islower():
-        fact = f"{first[0].upper()}{first[1:]} {rest}"
-    return f"{fact}." if fact[-1:].isalnum() else fact
 
 
 # --- gold facts
@@ -227,13 +213,10 @@ def gold_stage(
         if not gold:
             raise Rejected("no_gold_facts", f"none of {len(item.facts)} facts was chosen")
         texts = [item.facts[number].text for number in gold]
-        try:
+        with showing(lambda: {"question": item.pair.question, "gold_facts": texts}):
             await facts.check_supported(texts, [one.text for one in item.pair.contexts])
             if labelled is None:
                 gold = await _leave_out_unneeded(item, gold, ask, judging)
-        except Rejected as rejected:
-            rejected.content = {"question": item.pair.question, "gold_facts": texts}
-            raise
         second = None
         if SECOND in ask.models:
             try:
@@ -304,13 +287,12 @@ async def _leave_out_unneeded(
 ) -> tuple[int, ...]:
     """The chosen facts without those that the judge finds unneeded. Raises Rejected."""
     unneeded = await _judge_enough(item, chosen, ask, prompt)
-    if not unneeded:
-        return chosen
     left = tuple(number for at, number in enumerate(chosen, 1) if at not in unneeded)
     if not left:
         raise Rejected("no_gold_facts", f"the judge needs none of the {len(chosen)} facts")
     try:
-        await _judge_enough(item, left, ask, prompt)
+        if unneeded:
+            await _judge_enough(item, left, ask, prompt)
     except Rejected as rejected:
         if rejected.reason not in ("not_enough_facts", "other_answer"):
             raise

@@ -18,6 +18,20 @@ _TOKENS_A_WORD = 1.4
 _DOCUMENTS = 1.5  # in a set, as a rule
 
 
+class SourceDocument(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A document of the user's; `text` has its paragraphs with a blank line between.
+
+    `popularity` is its number, where it has one; `links` the ids of the documents it links to, each
+    once and never its own, in the order of the text.
+    """
+
+    id: str
+    title: str
+    text: str
+    popularity: float | None = None
+    links: tuple[str, ...] = ()
+
+
 class Context(msgspec.Struct, frozen=True):
     """A passage of a document; `document` is that document's id."""
 

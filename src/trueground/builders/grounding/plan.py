@@ -1,24 +1,38 @@
-"""The plan of `build grounding`: its options settled, its five steps in a row."""
+"""The plan of `build grounding`: its five steps in a row, and what they end in (A.9, A.2).
+
+Step 5, distractors, stands here, with files as the published ones and the tasks for annotators.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
+
+from trueground.annotation.base import AnnotationTask
 from trueground.benchmarks.options import Value, parse_options
-from trueground.builders.base import BatchStage, BuildPlan, BuiltDataset, Material, OtherModel
+from trueground.benchmarks.truly_ground.distractors import make_counter
+from trueground.benchmarks.truly_ground.source import (
+    DISTRACTORS,
+    META,
+    TEXTS,
+    TITLES,
+    VERSIONS,
+    format_context,
+)
+from trueground.builders.base import (
+    BatchStage,
+    BuildPlan,
+    BuiltDataset,
+    OtherModel,
+    Rejected,
+)
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.conflict import conflict_stage
-from trueground.builders.grounding.dataset import (
-    GOLD,
-    agreement,
-    check_retriever,
-    distractors_stage,
-    labelled_stage,
-    make_dataset,
-    people_of,
-)
 from trueground.builders.grounding.documents import DocumentLibrary
 from trueground.builders.grounding.facts import (
     DECOMPOSER,
@@ -27,17 +41,32 @@ from trueground.builders.grounding.facts import (
     facts_stage,
     gold_stage,
 )
-from trueground.builders.grounding.items import Instance, OriginalInstance
-from trueground.builders.grounding.questions import (
-    best_stage,
-    candidates_stage,
-    classify_stage,
+from trueground.builders.grounding.items import (
+    Context,
+    Factual,
+    GroundedPair,
+    Instance,
+    OriginalInstance,
+    format_answer,
+    format_answers,
 )
+from trueground.builders.grounding.questions import best_stage, candidates_stage, classify_stage
 from trueground.builders.grounding.sets import sets_stage
+from trueground.builders.people import REASONS, PeopleLabels
+from trueground.builders.quality import BuiltItem
+from trueground.builders.settings import Material
 from trueground.claims import get_decomposer
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.plugins import parse_part
 from trueground.records import FileInfo
+from trueground.retrieval.distractors import Gold, fill, mine
+from trueground.retrieval.kinds import open_over
+from trueground.retrieval.store import PassageEntry, PassageStore
+from trueground.types import Passage
+
+BUDGET = 2_048  # tokens of all contexts together in the set 2k_distractor
+CANDIDATE, GOLD, REVISION = "candidate", "gold-facts", "revision"
+_BRACKETS = re.compile(r"\[(\S+)\]$")
 
 
 def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
@@ -68,6 +97,12 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
         DECOMPOSER: (decomposer, options.decomposer),
     }
     labels = [] if material.labels is None else [material.labels]
+    original = BatchStage[OriginalInstance, Instance](
+        name="original",
+        doc="Keep the original version alone",
+        gives=Instance,
+        work=lambda items: [Instance(item.id, item) for item in items],
+    )
     return BuildPlan(
         builder="grounding",
         options={**texts, **{name: part.signature for name, (part, _) in others.items()}},
@@ -81,9 +116,9 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
             facts_stage(decomposer, words),
             *([labelled_stage(people)] if GOLD in people.labels else ()),
             gold_stage(material, facts, words),
-            conflict_stage(material, facts, words) if both else _original_stage(),
+            conflict_stage(material, facts, words) if both else original,
             people.stage(Instance),
-            *([distractors_stage(lambda: library.passages, options.retriever, top)] if top else ()),
+            *([distractors_stage(library, options.retriever, top)] if top else ()),
         ],
         finish=finish,
         tokens=lambda document: len(document.text) / CHARACTERS_PER_TOKEN,
@@ -102,10 +137,296 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
     )
 
 
-def _original_stage() -> BatchStage[OriginalInstance, Instance]:
-    return BatchStage(
-        name="original",
-        doc="Keep the original version alone",
-        gives=Instance,
-        work=lambda items: [Instance(item.id, item) for item in items],
+# --- what people are asked
+
+
+def people_of(labels: Any) -> PeopleLabels:
+    """The tasks of instances, and the labels of the file that came back. InputError."""
+    return PeopleLabels((CANDIDATE, GOLD, REVISION), tasks_of, labels)
+
+
+def tasks_of(item: Instance | Factual) -> Iterator[AnnotationTask]:
+    """All tasks of an item, or those of one that was rejected by its gold facts."""
+    one = item if isinstance(item, Factual) else item.original
+    pair, asked = one.pair, _asked(one.pair)
+    # Class, minimal contexts, span and answer forms of a pair.
+    yield AnnotationTask.of(CANDIDATE, pair.id, asked)
+    yield gold_task(Factual(one.id, pair, one.facts))
+    if isinstance(item, Instance) and (new := item.conflict) is not None:
+        revision = {
+            "gold_facts": list(item.original.gold_texts),
+            "new_question": new.question,
+            "new_answer": format_answer(new.answer, new.answers),
+            "new_contexts": _shown(new.contexts),
+            "new_gold_facts": list(new.gold),
+        }
+        yield AnnotationTask.of(REVISION, item.original.id, asked | revision)
+
+
+def gold_task(item: Factual) -> AnnotationTask:
+    """Which facts does the answer need?"""
+    facts = [fact.text for fact in item.facts]
+    return AnnotationTask.of(GOLD, item.id, _asked(item.pair) | {"facts": facts})
+
+
+def _asked(pair: GroundedPair) -> dict[str, Any]:
+    return {
+        "question": pair.question,
+        "answer": format_answer(pair.answer, pair.answers),
+        "contexts": _shown(pair.contexts),
+    }
+
+
+def _shown(contexts: Sequence[Context]) -> list[dict[str, str]]:
+    return [{"title": context.title, "text": context.text} for context in contexts]
+
+
+def judged(_item: Any, task: AnnotationTask) -> Mapping[str, str]:
+    """What the judge model said of the same: it lets no pair and no revision through but by yes."""
+    return {CANDIDATE: {"keep": "yes"}, REVISION: {"right": "yes"}}.get(task.kind, {})
+
+
+def labelled_stage(people: PeopleLabels) -> BatchStage[Factual, Factual]:
+    """Gives pairs the gold facts that people chose; numbers are shown to people from 1.
+
+    A pair that people were not asked about keeps what models propose. A number that is none of the
+    facts is no decision.
+    """
+
+    def labelled(item: Factual) -> Factual | Rejected:
+        label = people.label(gold_task(item))
+        if label is None:
+            return item
+        said = label.values.get("gold")
+        texts = [str(one) for one in said] if isinstance(said, list) else [""]
+        shown = {"question": item.pair.question, "facts": [fact.text for fact in item.facts]}
+        numbers = {int(one) - 1 if one.isascii() and one.isdecimal() else -1 for one in texts}
+        if not numbers <= set(range(len(item.facts))):
+            detail = f"{label.id}: gold is not decided"
+            return Rejected("unlabelled", detail, shown, id=item.id)
+        if not numbers:
+            detail = f"{label.id}: gold is none of them"
+            return Rejected("no_gold_facts", detail, shown, id=item.id)
+        return msgspec.structs.replace(item, labelled=tuple(sorted(numbers)))
+
+    def work(items: Sequence[Factual]) -> list[Factual | Rejected]:
+        found = [labelled(item) for item in items]
+        pairs = zip(items, found, strict=True)
+        people.decided_before([item for item, one in pairs if isinstance(one, Rejected)])
+        return found
+
+    reasons = {
+        "unlabelled": REASONS["unlabelled"],
+        "no_gold_facts": "people chose no fact: the answer needs something else",
+    }
+    doc = "Take the gold facts that people chose"
+    return BatchStage("labelled", doc, Factual, work, reasons)
+
+
+# --- distractors
+
+
+def check_retriever(written: str, *, try_it: bool) -> None:
+    """See that the retriever can be had before anything is paid for.
+
+    UsageError: what was written; MissingExtraError, where it is tried.
+    """
+    two = [PassageEntry("a first passage", "0"), PassageEntry("a second one", "1")]
+    opened = open_over(written, PassageStore(None, two))
+    try:
+        if try_it:
+            opened.retriever.search(["a passage"], 1)
+    finally:
+        opened.close()
+
+
+def distractors_stage(
+    library: DocumentLibrary, retriever: str, top: int
+) -> BatchStage[Instance, Instance]:
+    """Instances → the same with the ids of their nearest passages, alike in both versions.
+
+    Passages of documents that hold a gold context are left out.
+    """
+
+    def gold(item: Instance) -> Gold:
+        old = item.original.pair.contexts
+        new = item.conflict.contexts if item.conflict is not None else ()
+        pages = {name for one in old for name in (one.document, one.title) if name}
+        return Gold(tuple(sorted(pages)), tuple(one.text for one in (*old, *new)))
+
+    def work(items: Sequence[Instance]) -> list[Instance]:
+        if not items:
+            return []
+        entries = [
+            PassageEntry(one.text, id_, _title(one), one.document)
+            for id_, one in library.passages.items()
+        ]
+        corpus = PassageStore(None, entries)
+        queries = [item.original.pair.question for item in items]
+        opened = open_over(retriever, corpus)
+        try:
+            mined = mine(corpus, opened.retriever, queries, list(map(gold, items)), top)
+        finally:
+            opened.close()
+        return [
+            msgspec.structs.replace(item, distractors=tuple(entries[i].id for i in found))
+            for item, found in zip(items, mined, strict=True)
+        ]
+
+    doc = "Find near passages of other documents"
+    return BatchStage(name="distractors", doc=doc, gives=Instance, work=work)
+
+
+def _title(context: Context) -> str:
+    """The title as a file can hold it: a word in brackets at its end would be an address."""
+    title = " ".join((context.title or context.document).split())
+    return _BRACKETS.sub(r"(\1)", title)
+
+
+def _format(context: Context) -> str:
+    return format_context(Passage(context.text, title=_title(context)))
+
+
+# --- the dataset
+
+
+def make_dataset(
+    items: Sequence[Instance],
+    passages: Mapping[str, Context],
+    people: PeopleLabels,
+    *,
+    distractors: bool,
+) -> BuiltDataset:
+    """The dataset of the instances that are left."""
+    both = any(item.conflict is not None for item in items)
+    task = "truly-ground" if both else "truly-ground/original-gold"
+    return BuiltDataset(
+        files=dataset_files(items, passages, distractors=distractors),
+        quality=[_built_item(f"Q{number}", item) for number, item in enumerate(items)],
+        run=f"trueground run {task} --data {{dataset}} --model MODEL",
+        factors=("popularity", "contexts", "answer"),
+        tasks=people.tasks,
+        human=people.account(judged),
     )
+
+
+def dataset_files(
+    items: Sequence[Instance], passages: Mapping[str, Context], *, distractors: bool
+) -> dict[str, bytes]:
+    """The files by name, in the published form; questions are Q0, Q1, … in the order of the items.
+
+    The conflicting version is there where items have one, the file of distractors where it is
+    wanted.
+    """
+    named = {f"Q{number}": item for number, item in enumerate(items)}
+    contents: dict[str, Any] = {
+        VERSIONS["original"]: {id_: _original(id_, item) for id_, item in named.items()},
+        META: {
+            id_: {
+                "has_answer": item.original.pair.form == "definite",
+                "has_multi": item.original.pair.documents == "multi",
+                "pop": item.original.pair.popularity,
+            }
+            for id_, item in named.items()
+        },
+        TEXTS: {id_: one.text for id_, one in passages.items()},
+        TITLES: {id_: f"Title: {_title(one)}\n" for id_, one in passages.items()},
+    }
+    if any(item.conflict is not None for item in items):
+        contents[VERSIONS["conflict"]] = {
+            id_: _original(id_, item)
+            if (new := item.conflict) is None
+            else _entry(id_, new.question, new.answers, new.gold, new.contexts)
+            for id_, item in named.items()
+        }
+    if distractors:
+        contents[DISTRACTORS] = {
+            id_: distractor_sets(item, passages) for id_, item in named.items()
+        }
+    return {
+        f"{name}.json": (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
+        for name, content in contents.items()
+    }
+
+
+def _original(id_: str, item: Instance) -> dict[str, Any]:
+    pair = item.original.pair
+    return _entry(id_, pair.question, pair.answers, item.original.gold_texts, pair.contexts)
+
+
+def _entry(
+    id_: str,
+    question: str,
+    answers: Sequence[str],
+    facts: Sequence[str],
+    contexts: Sequence[Context],
+) -> dict[str, Any]:
+    return {
+        "qId": id_,
+        "qText": question,
+        "answer": format_answers(answers),
+        "atomic_texts": list(facts),
+        "context_list": list(map(_format, contexts)),
+    }
+
+
+def distractor_sets(item: Instance, passages: Mapping[str, Context]) -> dict[str, list[str]]:
+    """The sets of the file of distractors: those that fit into 2,048 tokens, and all of them.
+
+    A token is taken as 4 characters, as `trueground run` does without a tokenizer. Counted with the
+    contexts of the original, so that both versions get the same.
+    """
+    count = make_counter(None, None).count_tokens
+    found = [_format(passages[id_]) for id_ in item.distractors]
+    gold = count(list(map(_format, item.original.pair.contexts)))
+    fitting = fill(range(len(found)), count(found), BUDGET - sum(gold))
+    return {"2k_distractor": [found[number] for number in fitting], "all_distractor": found}
+
+
+def _built_item(id_: str, item: Instance) -> BuiltItem:
+    original, pair = item.original, item.original.pair
+    return BuiltItem(
+        id=id_,
+        question=pair.question,
+        contexts=original.context_texts,
+        answers=pair.answers or (pair.answer,),
+        factors={
+            "popularity": pair.popularity,
+            "contexts": pair.documents,
+            "answer": pair.form,
+        },
+        numbers={
+            "gold_facts": len(original.gold),
+            "facts": len(original.facts),
+            "contexts": len(pair.contexts),
+            "changes": len(item.conflict.changes) if item.conflict is not None else 0,
+            "distractors": len(item.distractors),
+        },
+        # The judge of the pairs lets none through whose answer does not stand in its contexts.
+        answerable=True,
+    )
+
+
+def agreement(items: Sequence[Instance]) -> list[str]:
+    """What both models say of all facts (gold or not), in words; nothing where one alone was asked.
+
+    The study reports 0.82 between people (section 3.2).
+    """
+    from trueground.stats.agreement import two_judges
+
+    pairs: list[tuple[bool, bool]] = []
+    ids: list[str] = []
+    for item in items:
+        one = item.original
+        if one.second is not None and one.proposed is not None:
+            pairs += [(n in one.proposed, n in one.second) for n in range(len(one.facts))]
+            ids += [item.id] * len(one.facts)
+    found = two_judges(pairs, ids)
+    if not found["n"]:
+        return []
+    value, bounds = found["kappa"], found["kappa_ci"]
+    said = "undefined" if value is None else f"{value:.2f}"
+    between = "" if bounds is None else f" ({bounds[0]:.2f} to {bounds[1]:.2f})"
+    return [
+        f"Gold facts: Cohen's kappa of the two models is {said}{between} over {found['n']:,} facts"
+    ]

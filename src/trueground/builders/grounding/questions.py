@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from trueground.builders.base import BatchStage, LLMStage, Material, Rejected, mark_fields
+from trueground.builders.base import BatchStage, LLMStage, Rejected, mark_fields
 from trueground.builders.checks import need_languages, other_language, quoted, same_text, says
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.items import (
@@ -22,6 +22,7 @@ from trueground.builders.grounding.items import (
     titled,
     tokens_of_contexts,
 )
+from trueground.builders.settings import Material
 from trueground.records.problems import shorten
 from trueground.text.normalize import get_normalizer
 from trueground.text.numerals import unit_at

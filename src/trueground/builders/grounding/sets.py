@@ -1,19 +1,189 @@
-"""Step 1: sets of documents by popularity and by links (Truly-Ground, A.1)."""
+"""Step 1: links between documents, their popularity, and sets of them (Truly-Ground, A.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+import posixpath
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from trueground.builders.base import BatchStage, Rejected
 from trueground.builders.checks import says
-from trueground.builders.grounding import GroundingBuildOptions
-from trueground.builders.grounding.documents import SourceDocument, cut_passages
-from trueground.builders.grounding.items import Context, DocumentSet, Popularity
-from trueground.builders.grounding.links import popularity_lists
+from trueground.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
+from trueground.builders.grounding.items import Context, DocumentSet, Popularity, SourceDocument
+from trueground.errors import InputError
+from trueground.retrieval.cutting import cut
+from trueground.retrieval.documents import Document, Section, read_bytes, read_text
+from trueground.retrieval.store import page_key
 from trueground.text.draws import draw, draw_key
+
+PARAGRAPHS = "\n\n"  # stands between those of a document
+HTML, MARKDOWN = (".html", ".htm"), (".md", ".markdown")
+_NAME = re.compile(r"[A-Za-z0-9_\])]\Z")
+# Between backticks, and where a name stands before the brackets ("rows[[0]]", "handlers[name](x)"),
+# it is code that is meant.
+_CODE = r"```.*?```|`[^`\n]*`"
+_BARE = r"(?<![A-Za-z0-9_\])])"
+# [[Title]], [[Title|words shown]]; no blank behind the brackets, so that no shell test is meant.
+_WIKI = re.compile(rf"{_CODE}|{_BARE}\[\[(?=\S)([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]", re.DOTALL)
+_TARGET = r"<?([^()<>\s]+(?:\([^()\s]*\)[^()<>\s]*)?)>?"
+_LINK = re.compile(rf"{_CODE}|{_BARE}(?<!!)\[([^\[\]\n]+)\]\({_TARGET}\)", re.DOTALL)
+
+
+def wiki_links(text: str) -> tuple[str, list[str]]:
+    """(the text as a reader sees it, targets of its links [[Title]] and [[Title|shown]])."""
+    targets = [match[1].strip() for match in _WIKI.finditer(text) if match[1]]
+    return _WIKI.sub(lambda match: (match[2] or match[1] or match[0]).strip(), text), targets
+
+
+def text_links(text: str) -> tuple[str, list[str]]:
+    """The same for a text that may also have links of the form [shown](target)."""
+    found = [(m.start(), m[1].strip()) for m in _WIKI.finditer(text) if m[1]]
+    found += [(m.start(), m[2]) for m in _LINK.finditer(text) if m[1]]
+    plain = _LINK.sub(lambda match: match[1] or match[0], wiki_links(text)[0])
+    return plain, [target for _, target in sorted(found)]
+
+
+def link_addresses(file: Path) -> list[str]:
+    """The addresses of links, where the kind of file has any. Raises InputError."""
+    if file.suffix.lower() in MARKDOWN:
+        from markdown_it import MarkdownIt
+
+        tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(read_text(file))
+        parts = [part for token in tokens for part in (None, *(token.children or ()))]
+        return [
+            str(part.attrs["href"])
+            for before, part in pairwise(parts)
+            if part is not None and part.type == "link_open"
+            if before is None or not _NAME.search(before.content)  # handlers[name](event)
+        ]
+    if file.suffix.lower() in HTML:
+        from bs4 import BeautifulSoup
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about files that look like an address or like XML
+            soup = BeautifulSoup(read_bytes(file), "lxml")
+        links = (soup.find("main") or soup).select("a[href]")
+        aside = ("nav", "footer", "aside")
+        return [str(link["href"]) for link in links if not link.find_parent(aside)]
+    return []
+
+
+def path_below(target: str, page: str) -> str:
+    """What a link in the file `page` names, as a path below the folder; addresses stay."""
+    try:
+        parts = urlsplit(target)
+    except ValueError:  # an address that is none
+        return target
+    if parts.scheme or parts.netloc or not parts.path:
+        return target
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(parts.path)))
+
+
+@dataclass
+class RawDocument:
+    """A document as it was read, before others are known: nothing of it is checked yet.
+
+    `names` are all names by which others may link to it, `targets` what it links to: ids, titles,
+    or paths relative to itself. `row` are the fields that may hold a number. `place` is for people.
+    """
+
+    place: str
+    id: str
+    title: str
+    text: str
+    names: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    row: dict[str, Any] = field(default_factory=dict)
+
+
+def resolve_links(
+    raws: Sequence[RawDocument], doubles: Mapping[str, Sequence[RawDocument]]
+) -> dict[str, tuple[str, ...]]:
+    """The ids of the documents that each links to, each once, without itself.
+
+    An id counts before a title; the first before others. A document that was rejected as a double
+    of another lends that one its names.
+    """
+    ids: dict[str, str] = {}
+    others: dict[str, str] = {}
+    for raw in raws:
+        for double in (raw, *doubles.get(raw.id, ())):
+            ids.setdefault(double.id, raw.id)
+            for name in (double.id, double.title, *double.names):
+                if name.strip():
+                    others.setdefault(page_key(name), raw.id)
+
+    def meant(target: str) -> str | None:
+        names = (target, unquote(target.partition("#")[0]))
+        found = (ids.get(name) or others.get(page_key(name)) for name in names)
+        return next((one for one in found if one is not None), None)
+
+    meanings = {raw.id: dict.fromkeys(map(meant, raw.targets)) for raw in raws}
+    return {own: tuple(to for to in some if to and to != own) for own, some in meanings.items()}
+
+
+# --- popularity
+
+
+def popularity_field(rows: Iterable[Mapping[str, Any]], asked: str | None) -> str:
+    """The field that holds the number; `links` where that is asked for. InputError: there is none.
+
+    Without `asked` the first of NUMBERS that a row has.
+    """
+    if asked == LINKS:
+        return LINKS
+    known = list(dict.fromkeys(name for row in rows for name in row))
+    wished = (asked,) if asked else NUMBERS
+    if found := [one for one in wished if one in known]:
+        return found[0]
+    wanted = f"a field {asked!r}" if asked else f"a field {' or '.join(NUMBERS)}"
+    shown = ", ".join(map(repr, known[:12])) or "no fields"
+    raise InputError(
+        f"no document has {wanted} with a number of its popularity (found: {shown}); name the "
+        "field with --popularity-field, give numbers in a file with --meta, or count the documents "
+        "that link to each with --popularity-field links"
+    )
+
+
+def check_popularity(numbers: Mapping[str, float]) -> None:
+    """See that popular and unpopular can be told apart. `numbers` by id. InputError."""
+    n = len(numbers)
+    if n < 2:
+        raise InputError(
+            f"{n} of the documents have a number of popularity; two or more are needed to tell "
+            "popular from unpopular ones"
+        )
+    if len(set(numbers.values())) == 1:
+        raise InputError(
+            f"all {n} documents have the popularity {next(iter(numbers.values())):g}; popular and "
+            "unpopular ones cannot be told apart: name another field with --popularity-field"
+        )
+
+
+def popularity_lists(numbers: Mapping[str, float], share: Decimal) -> dict[str, Popularity]:
+    """The top and bottom `share` of the documents as high and low, by id; others are left out.
+
+    Each list has that share of all, rounded down, and one document at least. Where a list's border
+    goes through documents with the same number, the order of their ids decides (Truly-Ground,
+    A.1: 0.3 of the page views).
+    """
+    if len(numbers) < 2:
+        return {}
+    ordered = sorted(numbers, key=lambda one: (numbers[one], one))
+    size = max(1, int(share * len(ordered)))
+    found: dict[str, Popularity] = dict.fromkeys(ordered[:size], "low")
+    return found | dict.fromkeys(ordered[-size:], "high")
+
+
+# --- sets
 
 
 def sets_stage(
@@ -142,6 +312,14 @@ def choose_passage(document: SourceDocument, words: int, naming: str | None = No
     if any does.
     """
     found = cut_passages(document, words)
-    if naming is not None:
-        return next((one for one in found if says(one.text, naming)), found[0])
-    return found[0]
+    named = (one for one in found if naming is not None and says(one.text, naming))
+    return next(named, found[0])
+
+
+def cut_passages(document: SourceDocument, words: int) -> list[Context]:
+    """All passages of a document, in order: whole sentences, about `words` words each."""
+    sections = [Section(paragraphs=document.text.split(PARAGRAPHS))]
+    return [
+        Context(document.id, document.title, text)
+        for _, text in cut(Document(document.title, sections), document.title, words, 0)
+    ]

@@ -5,14 +5,12 @@ Only the declaration stands here, so that listing builders loads nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.options import OptionInfo, Value, declared_options
-from trueground.builders.base import Builder, BuildPlan, Material, Role
+from trueground.benchmarks.options import OptionInfo, declared_options
+from trueground.builders.base import Builder, Role, prepare_in
 from trueground.errors import UsageError
 
 _YesNo = Literal["yes", "no"]
@@ -66,9 +64,6 @@ class KalmaBuildOptions:
     counts: Annotated[
         Path | None, OptionInfo("counts.json of a build, in place of those of these rows")
     ] = None
-    templates: Annotated[
-        Path | None, OptionInfo("JSON: sentences for noun, verb and adjective relations")
-    ] = None
     rounds: Annotated[int, OptionInfo("the first annotates, each other adds a triple", min=1)] = 5
     minimum_rounds: Annotated[
         int | None, OptionInfo("items of fewer rounds fall; default: all rounds", min=1)
@@ -120,11 +115,6 @@ class KalmaBuildOptions:
         return auto and self.rounds > 1
 
 
-def _prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
-    plan: BuildPlan = import_module(f"{__name__}.plan").prepare(options, material)
-    return plan
-
-
 BUILDER = Builder(
     name="kalma",
     doc="General and specific questions about linked entities, with the triples that they need",
@@ -136,5 +126,5 @@ BUILDER = Builder(
     ),
     options=declared_options(KalmaBuildOptions),
     prompts=("annotate", "extend", "said", "general", "specific", "judge"),
-    prepare=_prepare,
+    prepare=prepare_in(f"{__name__}.plan"),
 )

@@ -19,10 +19,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -38,11 +36,11 @@ from trueground.builders.kalma.items import (
     grown,
     name_by_id,
     read_json_object,
+    read_words,
 )
-from trueground.errors import InputError, UsageError
+from trueground.errors import InputError
 from trueground.models.perplexity import UnscoredText, perplexity
 from trueground.records.problems import describe, shorten
-from trueground.text.placeholders import placeholders_in
 from trueground.text.triples import pairs_of, plain_property
 
 # --- how often the dataset's graphs have each relation
@@ -128,42 +126,29 @@ class RelationCounter:
 # --- a triple as a simple sentence
 
 Part = Literal["noun", "verb", "adjective"]
-PARTS: tuple[Part, ...] = ("noun", "verb", "adjective")
 # The paper has three templates and does not print them. Ours: a noun is had, a verb is done, and an
 # adjective, a participle or what ends in a preposition is been.
-_DEFAULT: Mapping[Part, str] = {
+_TEMPLATES: Mapping[Part, str] = {
     "noun": "{name}'s {relation} is {value}.",
     "verb": "{name} {relation} {value}.",
     "adjective": "{name} is {relation} {value}.",
 }
-_PLACE = re.compile(r"\{(name|relation|value)\}")
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PARTICIPLE = re.compile(r"[a-z]{2,}(?<!e)ed\Z")
-_TEMPLATES = (
-    'JSON such as {"noun": "{name}\'s {relation} is {value}.", "relations": {"work": "verb"}}'
-)
 
 
-@dataclass(frozen=True)
-class Wording:
-    """The templates, and the part of speech of relations that the rules should not decide."""
+def say(name: str, relation: str, value: str) -> str:
+    """The sentence that says the triple; white space is collapsed."""
+    words = " ".join(relation_words(relation))
+    text = _TEMPLATES[part_of_speech(relation)].format(name=name, relation=words, value=value)
+    return " ".join(text.split())
 
-    templates: Mapping[Part, str] = field(default_factory=lambda: dict(_DEFAULT))
-    known: Mapping[str, Part] = field(default_factory=dict)
 
-    def sentence(self, name: str, relation: str, value: str) -> str:
-        """The sentence that says the triple; white space is collapsed."""
-        words = " ".join(relation_words(relation))
-        part = self.known.get(words.casefold()) or part_of_speech(relation)
-        places = {"name": name, "relation": words, "value": value}
-        return " ".join(_PLACE.sub(lambda m: places[m[1]], self.templates[part]).split())
-
-    @property
-    def sha256(self) -> str:
-        """Of all that fixes the sentences, the list of words included."""
-        own = msgspec.json.encode((dict(self.templates), dict(self.known)), order="sorted")
-        return sha256(own + _data().encode()).hexdigest()
+def wording_sha256() -> str:
+    """Of all that fixes the sentences, the lists of words included."""
+    lists = {name: sorted(words) for name, words in read_words("relation_words").items()}
+    return sha256(msgspec.json.encode((_TEMPLATES, lists), order="sorted")).hexdigest()
 
 
 def relation_words(relation: str) -> list[str]:
@@ -182,7 +167,7 @@ def part_of_speech(relation: str) -> Part:
     series"), or all there is is a preposition with its object. All else is a noun.
     """
     words = [word.casefold() for word in relation_words(relation)]
-    lists = _word_lists()
+    lists = read_words("relation_words")
     if words[0] in lists["verbs"] and words[0] not in lists["states"]:
         return "verb"
     if words[-1] in lists["prepositions"] or words[0] in lists["prepositions"]:
@@ -190,44 +175,6 @@ def part_of_speech(relation: str) -> Part:
     joined = len(words) > 1 and words[1] in lists["prepositions"]
     state = words[0] in lists["states"] or _PARTICIPLE.match(words[0]) is not None
     return "adjective" if joined and state else "noun"
-
-
-def read_wording(path: Path | None) -> Wording:
-    """The user's templates, or our own. InputError: no such file; UsageError: no templates."""
-    if path is None:
-        return Wording()
-    row = read_json_object(path, "the templates", _TEMPLATES)
-    own = row.pop("relations", {})
-    for name, text in row.items():
-        if name not in PARTS:
-            raise UsageError(f"the templates {path}: found {name!r}; expected {', '.join(PARTS)}")
-        places = set(placeholders_in(text)) if isinstance(text, str) else set()
-        if not places >= {"name", "relation", "value"}:
-            expected = "expected a text with {name}, {relation} and {value}"
-            raise UsageError(f"the templates {path}, {name}: {expected}")
-    if not isinstance(own, dict) or not all(part in PARTS for part in own.values()):
-        expected = f"expected each relation with one of {', '.join(PARTS)}"
-        raise UsageError(f"the templates {path}, relations: {expected}")
-    known = {" ".join(relation_words(name)).casefold(): part for name, part in own.items()}
-    templates: dict[Any, str] = {**_DEFAULT, **row}
-    return Wording(templates, known)
-
-
-@cache
-def _data() -> str:
-    return (files(__package__) / "data" / "relation_words.txt").read_text(encoding="utf-8")
-
-
-@cache
-def _word_lists() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    section: set[str] = set()
-    for line in _data().splitlines():
-        if line.startswith("["):
-            section = found.setdefault(line.strip("[]"), set())
-        elif line and not line.startswith("#"):
-            section.add(line)
-    return {name: frozenset(words) for name, words in found.items()}
 
 
 # --- the score
@@ -273,20 +220,18 @@ def near_ties(
 def scored(
     candidates: Sequence[Fact],
     specificities: Sequence[float],
-    perplexities: Sequence[float] | None,
+    perplexities: Sequence[float],
     alpha: float,
     *,
     scaled: bool = False,
 ) -> list[ScoredCandidate]:
     """The candidates, the best first; of equal scores by property, value and id.
 
-    `perplexities` may be None where `alpha` is 1. `scaled`: both terms from 0 to 1.
+    `scaled`: both terms from 0 to 1.
     """
-    fluent = [0.0] * len(candidates)
-    if perplexities is not None:
-        inverses = list(map(_inverse, perplexities))
-        fluent = _stretched(inverses) if scaled else coherences(perplexities)
+    fluent = coherences(perplexities)
     if scaled:
+        fluent = _stretched(list(map(_inverse, perplexities)))
         specificities = _stretched(specificities)
     found = [
         ScoredCandidate(fact, rare, good, alpha * rare + (1 - alpha) * good)
@@ -320,7 +265,6 @@ def _inverse(perplexity: float) -> float:
 class FactChooser:
     """How the next triple is chosen: of the `most` candidates with the rarest relations."""
 
-    wording: Wording
     alpha: float
     scaled: bool
     most: int
@@ -332,29 +276,26 @@ class FactChooser:
 
         `paragraph` is the draft's text without citations. Rejected: unrated.
         """
-        alpha, said = self.alpha, set(draft.facts)
+        said = set(draft.facts)
 
         def rare(fact: Fact) -> float:
             return specificity(draft.entries, draft.counts[plain_property(fact[1])])
 
         left = [fact for fact in facts if fact not in said]
         candidates = sorted(left, key=lambda fact: (-rare(fact), _order(fact)))[: self.most]
-        if not candidates:
-            return None
-        if alpha == 1.0:
-            return scored(candidates, list(map(rare, candidates)), None, alpha)[0].fact
+        if not candidates or self.alpha == 1.0:
+            return candidates[0] if candidates else None
         able = candidates
         if not self.scaled:
-            able = near_ties(candidates, list(map(rare, candidates)), alpha)
+            able = near_ties(candidates, list(map(rare, candidates)), self.alpha)
         if len(able) == 1:
             return able[0]
         rated = await self._rate(draft, able, paragraph, ask)
         # The softmax is over all candidates; those that cannot win count in it as 1/∞.
         known = {fact: math.inf for fact in candidates if fact not in able} | rated
         kept = [fact for fact in candidates if fact in known]
-        found = scored(
-            kept, list(map(rare, kept)), [known[one] for one in kept], alpha, scaled=self.scaled
-        )
+        fluent = [known[one] for one in kept]
+        found = scored(kept, list(map(rare, kept)), fluent, self.alpha, scaled=self.scaled)
         return next(one.fact for one in found if one.fact in rated)
 
     async def _rate(
@@ -365,10 +306,7 @@ class FactChooser:
         All are asked for whatever becomes of one, so that the next run pays for none again.
         """
         names = name_by_id(draft)
-        texts = [
-            f"{paragraph} {self.wording.sentence(names[qid], name, value)}"
-            for qid, name, value in candidates
-        ]
+        texts = [f"{paragraph} {say(names[qid], name, value)}" for qid, name, value in candidates]
         found = await asyncio.gather(*map(ask.logprobs, texts), return_exceptions=True)
         rated, problems = {}, []
         for fact, one in zip(candidates, found, strict=True):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,18 +76,6 @@ class Draft(CountedPair, frozen=True):
         return tuple(fact for one in self.knowledge for fact in one)
 
 
-class QuestionRequest(Draft, frozen=True):
-    """`bare` is the paragraph without citations, which both questions ask for."""
-
-    bare: str
-    general: str
-    specific: str
-
-    def question(self, version: str) -> str:
-        """The question of that version."""
-        return self.general if version == "general" else self.specific
-
-
 class QuestionVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the judge says of a question: `needed` are numbers of the facts, from 1."""
 
@@ -94,10 +84,20 @@ class QuestionVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
-class JudgedQuestion(QuestionRequest, frozen=True):
-    """`verdicts` by version; without a judge there are none."""
+class QuestionRequest(Draft, frozen=True, omit_defaults=True):
+    """`bare` is the paragraph without citations, which both questions ask for.
 
+    `verdicts` are by version; without a judge there are none.
+    """
+
+    bare: str
+    general: str
+    specific: str
     verdicts: dict[str, QuestionVerdict] = {}
+
+    def question(self, version: str) -> str:
+        """The question of that version."""
+        return self.general if version == "general" else self.specific
 
 
 def grown(item: msgspec.Struct, kind: type[T], **more: Any) -> T:
@@ -118,36 +118,22 @@ def read_json_object(path: Path, what: str, expected: str) -> dict[str, Any]:
     return value
 
 
+@cache
+def read_words(name: str) -> dict[str, frozenset[str]]:
+    """The lines of data/NAME.txt by the [section] in which they stand, "" before the first."""
+    text = (files(__package__) / "data" / f"{name}.txt").read_text(encoding="utf-8")
+    found: dict[str, set[str]] = {}
+    section = ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            found.setdefault(section, set()).add(line)
+    return {name: frozenset(words) for name, words in found.items()}
+
+
 # --- the knowledge pool
 
-# What Wikidata keeps for its own housekeeping, or for Wikipedia's: no fact about the entity.
-_HOUSEKEEPING = frozenset(
-    {
-        *(f"topic's main {what}" for what in ("infobox", "template", "Wikimedia portal")),
-        *(f"Commons {what}" for what in ("category", "gallery", "Creator page", "maps category")),
-        "category for people born here",
-        "category for people who died here",
-        "category of associated people",
-        "category related to list",
-        "copyright status as a creator",
-        "described at URL",
-        "different from",
-        "discography",
-        "filmography",
-        "has list",
-        "image",
-        "list of works",
-        "maintained by WikiProject",
-        "on focus list of Wikimedia project",
-        "permanent duplicated item",
-        "pronunciation audio",
-        "related category",
-        "said to be the same as",
-        "signature",
-        "spoken text audio",
-        "Wikimedia outline",
-    }
-)
 # As Wikidata calls what catalogues and websites know it by.
 _ID = re.compile(
     r"\b(?:IDs?|identifiers?|username|hashtag|ISNI|VIAF|ORCID|GND|LCCN|OCLC|DOI|ISBN(?:-1[03])?|ISSN"
@@ -166,7 +152,7 @@ _MOST_KNOWN = 20_000
 def skipped_properties(written: str) -> frozenset[str]:
     """The plain names of properties that nobody cites, as --skip-properties writes them."""
     if written == "trivial":
-        return TRIVIAL | _HOUSEKEEPING
+        return TRIVIAL | read_words("housekeeping")[""]
     named = [] if written == "none" else [one for one in written.split(",") if one.strip()]
     return frozenset({"name", *map(plain_property, named)})
 

@@ -1,23 +1,36 @@
-"""Rows of the user's files → pairs of names with a paragraph (Li et al. 2024, A.1)."""
+"""The user's rows → pairs of names → the two entities behind them (Li et al. 2024, A.1, A.2)."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from trueground.builders.base import Rejected, SourceStep
-from trueground.builders.kalma.items import SourcePair
-from trueground.builders.rows import SourceRow, Unusable, fault, source_rows
-from trueground.errors import InputError
-from trueground.graph.base import name_key
+from trueground.builders.ask import Ask
+from trueground.builders.base import Rejected, SourceStep, Stage
+from trueground.builders.kalma.choosing import relation_words
+from trueground.builders.kalma.items import LinkedPair, SourcePair, grown, read_json_object
+from trueground.builders.rows import SourceRow, Unusable, check_rows, fault, source_rows
+from trueground.errors import GraphError, UsageError
+from trueground.graph.base import Entity, KnowledgeGraph, Listed, Queried, name_key
+from trueground.graph.rdf import entity_iri, qid_of
+from trueground.graph.sparql import iri, is_iri, values
 from trueground.records.problems import describe, known_id, shorten
 from trueground.text.citations import read_triples
 from trueground.text.triples import plain
 
+# Values are terms that were escaped for themselves; a triple in either direction joins.
+_JOINED = (
+    "SELECT DISTINCT ?one ?other WHERE {{ {ones} {others} "
+    "{{ ?one ?link ?other }} UNION {{ ?other ?link ?one }} }}"
+)
+_AT_ONCE = 50  # namesakes on one side of a query
+_SHOWN = 5
+_MAP = '{"relation": ["property of the graph", …], …}'
 # Under which names a field may stand; the first that is there counts.
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "paragraph": ("paragraph", "text", "sentence", "context"),
@@ -42,8 +55,7 @@ REASONS = {
 }
 _LONGEST = {"paragraph": 10_000, "head": 300, "relation": 300, "tail": 300}
 _WORD = re.compile(r"\w")
-_EXPECTED = '{"paragraph": "…", "head": "…", "relation": "…", "tail": "…"}'
-_SHOWN = 50
+_ROW = '{"paragraph": "…", "head": "…", "relation": "…", "tail": "…"}'
 
 
 def pairs_source(
@@ -52,24 +64,8 @@ def pairs_source(
     """Reads the files. Without `skip_bad` all wrong rows are named in one InputError."""
 
     def read() -> Iterator[SourcePair | Rejected]:
-        found = list(_unique(source_rows(files, _EXPECTED), name_words))
-        rejected = [one for one in found if isinstance(one, Rejected)]
-        wrong = [one for one in rejected if one.reason in _WRONG]
-        if wrong and not skip_bad:
-            listed = "\n".join(shorten(one.detail, 400) for one in wrong[:_SHOWN])
-            more = f"\n… and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
-            raise InputError(
-                f"{len(wrong):,} wrong row{'s' * (len(wrong) > 1)}; fix that, or leave out what is "
-                f"wrong with --on-bad-row skip:\n{listed}{more}"
-            )
-        if len(rejected) == len(found):
-            counts = Counter(one.reason for one in rejected).most_common()
-            why = ", ".join(f"{n:,} {reason}" for reason, n in counts)
-            first = f" (the rows: {why}; the first: {rejected[0].detail})" if rejected else ""
-            raise InputError(
-                f"{', '.join(map(str, files))}: found no row that can be used{first}; expected "
-                f"rows such as {_EXPECTED}"
-            )
+        found = list(_unique(source_rows(files, _ROW), name_words))
+        check_rows(files, found, () if skip_bad else _WRONG, f"rows such as {_ROW}")
         return iter(found)
 
     return SourceStep("pairs", "Read pairs of names with a paragraph", SourcePair, read, REASONS)
@@ -107,19 +103,19 @@ def _pair_of(row: dict[str, Any], place: str, name_words: int) -> SourcePair | R
     if isinstance(triple, list | tuple) and len(triple) == 3:
         row = {**row, **dict(zip(("head", "relation", "tail"), triple, strict=True))}
     texts = {}
-    for field, names in FIELDS.items():
+    for name, names in FIELDS.items():
         value = next((row[one] for one in names if row.get(one) is not None), None)
-        at = f"{place}, field {field!r}"
+        at = f"{place}, field {name!r}"
         if not isinstance(value, str):
             found = "nothing" if value is None else describe(value)
             other = f" (or as {', '.join(names[1:])})"
             return Rejected("missing", f"{at}{other}: found {found}; expected a text", id=id_)
-        if len(value) > _LONGEST[field]:
-            detail = f"found {len(value):,} characters; expected {_LONGEST[field]:,} at most"
+        if len(value) > _LONGEST[name]:
+            detail = f"found {len(value):,} characters; expected {_LONGEST[name]:,} at most"
             return Rejected("enormous", f"{at}: {detail}", id=id_)
         if (problem := fault(value)) is not None:
             return Rejected(problem[0], f"{at}: found {problem[1]}", id=id_)
-        texts[field] = " ".join(value.split())
+        texts[name] = " ".join(value.split())
     if id_ == place:  # the same for the same row, wherever it stands
         joined = "\0".join(texts.values())
         id_ = sha256(joined.encode("utf-8", "replace")).hexdigest()[:12]
@@ -133,3 +129,207 @@ def _pair_of(row: dict[str, Any], place: str, name_words: int) -> SourcePair | R
     if any(one.citations or one.missing for one in read_triples(texts["paragraph"], ())):
         return Rejected("has_citations", f"{place}: {shorten(texts['paragraph'])}", id=id_)
     return SourcePair(id_, **texts)
+
+
+# --- which edges say the relation
+
+
+@dataclass(frozen=True)
+class Relations:
+    """`known` has the properties that a relation may be called by, folded, by the folded relation.
+
+    With `any_edge` every property says every relation.
+    """
+
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    any_edge: bool = False
+
+    def align(self, relation: str, name: str) -> bool:
+        """Whether a property of this name says the relation: they are equal, or it is mapped."""
+        asked, found = _folded(relation), _folded(name)
+        return self.any_edge or found == asked or found in self.known.get(asked, ())
+
+
+def _folded(relation: str) -> str:
+    """Equal for `place of birth`, `Place_of_birth` and `placeOfBirth`."""
+    return name_key(" ".join(relation_words(relation)))
+
+
+def read_relations(path: Path | None, any_edge: bool) -> Relations:
+    """The user's map of relations to properties. InputError, UsageError."""
+    known = {}
+    row = {} if path is None else read_json_object(path, "the map of relations", _MAP)
+    for relation, names in row.items():
+        several = [names] if isinstance(names, str) else names
+        if not isinstance(several, list) or not all(
+            isinstance(name, str) and name.strip() for name in several
+        ):
+            expected = f"expected names of properties, as in {_MAP}"
+            raise UsageError(f"the map of relations {path}, {relation!r}: {expected}")
+        known[_folded(relation)] = tuple(map(_folded, several))
+    return Relations(known, any_edge)
+
+
+# --- the two entities
+
+
+class _Edge(NamedTuple):
+    """A property that joins two entities: does the head tell it, and does it name an id?"""
+
+    name: str
+    forward: bool
+    by_id: bool
+
+
+class _Joined(NamedTuple):
+    head: Entity
+    tail: Entity
+    edges: Sequence[_Edge]
+
+
+_Aligned = tuple[_Joined, list[_Edge]]  # with the edges that say the relation
+
+
+def linking_stage(
+    graph: KnowledgeGraph, relations: Relations, types: Sequence[str]
+) -> Stage[SourcePair, LinkedPair]:
+    """Asks the graph for both names, for the pairs that are joined, and for their subgraphs.
+
+    `types` are names or ids of classes, none where entities may be anything. A graph that answers
+    SPARQL is asked which of the namesakes are joined; of others every subgraph is read.
+    """
+    wanted = frozenset(map(name_key, types))
+
+    async def work(pair: SourcePair, _ask: Ask) -> Sequence[LinkedPair]:
+        try:
+            if isinstance(graph, Listed):  # on this machine: quick, and not for several threads
+                return [_link(graph, pair, relations, wanted)]
+            return [await asyncio.to_thread(_link, graph, pair, relations, wanted)]
+        except GraphError as error:
+            raise Rejected("graph_failed", str(error), transient=True) from error
+
+    return Stage(
+        name="link",
+        doc="Find the two entities",
+        gives=LinkedPair,
+        work=work,
+        reasons={
+            "name_not_found": "the graph has no entity of that name, or none of the wanted class",
+            "no_such_pair": "no two entities of these names are joined",
+            "other_relation": "entities of these names are joined, and by no edge of that relation",
+            "ambiguous_pair": "several pairs of entities of these names are joined by the relation",
+            "graph_failed": "the graph could not answer; the next run asks again",
+        },
+        identity={
+            "graph": graph.signature,
+            "types": types,
+            "relations": sorted(relations.known.items()),
+            "any_edge": relations.any_edge,
+        },
+    )
+
+
+def _link(
+    graph: KnowledgeGraph, pair: SourcePair, relations: Relations, types: frozenset[str]
+) -> LinkedPair:
+    """Raises Rejected."""
+    namesakes = []
+    names = (pair.head, pair.tail)
+    for name, some in zip(names, graph.find(names), strict=True):
+        fitting = [
+            one.qid for one in some if not types or not types.isdisjoint(map(name_key, one.types))
+        ]
+        if not fitting:
+            what = f"none of {len(some)} is of the class" if some else "found none"
+            raise Rejected("name_not_found", f"{shorten(name)!r}: {what}")
+        namesakes.append(fitting)
+    joined = list(_joined(graph, *namesakes))
+    if not joined:
+        heads, tails = (
+            ", ".join(ids[:_SHOWN])
+            + (f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else "")
+            for ids in namesakes
+        )
+        raise Rejected("no_such_pair", f"{heads} and {tails}: no edge between any two")
+    aligned = [
+        (one, edges)
+        for one in joined
+        if (edges := [e for e in one.edges if relations.align(pair.relation, e.name)])
+    ]
+    if not aligned:
+        edge_names = dict.fromkeys(edge.name for one in joined for edge in one.edges)
+        raise Rejected("other_relation", f"joined by {', '.join(list(edge_names)[:_SHOWN])}")
+    one, edges = _only(aligned)
+    return grown(
+        pair,
+        LinkedPair,
+        qids=(one.head.qid, one.tail.qid),
+        edge=edges[0].name,
+        graphs=(one.head.graph(), one.tail.graph()),
+    )
+
+
+def _joined(graph: KnowledgeGraph, heads: Sequence[str], tails: Sequence[str]) -> Iterator[_Joined]:
+    """All pairs of two different entities with an edge between them, and these edges."""
+    if isinstance(graph, Queried):
+        pairs = list(_query_joined(graph, heads, tails))
+        wanted = list(dict.fromkeys(qid for pair in pairs for qid in pair))
+    else:
+        pairs = [(head, tail) for head in heads for tail in tails]
+        wanted = list(dict.fromkeys((*heads, *tails)))
+    entities = dict(zip(wanted, graph.entities(wanted), strict=True))
+    for one, other in pairs:
+        head, tail = entities[one], entities[other]
+        if head is None or tail is None or one == other:
+            continue
+        edges = [_Edge(name, True, by_id) for name, by_id in _pointing(head, tail)]
+        edges += [_Edge(name, False, by_id) for name, by_id in _pointing(tail, head)]
+        if edges:
+            yield _Joined(head, tail, edges)
+
+
+def _query_joined(
+    graph: Queried, heads: Sequence[str], tails: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The pairs that the graph calls joined, in the order of the names' ids; no stranger's."""
+    rank_of_head, rank_of_tail = ({qid: n for n, qid in enumerate(ids)} for ids in (heads, tails))
+    others = [iri(one) for one in map(entity_iri, tails) if is_iri(one)]
+    for low in range(0, len(heads), _AT_ONCE):
+        ones = [iri(one) for one in map(entity_iri, heads[low : low + _AT_ONCE]) if is_iri(one)]
+        if not ones or not others:
+            continue
+        text = _JOINED.format(ones=values("one", ones), others=values("other", others))
+        rows = [(row.get("one"), row.get("other")) for row in graph.query(text)]
+        found = {(qid_of(one), qid_of(other)) for one, other in rows if one and other}
+        asked = [two for two in found if two[0] in rank_of_head and two[1] in rank_of_tail]
+        yield from sorted(asked, key=lambda two: (rank_of_head[two[0]], rank_of_tail[two[1]]))
+
+
+def _pointing(one: Entity, other: Entity) -> Iterator[tuple[str, bool]]:
+    """The properties of one entity that have the other as value: by its id (True), or by a name."""
+    names = {name_key(name) for name in (other.name, *other.aliases)} - {""}
+    for name, some in one.properties.items():
+        if any(value.id == other.qid for value in some):
+            yield name, True
+        elif any(
+            value.id is None and value.kind == "text" and name_key(value.text) in names
+            for value in some
+        ):
+            yield name, False
+
+
+def _only(aligned: Sequence[_Aligned]) -> _Aligned:
+    """The one pair that is meant. Edges by id count before those by name, those that the head tells
+    before those that the tail tells; a namesake that is only named must be told by both entities.
+    """
+
+    def first(some: Sequence[_Aligned], check: Callable[[_Edge], bool]) -> Sequence[_Aligned]:
+        return [one for one in some if any(map(check, one[1]))] or some
+
+    best = first(first(aligned, lambda e: e.by_id), lambda e: e.forward)
+    if len(best) > 1 and not any(e.by_id for _, edges in best for e in edges):
+        best = [one for one in best if len({e.forward for e in one[0].edges}) == 2] or best
+    if len(best) > 1:
+        shown = "; ".join(f"{one.head.qid} and {one.tail.qid}" for one, _ in best[:_SHOWN])
+        raise Rejected("ambiguous_pair", f"{len(best)} pairs: {shown}")
+    return best[0]

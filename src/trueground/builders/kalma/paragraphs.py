@@ -14,10 +14,17 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from trueground.builders.ask import PERPLEXITY, Ask
-from trueground.builders.base import CallEstimate, LLMStage, Rejected, Stage, mark_fields
+from trueground.builders.base import (
+    CallEstimate,
+    LLMStage,
+    Rejected,
+    Stage,
+    mark_fields,
+    showing,
+)
 from trueground.builders.checks import FORM_REASONS, odd_form, other_language
 from trueground.builders.kalma import KalmaBuildOptions
-from trueground.builders.kalma.choosing import FactChooser
+from trueground.builders.kalma.choosing import FactChooser, wording_sha256
 from trueground.builders.kalma.items import (
     CountedPair,
     Draft,
@@ -111,7 +118,7 @@ def annotating_stage(prompt: Prompt, skipped: Collection[str]) -> LLMStage[Count
         fields=fields,
         check=check,
         make=make,
-        show=lambda _, reply: msgspec.to_builtins(reply),
+        show=lambda _, reply: reply,
         reasons={
             **_REASONS,
             "no_knowledge": "the two graphs hold nothing that may be cited",
@@ -147,22 +154,18 @@ def extending_stage(
         fields = {"paragraph": draft.text, "knowledge": knowledge, "citation": citation}
 
         def check(reply: Extended) -> None:
-            try:
+            with showing(lambda: reply):
                 check_form(reply.paragraph, draft.text + knowledge)
                 sentences = read_triples(_added(reply.paragraph, draft), draft.graphs)
                 found = find_facts(sentences, facts, draft.graphs)
                 if fact not in found:
-                    detail = f"{_written(*fact)} is not cited"
-                    raise Rejected("knowledge_not_cited", detail)
+                    raise Rejected("knowledge_not_cited", f"{_written(*fact)} is not cited")
                 for other in found:
                     if other != fact and other not in draft.facts:
                         detail = f"{_written(*other)} was not to be added"
                         raise Rejected("other_knowledge", detail)
                 words = " ".join(one.text for one in sentences)
                 check_language(words, draft.paragraph, options.language == "check")
-            except Rejected as rejected:
-                rejected.content = msgspec.to_builtins(reply)
-                raise
 
         messages = prompt.fill(mark_fields(fields))
         reply = await ask.object("writer", messages, Extended, check=check)
@@ -193,7 +196,7 @@ def extending_stage(
             "alpha": chooser.alpha,
             "scaled": chooser.scaled,
             "candidates": chooser.most,
-            "wording": chooser.wording.sha256,
+            "wording": wording_sha256(),
             "scorer": scorer,
             "language": options.language == "check",
         },

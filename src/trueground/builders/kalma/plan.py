@@ -1,39 +1,55 @@
-"""Options and material → the plan of `build kalma`."""
+"""Options and material → the plan of `build kalma`, and the dataset that it ends in.
+
+Both questions of an item stand there in our own form and in that of the published files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from trueground.annotation.base import AnnotationTask
+from trueground.benchmarks.kalma.source import FILES
 from trueground.benchmarks.options import Value, parse_options
-from trueground.builders.base import BuildPlan, BuiltDataset, Material
+from trueground.builders.base import BuildPlan, BuiltDataset
 from trueground.builders.checks import need_languages
 from trueground.builders.kalma import KalmaBuildOptions
 from trueground.builders.kalma.choosing import (
+    COUNTS_FILE,
     FactChooser,
     RelationCounter,
+    RelationCounts,
     read_counts,
-    read_wording,
 )
-from trueground.builders.kalma.dataset import (
-    ALIGNMENT,
-    QUALITY,
-    make_dataset,
-    tasks_of,
-    verdicts_of,
+from trueground.builders.kalma.items import (
+    VERSIONS,
+    QuestionRequest,
+    format_fact,
+    skipped_properties,
 )
-from trueground.builders.kalma.items import JudgedQuestion, QuestionRequest, skipped_properties
-from trueground.builders.kalma.linking import GraphReach, linking_stage, read_relations
-from trueground.builders.kalma.pairs import pairs_source
+from trueground.builders.kalma.pairs import (
+    linking_stage,
+    pairs_source,
+    read_relations,
+)
 from trueground.builders.kalma.paragraphs import annotating_stage, extending_stage, saying_stage
 from trueground.builders.kalma.questions import judging_stage, questions_stage, sorting_stage
 from trueground.builders.people import PeopleLabels
+from trueground.builders.quality import BuiltItem
 from trueground.builders.rows import source_files
+from trueground.builders.settings import Material
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
+from trueground.text.citations import read_triples
+from trueground.text.triples import format_graph, pairs_of, triple_key
 
+QUALITY, ALIGNMENT = "quality", "alignment"
 _KNOWLEDGE = ("paragraph", "knowledge")
+_JUDGED = "judged authentic"
+_encode = msgspec.json.Encoder().encode
 
 
 def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
@@ -53,10 +69,9 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
     relations = read_relations(options.relation_map, options.all_edges == "yes")
     counter = RelationCounter(None if options.counts is None else read_counts(options.counts))
     later = _stages(options, material, None if scorer is None else scorer.signature)
-    reach = GraphReach()
     source = pairs_source(files, options.name_words, skip_bad=options.on_bad_row == "skip")
     # Files beside the sources that change what comes out; the graph says itself what it holds.
-    beside = (options.relation_map, options.templates, options.counts, material.labels)
+    beside = (options.relation_map, options.counts, material.labels)
     infos = [FileInfo.of(str(file), file) for file in (*files, *beside) if file is not None]
     # The last, so that nothing behind it leaves it open.
     graph = open_graph(str(options.graph), cache=material.cache, progress=material.progress)
@@ -80,7 +95,7 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
         notices.append("Any edge between two entities was accepted, whatever the relation.")
 
     def finish(items: Sequence[QuestionRequest]) -> BuiltDataset:
-        verdicts = [one for item in items for one in verdicts_of(item).values()]
+        verdicts = [one for item in items for one in item.verdicts.values()]
         if wrong := sum(not one.authentic for one in verdicts):
             were = "question was" if wrong == 1 else "questions were"
             found = f"{wrong:,} of {len(verdicts):,} {were}"
@@ -97,12 +112,12 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
             "graph-signature": graph.signature,
         },
         files=infos,
-        source=reach.watch(source),
+        source=source,
         stages=[
-            linking_stage(graph, relations, types, reach),
+            linking_stage(graph, relations, types),
             counter.stage(),
             *later,
-            people.stage(JudgedQuestion if judge else QuestionRequest),
+            people.stage(QuestionRequest),
         ],
         finish=finish,
         tokens=lambda pair: len(pair.paragraph) / CHARACTERS_PER_TOKEN,
@@ -117,13 +132,10 @@ def _stages(options: KalmaBuildOptions, material: Material, scorer: str | None) 
     """What asks models, behind the count."""
 
     def prompt(name: str, *needed: str, optional: Sequence[str] = ()) -> Prompt:
-        package = "trueground.builders.kalma"
-        return material.prompt(package, f"{name}-1", needed, optional)
+        return material.prompt("trueground.builders.kalma", f"{name}-1", needed, optional)
 
     skipped = skipped_properties(options.skip_properties)
-    wording = read_wording(options.templates)
-    scaled = options.coherence == "scaled"
-    chooser = FactChooser(wording, options.alpha, scaled, options.candidates)
+    chooser = FactChooser(options.alpha, options.coherence == "scaled", options.candidates)
     extend = prompt("extend", *_KNOWLEDGE, optional=("citation",))
     stages: list[Any] = [annotating_stage(prompt("annotate", *_KNOWLEDGE), skipped)]
     stages += [
@@ -138,3 +150,100 @@ def _stages(options: KalmaBuildOptions, material: Material, scorer: str | None) 
         asked = prompt("judge", "question", *_KNOWLEDGE)
         stages.append(judging_stage(asked, options.require_authentic == "yes"))
     return stages
+
+
+def tasks_of(item: QuestionRequest) -> Iterator[AnnotationTask]:
+    """What annotators are asked (C.1, C.2): the quality of both questions, and whether each
+    sentence says what it cites."""
+    knowledge = [format_fact(fact, item) for fact in item.facts]
+    for version in VERSIONS:
+        shown = {
+            "question": item.question(version),
+            "paragraph": item.bare,
+            "knowledge": knowledge,
+        }
+        yield AnnotationTask.of(QUALITY, f"{item.id}/{version}", shown)
+    numbers = {triple_key(fact): n for n, fact in enumerate(item.facts, 1)}
+    for sentence in read_triples(item.text, item.graphs):
+        for one in sentence.citations:
+            number = numbers.pop(triple_key((one.qid, one.property, one.value)), None)
+            if number is not None:
+                shown = {"sentence": sentence.text, "citation": knowledge[number - 1]}
+                yield AnnotationTask.of(ALIGNMENT, f"{item.id}/{number}", shown)
+
+
+def _judged(item: QuestionRequest, task: AnnotationTask) -> dict[str, str]:
+    """What the judge said of the same task, by field."""
+    verdict = item.verdicts.get(task.item.removeprefix(f"{item.id}/"))
+    return {} if verdict is None else {"authenticity": "yes" if verdict.authentic else "no"}
+
+
+def make_dataset(
+    items: Sequence[QuestionRequest], people: PeopleLabels, counts: RelationCounts
+) -> BuiltDataset:
+    """The files of the items that are left, and the tasks of all that came to the vote.
+
+    specific.jsonl and general.jsonl are for `kalma/questions`; the others have the published form,
+    where an item stands in both files at the same place. `counts` are those that chose triples.
+    """
+    files = {}
+    for version in VERSIONS:
+        rows = [_row(item, version) for item in items]
+        files[f"{version}.jsonl"] = b"".join(_encode(row) + b"\n" for row in rows)
+        files[f"{FILES[version]}.json"] = _array(
+            [[item.question(version), list(item.graphs)] for item in items]
+        )
+    sets = [[item.question(v), list(item.facts)] for v in VERSIONS for item in items]
+    files["minimum.json"] = _array(sets)
+    files[COUNTS_FILE] = counts.encoded()
+    factors = ["question", "relation", "rounds"]
+    return BuiltDataset(
+        files,
+        [built for item in items for built in _built_items(item)],
+        "trueground run kalma --data {dataset} --minimum {dataset}/minimum.json --model MODEL",
+        factors=[*factors, _JUDGED] if any(item.verdicts for item in items) else factors,
+        tasks=people.tasks,
+        human=people.account(_judged),
+    )
+
+
+def _array(values: Sequence[Any]) -> bytes:
+    """A JSON array with an entry a line."""
+    return b"[\n" + b",\n".join(map(_encode, values)) + b"\n]\n"
+
+
+def _row(item: QuestionRequest, version: str) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "question": item.question(version),
+        "knowledge": list(item.graphs),
+        "gold_knowledge": list(item.facts),
+        "group": "+".join(sorted(item.qids)),
+        "meta": {
+            "relation": item.relation,
+            "edge": item.edge,
+            "rounds": len(item.knowledge),
+            "paragraph": item.bare,
+            "annotated": item.text,
+            "by_round": list(item.knowledge),
+        },
+    }
+
+
+def _built_items(item: QuestionRequest) -> Iterator[BuiltItem]:
+    rounds, facts = len(item.knowledge), len(item.facts)
+    known = sum(1 for graph in item.graphs for _ in pairs_of(graph))
+    for version in VERSIONS:
+        factors = {"question": version, "relation": item.relation, "rounds": str(rounds)}
+        numbers: dict[str, float] = {"gold_knowledge": facts, "knowledge": known, "rounds": rounds}
+        if (verdict := item.verdicts.get(version)) is not None:
+            factors[_JUDGED] = "yes" if verdict.authentic else "no"
+            numbers["relevance_judged"] = len(verdict.needed) / facts
+        yield BuiltItem(
+            f"{item.id}/{version}",
+            item.question(version),
+            contexts=tuple(format_graph(graph) for graph in item.graphs),
+            answers=(item.bare,),
+            factors=factors,
+            numbers=numbers,
+        )

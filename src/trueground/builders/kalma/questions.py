@@ -13,13 +13,12 @@ import msgspec
 
 from trueground.benchmarks.kalma.source import question_key
 from trueground.builders.ask import Ask
-from trueground.builders.base import BatchStage, CallEstimate, Rejected, Stage, mark_fields
+from trueground.builders.base import BatchStage, CallEstimate, Rejected, Stage, mark_fields, showing
 from trueground.builders.checks import FORM_REASONS, same_text, says, share_kept, words_without
 from trueground.builders.kalma import KalmaBuildOptions
 from trueground.builders.kalma.items import (
     VERSIONS,
     Draft,
-    JudgedQuestion,
     QuestionRequest,
     QuestionVerdict,
     format_fact,
@@ -66,13 +65,10 @@ def questions_stage(
         text = bare(draft.text, draft.graphs)
 
         def check(reply: OneQuestion) -> None:
-            try:
+            with showing(lambda: reply):
                 check_form(reply.question, text)
                 check_question(reply.question, draft, text)
                 check_language(reply.question, text, language)
-            except Rejected as rejected:
-                rejected.content = msgspec.to_builtins(reply)
-                raise
 
         found: dict[str, str] = {}
         for version in VERSIONS:
@@ -170,10 +166,10 @@ class Opinion(msgspec.Struct, frozen=True):
     needed: list[int]
 
 
-def judging_stage(prompt: Prompt, required: bool) -> Stage[QuestionRequest, JudgedQuestion]:
+def judging_stage(prompt: Prompt, required: bool) -> Stage[QuestionRequest, QuestionRequest]:
     """Verdicts are noted; if `required`, a question that is not authentic rejects the item."""
 
-    async def work(item: QuestionRequest, ask: Ask) -> Sequence[JudgedQuestion]:
+    async def work(item: QuestionRequest, ask: Ask) -> Sequence[QuestionRequest]:
         facts = "\n".join(
             f"[{n}] {format_fact(fact, item)}" for n, fact in enumerate(item.facts, 1)
         )
@@ -197,12 +193,12 @@ def judging_stage(prompt: Prompt, required: bool) -> Stage[QuestionRequest, Judg
             verdicts[version] = QuestionVerdict(authentic, needed, reply.reason)
             if required and not authentic:
                 raise Rejected("not_authentic", f"{version}: {reply.reason}", question)
-        return [grown(item, JudgedQuestion, verdicts=verdicts)]
+        return [msgspec.structs.replace(item, verdicts=verdicts)]
 
     return Stage(
         name="judge",
         doc="Judge the questions",
-        gives=JudgedQuestion,
+        gives=QuestionRequest,
         work=work,
         reasons={"not_authentic": "the judge finds that a question contradicts the paragraph"},
         identity={"required": required},
