@@ -5,7 +5,7 @@ As text for a terminal and as blocks of a page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from heapq import nlargest
 from pathlib import Path
 from textwrap import fill
@@ -175,6 +175,15 @@ def format_noise(repeats: Mapping[str, Any], manifest: Mapping[str, Any]) -> str
     sentences = _sentences(repeats, next(iter(repeats["metrics"]), None), manifest)
     lines = [_title(repeats), format_table(_tabulate(repeats))]
     return "\n".join([*lines, *(fill(one, _WIDTH) for one in sentences)])
+
+
+def tabulate_judges(entries: Iterable[Mapping[str, Any]]) -> Table:
+    """How far the judges of a run agree, a line for each pair and kind of check."""
+    names = ("of", "n", "agreement", "kappa")
+    rows = [Row([" / ".join(one["judges"]), *(one[name] for name in names)]) for one in entries]
+    columns = [Head("judges"), Head("of", "number"), Head("verdicts", "number")]
+    columns += [Head(name, "number", digits=4) for name in ("agreement", "kappa")]
+    return Table(columns, rows)
 
 
 # ---- runs that differ in their prompts only ----

@@ -180,7 +180,7 @@ def run_page(
         version=manifest.get("trueground"),
         blocks=[
             *_first_screen(summary, charts, headline),
-            *list_answers(run_dir, statement),
+            _list_answers(run_dir, statement),
             *_all_metrics(summary, manifest, charts, headline, metrics),
             *noise.draw_noise(summary, manifest, run_dir, headline),
             *_declined(summary),
@@ -234,17 +234,11 @@ def _first_screen(
     if has_verdicts(summary):
         people = grounded_to_people(summary)
         by_judge = ", by the judge" if people else ""
-        shares = {name: summary["verdicts"][name] for name, *_ in _VERDICTS}
-        tiles = [
-            Tile(
-                f"{words}{by_judge}",
-                percent(one["share"]),
-                _ends(one.get("ci")),
-                tone,
-                f"verdict={name}",
-            )
-            for (name, words, tone), one in zip(_VERDICTS, shares.values(), strict=True)
-        ]
+        tiles = []
+        for name, words, tone in _VERDICTS:
+            one = summary["verdicts"][name]
+            ends, label = _ends(one.get("ci")), f"{words}{by_judge}"
+            tiles.append(Tile(label, percent(one["share"]), ends, tone, f"verdict={name}"))
         if people:
             one = people[1]
             note = f"{_ends(one['ci'])}, {one['labels']:,} labels"
@@ -254,10 +248,8 @@ def _first_screen(
     if has_verdicts(summary):
         blocks += _agreement_with_people(summary["verdicts"])
     side: list[Block] = [chart for name, chart in charts if name == headline]
-    reasons = summary.get("reasons") or {}
-    # What declines has a verdict of its own.
-    counts = [(n, ReasonKind(kind)) for kind, n in reasons.items() if n]
-    counts = [(n, kind) for n, kind in counts if kind != ReasonKind.DECLINES]
+    counts = [(n, ReasonKind(k)) for k, n in (summary.get("reasons") or {}).items() if n]
+    counts = [one for one in counts if one[1] != ReasonKind.DECLINES]  # has a verdict of its own
     if counts:
         most = sorted(counts, key=lambda one: -one[0])[:_REASONS_SHOWN]
         tiles = [
@@ -298,9 +290,8 @@ def _distributions(
     for name in summary.get("metrics") or {}:
         column = numbers.get(name)
         values = None if column is None else column[~np.isnan(column)]
-        if values is None or not len(values) or np.isin(values, (0.0, 1.0)).all():
-            continue
-        yield name, _histogram(name, values)
+        if values is not None and len(values) and not np.isin(values, (0.0, 1.0)).all():
+            yield name, _histogram(name, values)
 
 
 def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
@@ -315,33 +306,24 @@ def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
     place = (exact - low) / (high - low) * BINS + 1e-4
     counts = np.bincount(np.clip(place.astype(np.int64), 0, BINS - 1), minlength=BINS)
     edges = np.linspace(low, high, BINS + 1)[:-1].round(6).tolist()
-    return Chart(
-        "bars",
-        ["How ", code(name), " is spread"],
-        Axis(name),
-        Axis("answers"),
-        [Series("answers", edges, counts.tolist())],
-        note=f"{len(values):,} scored, median {np.median(exact):.4f}",
-    )
+    series = Series("answers", edges, counts.tolist())
+    note = f"{len(values):,} scored, median {np.median(exact):.4f}"
+    title: Rich = ["How ", code(name), " is spread"]
+    return Chart("bars", title, Axis(name), Axis("answers"), [series], note)
 
 
 # ---- the answers ----
 
 
-def list_answers(run_dir: Path, statement: str | None) -> list[Block]:
+def _list_answers(run_dir: Path, statement: str | None) -> Part:
     """The list of answers under its heading."""
-    blocks: list[Block] = []
-    if statement:
-        blocks.append(Text(f"{statement} The numbers are over all items.", "note"))
+    notes = [f"{statement} The numbers are over all items."] if statement else []
     if not (run_dir / RECORDS).exists():
-        blocks.append(
-            Text(
-                "This run was made without records: questions, answers and passages are not in it. "
-                "Scores and evidence are.",
-                "note",
-            )
+        notes.append(
+            "This run was made without records: questions, answers and passages are not in it. "
+            "Scores and evidence are."
         )
-    return [Part("Answers", [*blocks, AnswerBrowser()], id="items")]
+    return Part("Answers", [*(Text(one, "note") for one in notes), AnswerBrowser()], id="items")
 
 
 # ---- all numbers ----
@@ -355,16 +337,19 @@ def _all_metrics(
     of_items: list[str],
 ) -> list[Block]:
     metrics, averages = summary.get("metrics") or {}, summary.get("averages") or {}
-    first = _first_metric(manifest, metrics, of_items, headline)
+    # The task's own metric leads the table where it is a number of the whole run.
+    ranked = str((manifest.get("benchmark") or {}).get("headline"))
+    first = ranked if ranked in metrics and ranked not in of_items else headline
     rows = []
     for name, entry in metrics.items():
-        mean = _estimate(entry, _repeats_note(name, averages))
-        cells: list[Cell] = [
-            [metric_words(name), " ", code(name)],
-            mean,
-            _coverage(entry),
-            _why_not(entry),
-        ]
+        spread = averages.get(REPEAT, {}).get(name) or {}
+        note = ""
+        if spread.get("sd") is not None:  # as papers report it
+            note = f"± {number(spread['sd'])} over {spread['values']} repeats"
+        lost = {k: n for k, n in (entry.get("unscored") or {}).items() if n}
+        why = "; ".join(f"{n:,}: {STATUS_WORDS.get(k, k)}" for k, n in lost.items())
+        cells: list[Cell] = [[metric_words(name), " ", code(name)], _estimate(entry, note)]
+        cells += [_coverage(entry), [quiet(why)] if why else ""]
         rows.append(Row(cells, "first" if name == first else None))
     columns = [Head("Metric"), Head("Mean", "estimate", digits=4)]
     columns += [Head("Answers scored"), Head("Not scored")]
@@ -377,34 +362,15 @@ def _all_metrics(
         places = [name for name, _ in tables]
         chosen = places.index(headline) if headline in places else 0
         blocks.append(Part("Breakdowns", [Menu("Metric", tables, chosen)]))
-    if summary.get("judge_agreement"):
-        blocks.append(_agreement(summary["judge_agreement"]))
+    if entries := summary.get("judge_agreement"):
+        blocks.append(Part("How far the judges agree", [noise.tabulate_judges(entries)]))
     return [Fold("All metrics", blocks, open=not rows)]
-
-
-def _first_metric(
-    manifest: Mapping[str, Any],
-    metrics: Mapping[str, Any],
-    of_items: list[str],
-    other: str | None,
-) -> str | None:
-    """The metric that leads the table: the task's own where it is a number of the whole run."""
-    ranked = str((manifest.get("benchmark") or {}).get("headline"))
-    return ranked if ranked in metrics and ranked not in of_items else other
 
 
 def _estimate(entry: Mapping[str, Any], note: str = "") -> Estimate:
     low, high = entry.get("ci") or (None, None)
     spread = "" if entry.get("sd") is None else f"± {number(entry['sd'])}"
     return Estimate(entry.get("mean"), low, high, note or spread or None)
-
-
-def _repeats_note(name: str, averages: Mapping[str, _Estimates]) -> str:
-    """How far the means of repeated answers lie apart, as papers report it."""
-    entry = averages.get(REPEAT, {}).get(name) or {}
-    if entry.get("sd") is None:
-        return ""
-    return f"± {number(entry['sd'])} over {entry['values']} repeats"
 
 
 def _coverage(entry: Mapping[str, Any]) -> str:
@@ -414,27 +380,29 @@ def _coverage(entry: Mapping[str, Any]) -> str:
     return f"{scored:,} of {total:,}"
 
 
-def _why_not(entry: Mapping[str, Any]) -> Cell:
-    unscored = {k: v for k, v in (entry.get("unscored") or {}).items() if v}
-    words = [f"{count:,}: {STATUS_WORDS.get(k, k)}" for k, count in unscored.items()]
-    return [quiet("; ".join(words))] if words else ""
-
-
 def _breakdowns(
     by: _Estimates, averages: Mapping[str, _Estimates], metrics: _Estimates
 ) -> list[tuple[str, list[Block]]]:
     """For each metric a table for each field, of its most frequent values."""
+
+    def count(found: Mapping[str, Mapping[str, Any]]) -> int:
+        return max((entry.get("n") or 0 for entry in found.values()), default=0)
+
     options = []
     for metric in metrics:
         tables: list[Block] = []
         for field, values in by.items():
-            shown = _most_frequent(values)
+            counts = {name: count(found) for name, found in values.items()}
+            most = set(sorted(counts, key=counts.__getitem__, reverse=True)[:_VALUES_SHOWN])
+            shown = [name for name in values if name in most]
             found = {v: values[v][metric] for v in shown if metric in values[v]}
             if all(entry.get("mean") is None for entry in found.values()):
                 continue
             rows = [Row([v, _estimate(one), _coverage(one)]) for v, one in found.items()]
             if entry := averages.get(field, {}).get(metric):
-                rows.append(Row([_average_name(entry), _estimate(entry), ""], "total"))
+                n, of = entry["values"], entry.get("of", entry["values"])
+                name = f"average of {n}" + (f" of {of}" if of > n else "")
+                rows.append(Row([name, _estimate(entry), ""], "total"))
             columns = [Head(field), Head("Mean", "estimate", digits=4), Head("Scored")]
             caption: Rich = [code(metric), " by ", strong(field)]
             tables.append(Table(columns, rows, caption, sortable=True))
@@ -444,30 +412,6 @@ def _breakdowns(
         if tables:
             options.append((metric, tables))
     return options
-
-
-def _average_name(entry: Mapping[str, Any]) -> str:
-    """`average of 10`; where nothing was scored in some values, of how many."""
-    values, of = entry["values"], entry.get("of", entry["values"])
-    return f"average of {values}" + (f" of {of}" if of > values else "")
-
-
-def _most_frequent(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The names of the most frequent values, in the order of the summary."""
-
-    def count(name: str) -> int:
-        return max((entry.get("n") or 0 for entry in values[name].values()), default=0)
-
-    kept = set(sorted(values, key=count, reverse=True)[:_VALUES_SHOWN])
-    return [name for name in values if name in kept]
-
-
-def _agreement(entries: list[Mapping[str, Any]]) -> Part:
-    names = ("of", "n", "agreement", "kappa")
-    rows = [Row([" / ".join(e["judges"]), *(e[name] for name in names)]) for e in entries]
-    columns = [Head("Judges"), Head("Of")]
-    columns += [Head(name, "number") for name in ("Verdicts", "Agreement", "Cohen's κ")]
-    return Part("How far the judges agree", [Table(columns, rows)])
 
 
 def _declined(summary: Mapping[str, Any]) -> list[Block]:
@@ -492,14 +436,13 @@ def _declined(summary: Mapping[str, Any]) -> list[Block]:
         if rules := refusal_rules(summary):
             blocks.append(Text(rules, "quiet"))
     if empty := summary.get("empty_responses") or 0:
-        blocks.append(Text(f"{empty:,} {'answer is' if empty == 1 else 'answers are'} empty."))
+        blocks.append(Text(f"Empty: {several(empty, 'answer')}."))
     lines = summary.get("skipped_rows") or []
     if skipped := summary.get("skipped") or len(lines):
         listed: list[Block] = [Bullets(lines[:_SKIPPED_SHOWN])]
         if skipped > _SKIPPED_SHOWN:
             listed.append(Text(f"The first {_SKIPPED_SHOWN} are listed.", "quiet"))
-        were = "row was" if skipped == 1 else "rows were"
-        blocks.append(Fold(f"{skipped:,} {were} skipped as unreadable", listed))
+        blocks.append(Fold(f"{several(skipped, 'row')} skipped as unreadable", listed))
     return [Fold("Declined, empty and skipped", blocks)] if blocks else []
 
 
@@ -510,30 +453,26 @@ def _settings(
     metrics = summary.get("metrics") or {}
     levels = sorted({e["ci_level"] for e in metrics.values() if e.get("ci_level")})
     covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
-    intervals = f"Intervals cover {covered}: percentile bootstrap"
-    if not levels:
-        intervals = "Intervals are percentile bootstraps"
-    groups = summary.get("clusters")
-    intervals += (
-        f" over whole groups of answers ({groups:,} of them)" if groups else " over answers"
+    over = (
+        f"whole groups of answers ({n:,} of them)" if (n := summary.get("clusters")) else "answers"
     )
+    settings = [f"Intervals{f' of {covered}' if levels else ''}: percentile bootstrap over {over}"]
     if resamples := manifest.get("resamples"):
-        intervals += f", {resamples:,} resamples"
+        settings.append(f"{resamples:,} resamples")
     if (seed := manifest.get("seed")) is not None:
-        intervals += f", seed {seed}"
+        settings.append(f"seed {seed}")
     whole = [name for name in metrics if of_items and name not in of_items]
     notes: list[Rich] = [
         "A metric gives one value per answer; the mean is over the answers that it could score, "
         "and that number stands beside it. An answer without a score counts neither as 0 nor as 1.",
-        f"{intervals}.",
+        f"{', '.join(settings)}.",
         "A claim counts as supported only where the judge said so; a claim without a verdict is "
         "shown as not checked.",
     ]
     if whole:
-        it, numbers = ("it", "a number") if len(whole) == 1 else ("them", "numbers")
         notes.append(
-            f"{', '.join(whole)}: {numbers} of the whole run, over all its answers together; no "
-            f"answer has {it} by itself."
+            f"{', '.join(whole)}: of the whole run, over all its answers together; no answer has "
+            "such a number by itself."
         )
     blocks: list[Block] = [Bullets(notes)]
     if lines := signatures(manifest):

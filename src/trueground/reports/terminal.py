@@ -16,7 +16,7 @@ from typing import Any
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
 from trueground.reports.blocks import number, several
-from trueground.reports.noise import format_noise
+from trueground.reports.noise import format_noise, tabulate_judges
 from trueground.reports.sentences import (
     REPEAT,
     corrected_rates,
@@ -28,7 +28,7 @@ from trueground.reports.sentences import (
     similar_sets,
     trust_sentence,
 )
-from trueground.reports.text import one_line, percent, shown_name, table
+from trueground.reports.text import format_table, one_line, percent, shown_name, table
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
 from trueground.wording import spoken
@@ -196,11 +196,7 @@ def _extras(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str
     if summary.get("repeats"):
         blocks.append(format_noise(summary["repeats"], manifest))
     if entries := summary.get("judge_agreement"):
-        rows = [("judges", "of", "verdicts", "agreement", "kappa", "")]
-        for one in entries:
-            shares = (number(one["agreement"]), number(one["kappa"]))
-            rows.append((" / ".join(one["judges"]), one["of"], f"{one['n']:,}", *shares, ""))
-        blocks.append(table(rows))
+        blocks.append(format_table(tabulate_judges(entries)))
     return blocks
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill, indent
 
+from trueground.records.problems import shorten
 from trueground.reports.blocks import (
     Axis,
     Block,
@@ -56,10 +57,12 @@ def _lines(blocks: Iterable[Block], width: int) -> Iterator[str]:
             yield from _lines(block.blocks, width)
         elif isinstance(block, Entries):
             for entry in block.entries:
-                told = [f"{name} {v:.2f}" for name, v in entry.values.items() if v is not None]
-                told += [plain(entry.note)] if entry.note else []
+                values = {k: v for k, v in entry.values.items() if v is not None}
+                told = [f"{name} {v:.2f}" for name, v in values.items()]
+                told += [shorten(plain(entry.note), width)] if entry.note else []
                 head = f"{plain(entry.title)}  {', '.join(told)}"
-                inside = (indent(one, "  ") for one in _lines(entry.blocks, width - 4))
+                lists = [block for block in entry.blocks if isinstance(block, Bullets)]
+                inside = (indent(one, "  ") for one in _lines(lists, width - 4))
                 yield indent("\n".join([wrap(head, "  ", width - 2), *inside]), "  ")
         elif isinstance(block, Chart):
             yield from (

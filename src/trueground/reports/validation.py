@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from trueground.records.problems import shorten
 from trueground.reports.blocks import (
     Block,
     Bullets,
@@ -66,6 +65,7 @@ _LEADING = (
 )
 _MOST_READ = 600  # records with texts, all sets together: about 1.5 MB at the very most
 _LEAST_READ = 3  # of a set, however many sets there are
+_FIRST_READ = 3  # of all sets together, as text
 _NO_CI = (None, None)
 _WIDTH = 100  # of text
 _MOST_COLUMNS = 6  # metrics of a table of sets, as text
@@ -123,8 +123,9 @@ def render(raw: Raw, out: Path | None = None) -> str:
     blocks += _people([*sets, *pairs])
     blocks += _preferences(raw) if pairs else ()
     blocks += map(_published, raw["published"])
+    blocks += _worst(sets, _FIRST_READ)
     text = format_blocks(blocks, _WIDTH)
-    return "\n\n".join([text, *_worst_lines(raw), *([f"out    {out}"] if out else [])])
+    return "\n\n".join([text, *([f"out    {out}"] if out else [])])
 
 
 def _sets_by_metric(raw: Raw, metrics: Sequence[str]) -> Iterator[Table]:
@@ -141,26 +142,6 @@ def _sets_by_metric(raw: Raw, metrics: Sequence[str]) -> Iterator[Table]:
             lead = [one["name"], one["n"], one["positives"] / one["n"], one["people_mean"]]
             rows.append(Row([*lead, *cells]))
         yield Table(columns, rows)
-
-
-def _worst_lines(raw: Raw) -> Iterator[str]:
-    """What to read first: the best metric's most confident mistakes, over all sets."""
-    for key in best_first(raw["mean"]) if raw["sets"] else ():
-        found = [
-            (-abs(item["score"] - raw["threshold"]), place, one["name"], item)
-            for one in raw["sets"]
-            if key in one["metrics"]
-            for place, item in enumerate(one["metrics"][key]["worst"])
-        ]
-        lines = [f"{key} against the label, most confident first"]
-        for _, _, name, item in sorted(found, key=lambda each: each[:2])[:_LEAST_READ]:
-            where = f"{name} {item['id']}" if len(raw["sets"]) > 1 else item["id"]
-            lines.append(f"  {where}: score {item['score']:.3f}, label {item['label']:g}")
-            texts = (item["response"] or "(empty)", *item["reasons"][:1])
-            lines += [f"    {shorten(' '.join(text.split()), _WIDTH - 4)}" for text in texts]
-        if found:
-            yield "\n".join(lines)
-            return
 
 
 # ---- measures as tables ----
@@ -362,10 +343,11 @@ def _plain(found: Raw) -> Estimate:
 # ---- what to read ----
 
 
-def _worst(sets: Sequence[Raw]) -> Iterator[Part]:
+def _worst(sets: Sequence[Raw], most: int | None = None) -> Iterator[Part]:
     """Records on which metrics are most confidently wrong, each once with all that got it wrong.
 
-    Where there are more than the page has room for, every metric keeps its first ones.
+    Where there are more than the page has room for, every metric keeps its first ones. Of all only
+    the first `most`.
     """
     entries: list[tuple[int, Entry]] = []
     total, limit = 0, max(_LEAST_READ, _MOST_READ // max(len(sets), 1))
@@ -385,10 +367,10 @@ def _worst(sets: Sequence[Raw]) -> Iterator[Part]:
         return
     told = "Records on which a metric is most confidently against the label; first those that most "
     told += "metrics get wrong. Some of them are errors of the label."
-    if len(entries) < total:
-        told += f" {len(entries):,} of {several(total, 'record')}; validation.json has all."
+    if (listed := len(entries[:most])) < total:
+        told += f" {listed:,} of {several(total, 'record')}; validation.json has all."
     entries.sort(key=lambda each: each[0])
-    shown = Entries([entry for _, entry in entries], "record")
+    shown = Entries([entry for _, entry in entries[:most]], "record")
     yield Part("The worst disagreements to read", [Text(told, "quiet"), shown], "worst")
 
 
