@@ -15,8 +15,7 @@ from tests.reports.payload import blocks, payload, words
 from tests.reports.report_fixture import make_item, write_run
 
 from trueground.errors import InputError
-from trueground.reports.answers import ReportItem, detail
-from trueground.reports.evidence import citation_view
+from trueground.reports.answers import ReportItem, citation_view, detail
 from trueground.reports.listings import render_runs
 from trueground.reports.run_page import write_run_page
 from trueground.reports.sentences import notices

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trueground.reports.evidence import doubted_words, views
+from trueground.reports.answers import doubted_words, views
 from trueground.reports.sentences import first_judge, judges, signatures
 
 ONE = [{"text": "a", "supported": True}]

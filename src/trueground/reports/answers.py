@@ -8,9 +8,10 @@ beside it, since a page from disk may load scripts but no data.
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,9 +19,8 @@ import msgspec
 
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better, metric_of_key
-from trueground.plugins import bare_name
+from trueground.plugins import bare_name, split_key
 from trueground.records.columns import field_text
-from trueground.reports.evidence import CHECKED, TOLD, citation_view, doubted_words, views
 from trueground.reports.items import (
     CheckedClaim,
     ClaimEvidence,
@@ -33,7 +33,8 @@ from trueground.reports.items import (
 from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes
 from trueground.runs.directory import replacing
-from trueground.types import REASON_TITLES, Failure, Record, Status
+from trueground.text.triples import Key, keys_of, pairs_of, triple_key
+from trueground.types import REASON_TITLES, Failure, Graph, Record, Status
 
 FOLDER = "report_items"
 DETAILS = 100  # answers in a block inside the page
@@ -45,7 +46,9 @@ _PLACED = {"id", "question", "response", "history", "contexts", "references", "g
 _CITED = {"knowledge", "gold_knowledge", "absent_knowledge"}  # likewise where citations are shown
 _OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _PLACED]
 # Evidence that has a place of its own on the page
-_SHOWN = {"see", "phrase", "counts", *CHECKED, *TOLD}
+CHECKED = ("claims", "facts", "references", "response", "alignment", "missing", "passages")
+_TOLD = ("sentences", "missed", "absent", "passage_sentences")
+_SHOWN = {"see", "phrase", "counts", *CHECKED, *_TOLD}
 STATUS_NAMES = [status.value for status in Status]
 _KINDS = [kind.value for kind in REASON_TITLES]
 _SUPPORTED: dict[Any, int] = {True: 1, False: 0}
@@ -94,7 +97,7 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
     folder = beside / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     inside = set(shown.details.rows.tolist())
-    index = _ItemColumns(shown)
+    index: list[tuple[Any, ...]] = []
     here: list[dict[str, Any]] = []
     outside: list[dict[str, Any]] = []
     blocks = parts = files = 0
@@ -105,7 +108,7 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
     rows = shown.selection.rows.tolist()
     found = read_items(run_dir, Gaps() if shown.has_gaps else None, rows)
     for position, (row, item, record) in enumerate(found):
-        index.add(row, item, record)
+        index.append(_index_row(shown, row, item, record))
         if shown.beside or row in inside:
             told = detail(item, record, shown.judge)
             if row in inside:
@@ -119,15 +122,15 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
         if len(outside) == DETAILS_BESIDE:
             _write_details(folder, files, outside)
             outside, files = [], files + 1
-        if len(index.rows) == INDEX:
-            out.write(json_block(f"index-{parts}", index.take()))
-            parts += 1
+        if len(index) == INDEX:
+            out.write(json_block(f"index-{parts}", _index_columns(shown, index)))
+            index, parts = [], parts + 1
     if here:
         out.write(json_block(f"block-{blocks}", here))
     if outside:
         _write_details(folder, files, outside)
-    if index.rows:
-        out.write(json_block(f"index-{parts}", index.take()))
+    if index:
+        out.write(json_block(f"index-{parts}", _index_columns(shown, index)))
         parts += 1
     about = {
         "parts": parts,
@@ -170,58 +173,35 @@ def _write_script(path: Path, call: str, data: bytes = b"") -> None:
         out.write(call.encode() + data + b"\n")
 
 
-class _ItemColumns:
-    """The columns of a part of the index: one entry per answer in each."""
-
-    def __init__(self, shown: AnswerList) -> None:
-        self._shown = shown
-        self.take()
-
-    def take(self) -> dict[str, Any]:
-        """The columns so far; the next part begins."""
-        columns = getattr(self, "_columns", {})
-        names = ("rows", "ids", "questions", "responses", "verdicts", "claims", "kinds")
-        self._columns: dict[str, Any] = {name: [] for name in names}
-        metrics, fields = self._shown.metrics, self._shown.fields
-        for name, keys in (("scores", metrics), ("status", metrics), ("by", fields)):
-            self._columns[name] = {key: [] for key in keys}
-        return columns
-
-    @property
-    def rows(self) -> list[int]:
-        """The lines of items.jsonl that are in it."""
-        rows: list[int] = self._columns["rows"]
-        return rows
-
-    def add(self, row: int, item: ReportItem, record: Record | None) -> None:
-        """Add an answer."""
-        listed = list_answer(item, record, self._shown.verdict)
-        columns = self._columns
-        columns["rows"].append(row)
-        columns["ids"].append(listed.id)
-        columns["questions"].append(self._cut(listed.question))
-        columns["responses"].append(self._cut(listed.response))
-        columns["verdicts"].append(listed.verdict)
-        columns["claims"].append(listed.claims)
-        columns["kinds"].append(listed.kinds)
-        for name, values in columns["scores"].items():
-            value = item.scores.get(name)
-            values.append(None if value is None else round(value, 6))
-        for name, codes in columns["status"].items():
-            status = item.status.get(name)
-            codes.append(STATUS_NAMES.index(status) if status in STATUS_NAMES else None)
-        for field, texts in columns["by"].items():
-            texts.append(field_text(record, field) if record else None)
-
-    def _cut(self, text: str | None) -> str | None:
-        return cut_text(text, SNIPPET) if self._shown.beside else text
-
-
-def list_answer(item: ReportItem, record: Record | None, verdict: str | None) -> ListedAnswer:
-    """What the list shows of an answer; `verdict` is the metric that judges its claims."""
-    claims = claims_of(item.evidence, verdict, partial(msgspec.convert, type=ClaimEvidence))
+def _index_row(
+    shown: AnswerList, row: int, item: ReportItem, record: Record | None
+) -> tuple[Any, ...]:
+    """What the index has of an answer, column by column; `row` is its line of items.jsonl."""
+    claims = claims_of(item.evidence, shown.verdict, partial(msgspec.convert, type=ClaimEvidence))
     question, answer = (record.question, _answer(record)) if record else (None, None)
-    return make_listed(item.id, question, answer, item.verdict, claims)
+    listed = make_listed(item.id, question, answer, item.verdict, claims)
+    texts = [listed.question, listed.response]
+    scores = [item.scores.get(name) for name in shown.metrics]
+    status = [item.status.get(name) for name in shown.metrics]
+    return (
+        *(row, listed.id),
+        *((cut_text(text, SNIPPET) for text in texts) if shown.beside else texts),
+        *(listed.verdict, listed.claims, listed.kinds),
+        [None if value is None else round(value, 6) for value in scores],
+        [STATUS_NAMES.index(one) if one in STATUS_NAMES else None for one in status],
+        [field_text(record, field) if record else None for field in shown.fields],
+    )
+
+
+def _index_columns(shown: AnswerList, part: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+    names = ("rows", "ids", "questions", "responses", "verdicts", "claims", "kinds")
+    *columns, scores, status, by = zip(*part, strict=True)
+    return {
+        **dict(zip(names, columns, strict=True)),
+        "scores": dict(zip(shown.metrics, zip(*scores, strict=True), strict=True)),
+        "status": dict(zip(shown.metrics, zip(*status, strict=True), strict=True)),
+        "by": dict(zip(shown.fields, zip(*by, strict=True), strict=True)),
+    }
 
 
 def make_listed(
@@ -231,7 +211,7 @@ def make_listed(
     verdict: str | None,
     claims: Sequence[CheckedClaim],
 ) -> ListedAnswer:
-    """The same of its parts."""
+    """What the list shows of an answer; `claims` are those of the metric of verdicts."""
     kinds = {one.kind for one in claims if one.supported is False}
     return ListedAnswer(
         name,
@@ -293,7 +273,6 @@ def detail(item: ReportItem, record: Record | None, judge: str | None = None) ->
 
 
 def _answer(record: Record) -> str:
-    """The response; in place of one that never came, why."""
     return shown_answer(record.response, getattr(record, "failure", None))
 
 
@@ -303,7 +282,152 @@ def shown_answer(response: str | None, failure: Failure | None) -> str:
 
 
 def _pretty(value: object) -> str:
-    """Text as it is, anything else as indented JSON."""
     if isinstance(value, str):
         return value
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+# ---- evidence: who said what of an item's claims ----
+
+_MISSING = re.compile(r"not (?:in the [a-z]+|supported): (.*)", re.DOTALL)
+_REPLACED = re.compile(r"(['\"].+['\"]) (?:in the claim, |is not in the [a-z]+$)")
+_MOST = 20  # words of a reason
+_ASIDE = re.compile(r" \((?:nearest|[a-z]* ?\d)[^()]*\)| …$")  # what is nearest, or how likely
+
+
+def doubted_words(text: object, reasons: object) -> list[str]:
+    """The words of a claim that its reasons name: numbers, names, what the context has not.
+
+    Both stand in a run's files, as some judge has told them.
+    """
+    found: list[str] = []
+    if not isinstance(text, str) or not isinstance(reasons, list):
+        return found
+    for reason in (one for told in reasons for one in str(told).split("; ")):
+        if told := _MISSING.match(reason) or _REPLACED.match(reason):
+            parts = _ASIDE.sub("", told[1]).split(", ")[:_MOST]
+            while parts:  # "June 25, 2019" is one
+                ends = range(min(len(parts), 4), 0, -1)
+                tried = ((end, ", ".join(parts[:end])) for end in ends)
+                spelled = ((end, re.sub(r"^(['\"])(.*)\1$", r"\2", one)) for end, one in tried)
+                end, words = next((one for one in spelled if one[1] in text), (1, ""))
+                found += [words] * bool(words and words not in found)
+                del parts[:end]
+    return found
+
+
+def views(evidence: Mapping[str, Any], judge: str | None) -> list[dict[str, Any]]:
+    """One view for each judge, and for each way in which it was asked about the claims.
+
+    `evidence` is that of one line of items.jsonl; `judge` names the judge of the metrics without
+    `@LABEL`. A view has a `name`, and under each of CHECKED a list, maybe an empty one.
+    What does not depend on how the claims were asked about stands in all views of a judge.
+    """
+    found: dict[str | None, dict[str, dict[str, Any]]] = {}
+    for metric, told in evidence.items():
+        if not isinstance(told, dict):
+            continue
+        label, options = _who(metric)
+        for kind in CHECKED:
+            if isinstance(told.get(kind), list):
+                own = found.setdefault(label or judge, {})
+                own.setdefault(kind, {}).setdefault(options, list(map(_with_doubts, told[kind])))
+    shown = []
+    for who, kinds in found.items():
+        # The options under which the claims were checked, else those of whatever was.
+        ways = list(next(kinds[kind] for kind in CHECKED if kind in kinds))
+        for way in ways:
+            of = f" ({way})" if way and len(ways) > 1 else ""
+            view: dict[str, Any] = {"name": f"{who or 'the judge'}{of}"}
+            for kind in CHECKED:  # what was checked in this way; else what was checked first
+                checked = kinds.get(kind, {})
+                view[kind] = checked.get(way, next(iter(checked.values()), []))
+            shown.append(view)
+    return shown
+
+
+def _with_doubts(owner: Any) -> Any:
+    """Something checked, with the words for which it is not supported."""
+    if not isinstance(owner, dict) or owner.get("supported") is not False:
+        return owner
+    words = doubted_words(owner.get("text"), owner.get("reasons"))
+    return owner | {"doubts": words} if words else owner
+
+
+@lru_cache(1024)  # asked for every answer
+def _who(metric: str) -> tuple[str, str]:
+    """`support(scope=gold)@nli` → its judge and its options."""
+    key = split_key(metric)
+    return key.judge, key.options
+
+
+# ---- citations: sentences, missing knowledge, graphs to draw ----
+
+
+def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[str, Any] | None:
+    """What the page shows of citations; None where the answer has neither citations nor graphs.
+
+    `evidence` is that of one line of items.jsonl. `sentences` cite triples, `numbered` ones
+    passages by their numbers. `graphs` have a row for each triple, cited ones
+    first, then those that are needed; `missed` says of each triple whether a given graph has it,
+    and whether it was cited all the same.
+    """
+    told = _told(evidence, "sentences", "citations")
+    numbered = _told(evidence, "passage_sentences", "passages")
+    graphs = (record.knowledge if record else None) or []
+    if not (told or numbered or graphs):
+        return None
+    sentences = told.get("sentences") or []
+    given = keys_of(graph for graph in graphs if "qid" in graph)
+    cited, tried = _cited(sentences, True), _cited(sentences, False)
+    gold = record.gold_knowledge if record else None
+    needed = None if gold is None else _keys(gold)
+    return {
+        "sentences": sentences,
+        "numbered": numbered.get("passage_sentences") or [],
+        "missed": [
+            [*triple, key in given if graphs else None, key in tried]
+            for triple in told.get("missed") or []
+            for key in [triple_key(_texts(triple))]
+        ],
+        "absent": told.get("absent") or [],
+        "graphs": [_drawn(graph, cited, needed) for graph in graphs],
+    }
+
+
+def _told(evidence: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
+    """What the first metric with citations in its sentences tells; else the first with any."""
+    found = [e for e in evidence.values() if isinstance(e, dict) and name in e]
+    citing = [e for e in found if any(s.get(what) for s in e[name])]
+    return next(iter(citing or found), {})
+
+
+def _cited(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[Key]:
+    """The triples of the correct citations, or of the others."""
+    return _keys(
+        (one["qid"], one["property"], one["value"])
+        for sentence in sentences
+        for one in sentence.get("citations") or ()
+        if bool(one.get("correct")) is correct
+    )
+
+
+def _keys(triples: Iterable[Sequence[Any]]) -> frozenset[Key]:
+    return frozenset(triple_key(_texts(triple)) for triple in triples)
+
+
+def _texts(triple: Sequence[Any]) -> list[str]:
+    return [str(part) for part in triple]
+
+
+def _drawn(graph: Graph, cited: frozenset[Key], needed: frozenset[Key] | None) -> dict[str, Any]:
+    qid = str(graph.get("qid", ""))
+    names = [value for name, value in pairs_of(graph) if name == "name"]
+    rows = []
+    for name, value in pairs_of(graph):
+        key = triple_key((qid, name, value))
+        is_needed = None if needed is None else key in needed
+        if name != "name" or key in cited or is_needed:
+            rows.append((name, value, key in cited, is_needed))
+    rows.sort(key=lambda row: (not row[2], not row[3]))
+    return {"qid": qid, "name": names[0] if names else qid, "rows": rows}
