@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from trueground.records.problems import shorten
@@ -13,6 +13,7 @@ from trueground.reports.blocks import (
     Span,
     Table,
     quiet,
+    several,
     strong,
 )
 from trueground.reports.sentences import PEOPLE_SAY, first_of_labels
@@ -74,7 +75,12 @@ def _find_difference(
     low, high = result["ci"] or (d, d)
     apart = low > 0 or high < 0
     if not apart or (not result["ci"] and (p is None or p > alpha)):
-        return Finding(name, "none", [f"no difference can be shown{on}{_would_take(metric)}"])
+        # how many items would show the difference found, to two digits
+        planning = (metric["sizes"] or {}).get("planning") or {"n": 0, "needed": ()}
+        needed = [one["items"] or 0 for one in planning["needed"] if one["observed"]]
+        more = [float(f"{n:.2g}") for n in needed if n > planning["n"]]
+        take = f" (it would take about {int(more[0]):,} items)" if more else ""
+        return Finding(name, "none", [f"no difference can be shown{on}{take}"])
     better = strong(pair["b" if (d > 0) == metric["higher_is_better"] else "a"])
     interval = f" [{_three(low)}, {_three(high)}]" if result["ci"] else " for every item"
     told = f"{on}: {'+' if d > 0 else ''}{_three(d)}{interval}"
@@ -150,16 +156,6 @@ def tabulate_shares(pair: Mapping[str, Any], level: float) -> Table:
     return Table([Head("answers"), scale, *shares], rows)
 
 
-def _would_take(metric: Mapping[str, Any]) -> str:
-    """How many items would show the difference found, to two digits."""
-    planning = metric["sizes"] and metric["sizes"]["planning"]
-    for one in planning["needed"] if planning else ():
-        if one["observed"] and one["items"] and one["items"] > planning["n"]:
-            about = int(float(f"{one['items']:.2g}"))
-            return f" (it would take about {about:,} items)"
-    return ""
-
-
 def _three(value: float) -> str:
     """Three decimals, or two digits of what is smaller."""
     rounded = round(value, 3)
@@ -168,9 +164,9 @@ def _three(value: float) -> str:
 
 def count_items(pair: Mapping[str, Any]) -> str:
     """Over how many items."""
-    n, clusters = pair["items"], pair["clusters"]
+    clusters = pair["clusters"]
     tail = f" ({clusters:,} groups, taken as clusters)" if clusters else ""
-    return f"{n:,} item{'' if n == 1 else 's'} in both{tail}"
+    return f"{several(pair['items'], 'item')} in both{tail}"
 
 
 def _test_words(metric: Mapping[str, Any]) -> str:
@@ -297,40 +293,36 @@ def _effect(name: str, value: float | None) -> str:
 
 
 def _tabulate_planning(sized: Mapping[str, Mapping[str, Any]]) -> Table:
-    plans = {name: m["sizes"]["planning"] for name, m in sized.items()}
-    first = next(iter(plans.values()))
+    """The smallest difference that would be seen, and how many items others would take."""
+    first = next(iter(sized.values()))["sizes"]["planning"]
     wanted = [f"items for {n['difference']:g}" for n in first["needed"] if not n["observed"]]
     rows = []
-    for name, plan in plans.items():
-        needed = [_needed(one) for one in plan["needed"]]
+    for name, metric in sized.items():
+        plan, result = metric["sizes"]["planning"], metric["result"]
+        needed = []
+        for one in plan["needed"]:
+            groups = f" ({one['groups']:,} groups)" if one["groups"] is not None else ""
+            needed.append(NONE if one["items"] is None else f"{one['items']:,}{groups}")
         needed += [NONE] * (len(wanted) + 1 - len(needed))  # no difference was found
-        rows.append(Row([name, plan["n"], _detectable(sized[name]), *needed, _basis(plan)]))
+        is_known = any(one["items"] for one in plan["needed"])
+        smallest, basis = NONE, f"not known: {plan['why']}"
+        if is_known:
+            value = plan["detectable"]
+            # scores of 0 to 1 cannot differ by more than 1
+            shares = all(0 <= mean <= 1 for mean in (result["mean_a"], result["mean_b"]))
+            few = value is None or (shares and value > 1)
+            smallest = "too few items" if few else f"{value:.3g}"
+        if is_known or not plan["why"]:
+            basis = _basis(plan)
+        if not plan["n"]:
+            basis = "not known: no item is scored in both"
+        rows.append(Row([name, plan["n"], smallest, *needed, basis]))
     names = ("items", "smallest difference seen", *wanted, "items for the one found")
     columns = [_METRIC, *(Head(name, "number") for name in names), Head("computed from")]
     return Table(columns, rows)
 
 
-def _needed(one: Mapping[str, Any]) -> str:
-    groups = f" ({one['groups']:,} groups)" if one["groups"] is not None else ""
-    return NONE if one["items"] is None else f"{one['items']:,}{groups}"
-
-
-def _detectable(metric: Mapping[str, Any]) -> str:
-    """The smallest difference; scores of 0 to 1 cannot differ by more than 1."""
-    plan, result = metric["sizes"]["planning"], metric["result"]
-    value = plan["detectable"]
-    if not any(one["items"] for one in plan["needed"]):
-        return NONE
-    shares = all(0 <= mean <= 1 for mean in (result["mean_a"], result["mean_b"]))
-    return "too few items" if value is None or (shares and value > 1) else f"{value:.3g}"
-
-
 def _basis(plan: Mapping[str, Any]) -> str:
-    """From what it is computed, or why it is not known."""
-    if not plan["n"]:
-        return "not known: no item is scored in both"
-    if plan["why"] and not any(one["items"] for one in plan["needed"]):
-        return f"not known: {plan['why']}"
     words = [f"deviation of the differences {plan['sd']:.3g}"] if plan["sd"] is not None else []
     if plan["discordant"] is not None:
         words = [f"{100 * plan['discordant']:.3g} % of the items differ"]
@@ -351,51 +343,48 @@ def format_comparison(comparison: Mapping[str, Any], every: bool = False) -> str
     paths = {run["label"]: run["path"] for run in comparison["runs"]}
     for pair in comparison["pairs"]:
         groups = group_findings(find_differences(pair, comparison["alpha"]))
-        against = f"{pair['b']} against {pair['a']}, {count_items(pair)}"
-        lines = [wrap(f"{against}; differences are {pair['b']} − {pair['a']}")]
-        if shares := compare_shares(pair):
-            lines[:0] = [wrap(plain(shares)), _format_shares(pair), ""]
-        lines += [wrap(sentence) for sentence in corrected_differences(pair)]
-        for question, own in groups:
-            lines += [question] * bool(question)
-            lines += [wrap("  " + plain(one.words)) for one in own]
-        lines += [wrap(f"note: {note}") for note in (*notes(pair), *scored_once(pair))]
-        blocks.append("\n".join(lines))
-        changed = [f.metric for _, own in groups for f in own if _changes(pair, f.metric)]
-        for name in changed[:1] + [name for name in changed[1:] if every and _binary(pair, name)]:
-            blocks += _format_changes(name, pair, paths, every)
+        blocks.append("\n".join(_format_findings(pair, groups)))
+        names = changed_most(pair, (one.metric for _, own in groups for one in own))
+        for place, name in enumerate(names):
+            is_binary = pair["metrics"][name]["result"]["mcnemar"] is not None
+            if not place or (every and is_binary):
+                blocks += _format_changes(name, pair, paths, every)
         if every:
             if pair["verdicts"]:
                 blocks.append(format_table(tabulate_shares(pair, comparison["level"])))
             blocks.append(format_table(tabulate_differences(pair, comparison["level"])))
             found_tables = tabulate_statistics(pair, comparison)
             blocks += [f"{title}\n{format_table(table)}" for title, table in found_tables]
-    blocks.append("\n".join(_run(run) for run in comparison["runs"]))
-    return "\n\n".join(blocks)
+    lines = []
+    for run in comparison["runs"]:
+        told = filter(None, [several(run["n"], "item"), run["task"], run["model"]])
+        lines.append(f"{run['label']}  {run['path']} ({', '.join(told)})")
+    return "\n\n".join([*blocks, "\n".join(lines)])
 
 
-def _format_shares(pair: Mapping[str, Any]) -> str:
-    """The shares of the other verdicts in both runs, in a line."""
-    told = [
-        f"{name} {percent(one['mean_a'])} → {percent(one['mean_b'])}"
-        for name, one in pair["verdicts"].items()
-        if name != "grounded" and (name != "unscored" or one["mean_a"] or one["mean_b"])
-    ]
-    return wrap(f"  {', '.join(told)}")
+def _format_findings(
+    pair: Mapping[str, Any], groups: Sequence[tuple[str, list[Finding]]]
+) -> Iterator[str]:
+    against = f"{pair['b']} against {pair['a']}"
+    if shares := compare_shares(pair):
+        others = [
+            f"{name} {percent(one['mean_a'])} → {percent(one['mean_b'])}"
+            for name, one in pair["verdicts"].items()
+            if name != "grounded" and (name != "unscored" or one["mean_a"] or one["mean_b"])
+        ]
+        yield from (wrap(plain(shares)), wrap(f"  {', '.join(others)}"), "")
+    yield wrap(f"{against}, {count_items(pair)}; differences are {pair['b']} − {pair['a']}")
+    yield from map(wrap, corrected_differences(pair))
+    for question, own in groups:
+        yield from [question] * bool(question)
+        yield from (wrap("  " + plain(one.words)) for one in own)
+    yield from (wrap(f"note: {note}") for note in (*notes(pair), *scored_once(pair)))
 
 
-def _run(run: Mapping[str, Any]) -> str:
-    told = [f"{run['n']:,} item{'' if run['n'] == 1 else 's'}", run["task"], run["model"]]
-    return f"{run['label']}  {run['path']} ({', '.join(filter(None, told))})"
-
-
-def _changes(pair: Mapping[str, Any], name: str) -> bool:
-    metric = pair["metrics"][name]
-    return bool(metric["changes_lost"] or metric["changes_won"])
-
-
-def _binary(pair: Mapping[str, Any], name: str) -> bool:
-    return pair["metrics"][name]["result"]["mcnemar"] is not None
+def changed_most(pair: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Those of the metrics by which any item changed."""
+    metrics = pair["metrics"]
+    return [n for n in names if metrics[n]["changes_lost"] or metrics[n]["changes_won"]]
 
 
 def _format_changes(
@@ -418,7 +407,11 @@ def _format_change(
 ) -> str:
     a, b, answers = pair["a"], pair["b"], [change["response_a"], change["response_b"]]
     if None not in answers:
-        answers = _from_change(*(" ".join(answer.split()) for answer in answers))
+        answers = [" ".join(answer.split()) for answer in answers]
+        together = zip(*answers, strict=False)
+        same = next((k for k, (x, y) in enumerate(together) if x != y), 0)
+        if same > _TEXT - _BEFORE:  # from a little before where they part, far from their start
+            answers = [f"… {answer[same - _BEFORE :]}" for answer in answers]
     texts = [("?", change["question"]), (a, answers[0]), (b, answers[1])]
     if answers[0] == answers[1]:
         texts[1:] = [("both", answers[0])]
@@ -431,10 +424,3 @@ def _format_change(
     links = ((a, change["link_a"]), (b, change["link_b"]))
     lines += [f"    →  {paths[label]}/{link}" for label, link in links if every and link]
     return "\n".join(lines)
-
-
-def _from_change(a: str, b: str) -> list[str]:
-    """Both answers; from a little before where they part, if that is far from their start."""
-    same = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
-    start = same - _BEFORE if same > _TEXT - _BEFORE else 0
-    return [f"… {text[start:]}" if start else text for text in (a, b)]

@@ -33,6 +33,7 @@ from trueground.reports.blocks import (
 )
 from trueground.reports.comparison import (
     OTHERS,
+    changed_most,
     compare_shares,
     corrected_differences,
     count_items,
@@ -83,15 +84,12 @@ def comparison_page(
             of_pair.insert(0, Text(_lead(pair), "quiet"))
             of_pair = [Part(_against(pair), of_pair, f"pair-{k}")]
         blocks += of_pair
-    rows = [
-        Row(
-            [
-                [link(run["label"], _page_of(run, starts))],
-                *map(run.get, ("path", "task", "model", "n")),
-            ]
-        )
-        for run in comparison["runs"]
-    ]
+    rows = []
+    for run in comparison["runs"]:
+        start = starts[run["label"]]
+        page = start + REPORT if start and (Path(run["path"]) / REPORT).exists() else None
+        told = map(run.get, ("path", "task", "model", "n"))
+        rows.append(Row([[link(run["label"], page)], *told]))
     columns = [Head("run"), Head("directory", "code"), Head("task"), Head("model")]
     table = Table([*columns, Head("items", "number")], rows)
     blocks += [
@@ -116,20 +114,12 @@ def _lead(pair: Mapping[str, Any]) -> str:
     return f"{count_items(pair)}. Differences are {pair['b']} − {pair['a']}."
 
 
-def _page_of(run: Mapping[str, Any], starts: Mapping[str, str | None]) -> str | None:
-    start = starts[run["label"]]
-    return start + REPORT if start and (Path(run["path"]) / REPORT).exists() else None
-
-
 def _pair(
     pair: Mapping[str, Any], comparison: Mapping[str, Any], starts: Mapping[str, str | None]
 ) -> list[Block]:
     groups = group_findings(find_differences(pair, comparison["alpha"]))
-    changed = [
-        (name, _changes(pair, name, starts))
-        for name in (one.metric for _, own in groups for one in own)
-        if pair["metrics"][name]["changes_lost"] or pair["metrics"][name]["changes_won"]
-    ]
+    names = changed_most(pair, (one.metric for _, own in groups for one in own))
+    changed = [(name, _changes(pair, name, starts)) for name in names]
     blocks: list[Block] = []
     tables = [("Means and differences", tabulate_differences(pair, comparison["level"]))]
     if shares := compare_shares(pair):

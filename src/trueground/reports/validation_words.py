@@ -245,9 +245,6 @@ def _of_sets(raw: Raw) -> list[Sentence]:
     else:
         value = strong(four(best["value"]))
         lines = [[f"Best by AUROC{over}: ", code(first[0]), " with ", value, f"{ci}."]]
-        if over:
-            wins = sum(_leads(one, first[0]) for one in sets)
-            lines[0].append(f" On {wins:,} of {len(sets):,} sets no metric is above it.")
     differences = ((raw.get("differences") or {}).get("auroc") or {}).items()
     lines += _rest(fair, found, {k: e for k, e in differences if e["against"] == fair[0]})
     two = [sum(s["metrics"].get(name, {"n": 0})["n"] for s in sets) for name in fair[:2]]
@@ -289,7 +286,12 @@ def _rest(
         return [] if len(fair) > 1 else [["It is the only one, so nothing is compared."]]
     following = found[others[0]]
     ends = f" ({between(following['ci'])})" if following["ci"] else ""
-    told = _paired(differences.get(others[0])) or _apart(best, following)
+    told, paired = _apart(best, following), differences.get(others[0])
+    if paired and paired["ci"]:  # what the records that both score show
+        low, high = sorted(-end for end in paired["ci"])
+        size = f"{four(-paired['value'])} ({between([low, high])}) on the records that both score"
+        told = f"the difference of {size} "
+        told += "may be chance." if _may_be_chance(paired) else "is more than chance."
     said: Sentence = ["The next is ", code(others[0])]
     said.append(f" with {four(following['value'])}{ends}: {told}")
     if differences:
@@ -300,17 +302,6 @@ def _rest(
     if within:
         said += [" Also within the interval of the first: ", *names(within), "."]
     return [said]
-
-
-def _paired(difference: Raw | None) -> str:
-    """What the difference on the records that both score shows; nothing without an interval."""
-    if difference is None or not difference["ci"]:
-        return ""
-    low, high = sorted(-end for end in difference["ci"])
-    size = f"{four(-difference['value'])} ({between([low, high])}) on the records that both score"
-    return f"the difference of {size} " + (
-        "may be chance." if _may_be_chance(difference) else "is more than chance."
-    )
 
 
 def _may_be_chance(difference: Raw | None) -> bool:
@@ -343,13 +334,6 @@ def _few(counts: Mapping[str, int], what: str) -> list[Sentence]:
     few = ", ".join(f"{name} ({n:,})" for name, n in counts.items() if n < _ENOUGH)
     told = f"Fewer than {_ENOUGH} {what} are too few for a conclusion, and their intervals too"
     return [[f"{told} narrow: {few}."]] if few else []
-
-
-def _leads(of_set: Raw, metric: str) -> bool:
-    """Whether no metric of the set has a higher AUROC, to four decimals."""
-    values = {m: four(e["measures"]["auroc"]["value"]) for m, e in of_set["metrics"].items()}
-    own = values.get(metric, "–")
-    return own != "–" and all(float(own) >= float(v) for v in values.values() if v != "–")
 
 
 def _tied(metrics: Sequence[str], found: Mapping[str, Raw]) -> list[str]:
