@@ -76,8 +76,11 @@ class Route(NamedTuple):
     method: Literal["GET", "POST"]
     path: str
     answer: Answer
-    lead: bool = False
     lane: Lane = "quick"
+
+    @property
+    def is_for_leads(self) -> bool:
+        return self.path.startswith("lead/")
 
 
 _STATUS: Mapping[type[TruegroundError], int] = {
@@ -117,50 +120,43 @@ class LabelServer:
         app.router.add_post("/api/enter", self._enter)
         app.router.add_post("/api/leave", self._leave)
         for route in self._routes():
-            app.router.add_route(route.method, route.path, self._handler(route))
+            app.router.add_route(route.method, f"/api/{route.path}", self._handler(route))
         app.on_shutdown.append(self._end_counting)
         app.on_cleanup.append(self._close)
         return app
 
     def _routes(self) -> list[Route]:
+        queue, desk, count = self._queue, self._desk, self._counting.count
+        one, person = r"{number:\d+}", r"lead/people/{number:\d+}"
         return [
-            Route("GET", "/api/me", lambda ask: None),
-            Route("POST", "/api/next", self._next),
-            Route("POST", "/api/renew", self._renew),
-            Route("POST", "/api/label", self._label),
-            Route("GET", r"/api/task/{number:\d+}", self._task),
-            Route("GET", r"/api/history/{number:\d+}", self._history),
-            Route("GET", "/api/mine", self._mine),
-            *(
-                Route(method, f"/api/lead/{path}", answer, lead=True, lane=lane)
-                for method, path, answer, lane in self._lead_routes()
-            ),
-        ]
-
-    def _lead_routes(self) -> list[tuple[Literal["GET", "POST"], str, Answer, Lane]]:
-        return [
-            ("GET", "overview", self._overview, "slow"),
-            ("POST", "people", self._invite, "quick"),
-            ("POST", r"people/{number:\d+}/link", self._renew_link, "quick"),
-            ("POST", r"people/{number:\d+}/withdraw", self._withdraw, "quick"),
-            ("POST", r"people/{number:\d+}/forget", self._forget, "quick"),
-            ("GET", "agreement", lambda _asked: self._count_anew("agreement"), "agreement"),
-            ("GET", "judge", lambda _asked: self._count_anew("judge"), "judge"),
-            ("GET", "disputes", lambda asked: self._desk.disputes(asked.page), "slow"),
-            ("POST", "decide", self._decide, "quick"),
-            ("GET", "export", self._export, "slow"),
-            ("POST", "calibrate", lambda _asked: self._counting.count("calibrate"), "calibrate"),
-            ("GET", "backup", self._back_up, "slow"),
+            Route("GET", "me", lambda _: None),
+            Route("POST", "next", lambda ask: queue.next(ask.person)._asdict()),
+            Route("POST", "renew", self._renew),
+            Route("POST", "label", self._label),
+            Route("GET", f"task/{one}", lambda ask: queue.show(ask.number, ask.person)),
+            Route("GET", f"history/{one}", self._history),
+            Route("GET", "mine", lambda ask: queue.own_labels(ask.person, ask.page)),
+            Route("GET", "lead/overview", self._overview, "slow"),
+            Route("POST", "lead/people", self._invite),
+            Route("POST", f"{person}/link", self._renew_link),
+            Route("POST", f"{person}/withdraw", self._withdraw),
+            Route("POST", f"{person}/forget", self._forget),
+            Route("GET", "lead/agreement", lambda _: self._count("agreement"), "agreement"),
+            Route("GET", "lead/judge", lambda _: self._count("judge"), "judge"),
+            Route("GET", "lead/disputes", lambda ask: desk.disputes(ask.page), "slow"),
+            Route("POST", "lead/decide", self._decide),
+            Route("GET", "lead/export", self._export, "slow"),
+            Route("POST", "lead/calibrate", lambda _: count("calibrate"), "calibrate"),
+            Route("GET", "lead/backup", self._back_up, "slow"),
         ]
 
     # Who is let in
 
     def _handler(self, route: Route) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.StreamResponse:
-            body = await request.read()
             secret = request.cookies.get(self._cookie, "")
             told = request.headers.get("X-CSRF-Token", "")
-            sent = body, request.match_info, request.query
+            sent = await request.read(), request.match_info, request.query
             found = await self._call(self._answer, route, secret, told, sent, lane=route.lane)
             response: web.Response = found
             return response
@@ -177,9 +173,9 @@ class LabelServer:
                 return refuse(401, "you are not in, or your session has ended; use your link")
             if route.method != "GET" and not _same(told, csrf_of(secret)):
                 return refuse(403, "the page's token is missing or another; load it again")
-            if route.lead and not person.is_lead:
+            if route.is_for_leads and not person.is_lead:
                 return refuse(403, "this is for leads")
-            if route.path == "/api/me":
+            if route.path == "me":
                 return send_json(self._describe(person, secret))
             return _send(route.answer(LabelRequest(person, *sent)))
         except WrongValuesError as error:
@@ -289,9 +285,6 @@ class LabelServer:
             "progress": self._queue.progress(person),
         }
 
-    def _next(self, ask: LabelRequest) -> dict[str, Any]:
-        return self._queue.next(ask.person)._asdict()
-
     def _renew(self, ask: LabelRequest) -> dict[str, Any]:
         number = check_task(read_body(ask.body, TaskBody).task)
         return {"until": self._queue.renew(number, ask.person)}
@@ -300,14 +293,8 @@ class LabelServer:
         label = self._queue.save(ask.person, read_save(ask.body))
         return {"label": label, "progress": self._queue.progress(ask.person)}
 
-    def _task(self, ask: LabelRequest) -> dict[str, Any]:
-        return self._queue.show(ask.number, ask.person)
-
     def _history(self, ask: LabelRequest) -> dict[str, Any]:
         return {"labels": self._queue.history(ask.number, ask.person)}
-
-    def _mine(self, ask: LabelRequest) -> dict[str, Any]:
-        return self._queue.own_labels(ask.person, ask.page)
 
     # What a lead gets
 
@@ -340,7 +327,7 @@ class LabelServer:
         save = check_save(SaveBody(sent.task, sent.key, state, sent.values or {}, sent.comment))
         return {"label": self._queue.save(asked.person, save, decision=True)}
 
-    def _count_anew(self, name: Literal["agreement", "judge"]) -> Any:
+    def _count(self, name: Literal["agreement", "judge"]) -> Any:
         return self._desk.keep(name, lambda: self._counting.count(name))
 
     def _export(self, asked: LabelRequest) -> Download:
