@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from tests.data.golden_ppi import CASES, sample
 
 from trueground.errors import InputError
-from trueground.stats.corrected import (
+from trueground.stats.effects import allocate_labels
+from trueground.stats.rates import (
     Draw,
     correct_difference,
     correct_rate,
     find_shift,
 )
-from trueground.stats.power import allocate_labels
 
 Floats = NDArray[np.float64]
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "golden_ppi.json").read_text("utf-8"))

@@ -15,7 +15,7 @@ from statsmodels.stats.proportion import proportion_effectsize
 
 from trueground.stats.bootstrap import resampled_counts, resampled_means
 from trueground.stats.effects import MOST_SIZES, Effect, Effects, effects_of
-from trueground.stats.proportions import clopper_pearson
+from trueground.stats.rates import clopper_pearson
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 SCORES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=60)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from trueground.stats.correlation import rank_differences
 from trueground.stats.paired import McNemar, holm, mcnemar, paired
 
 # scipy.stats.binomtest(b, b + c).pvalue and statsmodels' mcnemar(exact=True), which agree.
@@ -118,23 +117,6 @@ def test_pairing_is_narrower_than_two_samples() -> None:
     (result,) = paired(skill, skill + random.normal(0.02, 0.05, skill.shape))
     assert result.ci is not None
     assert 0 < result.ci[0] < 0.02 < result.ci[1] < 0.04
-
-
-def test_ranks_share_the_better_place() -> None:
-    rows = rank_differences(
-        {"w": 0.9, "x": 0.8, "y": 0.8, "z": 0.1, "only a": 1.0},
-        {"w": 0.2, "x": 0.5, "y": 0.9, "z": 0.5, "only b": 1.0},
-    )
-    found = [(r.name, r.rank_a, r.rank_b, r.difference) for r in rows]
-    assert found == [
-        ("w", 1, 4, -3),
-        ("x", 2, 2, 0),
-        ("y", 2, 1, 1),
-        ("z", 4, 2, 2),
-        ("only a", None, None, None),
-        ("only b", None, None, None),
-    ]
-    assert (rows[4].score_a, rows[4].score_b) == (1.0, None)
 
 
 def test_noise_of_the_last_digits_is_no_difference() -> None:

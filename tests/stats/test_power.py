@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
-from trueground.stats.paired import mcnemar
-from trueground.stats.power import (
+from trueground.stats.effects import (
     design_effect,
     detectable,
     detectable_discordant,
@@ -19,6 +18,7 @@ from trueground.stats.power import (
     items_needed,
     plan,
 )
+from trueground.stats.paired import mcnemar
 
 
 @given(

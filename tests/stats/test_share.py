@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from trueground.errors import InputError
-from trueground.stats.proportions import lower_bound, share_interval
+from trueground.stats.rates import lower_bound, share_interval
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 5), (3, 7), (45, 50), (50, 50), (190, 200)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueground.stats.stacking import LabelledClaims, Logistic, fit_monotone, logistic
+from trueground.stats.calibration import LabelledClaims, Logistic, fit_monotone, logistic
 
 
 def made(responses: int, claims: int, seed: int = 0) -> LabelledClaims:

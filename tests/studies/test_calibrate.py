@@ -22,7 +22,7 @@ from trueground.reports.calibration import calibration_page, render
 from trueground.reports.viewer import render_page
 from trueground.stats import calibration
 from trueground.stats.calibration import brier, calibration_error, fit_logistic, reliability
-from trueground.stats.proportions import lower_bound
+from trueground.stats.rates import lower_bound
 from trueground.stats.thresholds import (
     auroc,
     best_threshold,

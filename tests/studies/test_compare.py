@@ -20,8 +20,7 @@ from trueground.models.replay import FakeModel
 from trueground.reports.comparison import format_comparison
 from trueground.reports.comparison_page import comparison_page
 from trueground.reports.viewer import render_page
-from trueground.studies.compare import compare
-from trueground.studies.comparison import RunComparison
+from trueground.studies.compare import RunComparison, compare
 
 METRICS = "exact_match,f1,abstained,grounding_precision"
 CONTEXT = "The tower was finished in 1931. It is 120 metres tall."

@@ -26,9 +26,8 @@ from trueground.reports.comparison import format_comparison
 from trueground.reports.comparison_page import comparison_page, write_comparison
 from trueground.reports.run_page import write_run_page
 from trueground.reports.viewer import render_page
-from trueground.stats.effects import Effects, effects_of
+from trueground.stats.effects import Effects, effects_of, plan
 from trueground.stats.paired import holm
-from trueground.stats.power import plan
 from trueground.studies.compare import compare
 
 METRICS = "exact_match,f1,k_precision"

@@ -18,8 +18,7 @@ from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
 from trueground.judges.lexical.evidence import NAMES
 from trueground.judges.lexical.model import FILE, LexicalWeights
-from trueground.stats.calibration import calibration_error
-from trueground.stats.stacking import LabelledClaims, fit_monotone, logistic
+from trueground.stats.calibration import LabelledClaims, calibration_error, fit_monotone, logistic
 from trueground.stats.thresholds import auroc
 
 PENALTY = 0.03  # on the squares of the weights of standardised features

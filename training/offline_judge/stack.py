@@ -32,9 +32,9 @@ from trueground.judges import LexicalJudge, get_judge
 from trueground.judges.lexical.model import LexicalWeights
 from trueground.judges.stack import DEFAULT, FORMAT, StackMember, log_odds, open_member
 from trueground.stats.bootstrap import percentiles
+from trueground.stats.calibration import LabelledClaims, Logistic, fit_monotone
 from trueground.stats.human.estimates import mean_of_sets
 from trueground.stats.human.measure import measure_all, paired_difference
-from trueground.stats.stacking import LabelledClaims, Logistic, fit_monotone
 from trueground.stats.thresholds import auroc
 from trueground.studies.calibrate.stacking import fit as fit_weights
 from trueground.types import JudgeRequest

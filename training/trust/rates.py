@@ -21,8 +21,8 @@ from training.trust.measuring import Fits, Settings, fit_without_each, read_with
 from training.trust.page import filled
 from training.trust.tables import MEAN, NONE, grid
 from trueground.stats.bootstrap import intervals
-from trueground.stats.corrected import Corrected, Draw, correct_rate
 from trueground.stats.human.measure import measure
+from trueground.stats.rates import Corrected, Draw, correct_rate
 
 Floats = NDArray[np.float64]
 LABELS, DRAWS = 100, 500

@@ -41,7 +41,7 @@ def compare(
     """Compare runs item by item: which is better on what, how sure that is, which items changed."""
     from trueground.reports.comparison_page import MARK, write_comparison
     from trueground.reports.viewer import find_page
-    from trueground.studies.comparison import parse_limits
+    from trueground.studies.compare import parse_limits
 
     limits = parse_limits(fail_if_worse or ())
     if out is not None:

@@ -27,7 +27,7 @@ from trueground.metrics.base import Metric, Spec
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.files import file_digest
 from trueground.stats.bootstrap import Floats, Ints, Mask
-from trueground.stats.corrected import Draw, check_enough, correct_rate, find_shift
+from trueground.stats.rates import Draw, check_enough, correct_rate, find_shift
 from trueground.types import Record
 
 # The label that metrics of a family predict.

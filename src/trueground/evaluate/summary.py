@@ -159,7 +159,7 @@ def _verdict_share(
     """
     share = count / n if n else None
     if ci is not None and share is not None and ci[0] == ci[1]:
-        from trueground.stats.proportions import clopper_pearson
+        from trueground.stats.rates import clopper_pearson
 
         ci = clopper_pearson(share * units, units, level)
     return {"n": count, "share": share, "ci": ci}

@@ -27,7 +27,7 @@ from trueground.judges.lexical.evidence import AGAINST, NAMES
 from trueground.judges.people import FitFigures
 from trueground.plugins import PartSpec, parse_part
 from trueground.stats.bootstrap import Floats
-from trueground.stats.stacking import logistic
+from trueground.stats.calibration import logistic
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 if TYPE_CHECKING:

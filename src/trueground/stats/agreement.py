@@ -29,9 +29,8 @@ class Statistic(Protocol):
 
 
 class TwoJudges(TypedDict):
-    """`n` things judged by both, the share judged alike, Cohen's kappa and its 95% interval.
-
-    What is undefined is None: all of it without a pair, kappa where both always give one verdict.
+    """`n` things judged by both, the share judged alike, Cohen's kappa and its 95% interval, or
+    None.
     """
 
     n: int
@@ -41,10 +40,9 @@ class TwoJudges(TypedDict):
 
 
 class _RatedItems(NamedTuple):
-    """The items with two labels or more.
+    """The items with two labels or more: each its number `m`, share of agreeing pairs and weight.
 
-    Each item has its number of labels `m`, its share of agreeing pairs and its weight. The label
-    `values[code]` was given `n` times to the item `row`.
+    The label `values[code]` was given `n` times to the item `row`.
     """
 
     m: Floats
@@ -58,10 +56,8 @@ class _RatedItems(NamedTuple):
 
 
 def cohen_kappa(table: NDArray[np.integer]) -> float | None:
-    """Cohen's kappa (1960) of a square table of counts, shape (k, k).
-
-    None without counts, and where both raters use one and the same category only: chance alone
-    would agree always.
+    """Cohen's kappa (1960) of counts, shape (k, k); None without any, or where both use one
+    category.
     """
     n = int(table.sum())
     if not n:
@@ -77,9 +73,8 @@ def cohen(
     """Cohen's kappa of two annotators, shape (items, 2), over the items that both have labelled.
 
     `weighting` (Cohen 1968) counts a disagreement as one ("none"), by the difference of the labels
-    ("linear") or by its square ("quadratic"); the labels themselves are the scale, so that a grade
-    that nobody gave still takes its place. None without such items, and where both gave one and
-    the same label throughout. Raises UsageError.
+    ("linear") or by its square ("quadratic"), the labels themselves being the scale. None without
+    such items, and where both gave one label throughout. UsageError.
     """
     array = _as_array(labels)
     if array.shape[1] != 2:
@@ -127,12 +122,11 @@ def raw_agreement(labels: Floats, *, weights: Floats | None = None) -> float | N
 
 
 def fleiss_kappa(labels: Floats, *, weights: Floats | None = None) -> float | None:
-    """Fleiss' kappa (1971), for any number of labels an item.
+    """Fleiss' kappa (1971), for any number of labels an item; those with fewer than two are left
+    out.
 
-    Items with fewer than two labels are left out. Each of the others counts alike: its share of
-    agreeing pairs, and its shares of the categories, whose means are those expected by chance
-    (Gwet's form for incomplete ratings, 2014; Fleiss' own where all items have as many labels).
-    None without pairs, and where one category only was used.
+    The shares of the categories expected by chance are means over items (Gwet's form for incomplete
+    ratings, 2014). None without pairs, and where one category only was used.
     """
     rated = _rated_items(labels, weights)
     shares = np.bincount(rated.code, rated.weights[rated.row] * rated.n / rated.m[rated.row])
@@ -146,11 +140,11 @@ def fleiss_kappa(labels: Floats, *, weights: Floats | None = None) -> float | No
 def krippendorff_alpha(
     labels: Floats, measure: Measure = "nominal", *, weights: Floats | None = None
 ) -> float | None:
-    """Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's alpha-reliability").
+    """Krippendorff's alpha (2011, "Computing Krippendorff's alpha-reliability").
 
     `measure` says how far two labels are apart: "nominal" equal or not; "ordinal" by the number of
-    labels between them; "interval" by their squared difference. Items with fewer than two labels
-    take no part. None without pairs, and where all labels are equal.
+    labels between them; "interval" by their squared difference. None without pairs, and where all
+    labels are equal.
     """
     rated = _rated_items(labels, weights)
     each = rated.weights[rated.row] * rated.n
@@ -186,10 +180,9 @@ def bootstrap_agreement(
 ) -> Interval | None:
     """A percentile bootstrap interval over the items that have two labels or more.
 
-    `statistic` is one of this module, such as `partial(krippendorff_alpha, measure="ordinal")`.
-    `groups`, shape (items,), are items that are drawn together, such as the parts of one task.
-    Samples in which the statistic is undefined are left out. None where it is undefined for the
-    labels, and for fewer than two items or groups.
+    `statistic` is one of this module. `groups` (items,) are items that are drawn together. Samples
+    in which the statistic is undefined are left out; None where it is undefined for the labels, and
+    for fewer than two items or groups.
     """
     array = _as_array(labels)
     rated = (~np.isnan(array)).sum(axis=1) >= 2
@@ -238,8 +231,7 @@ def two_judges(
 ) -> TwoJudges:
     """How two judges agree: (the first says yes, the second says yes) of each thing.
 
-    The interval is a bootstrap over the things, or over `groups` of them, one for each pair, such
-    as the item that several facts belong to.
+    The interval is a bootstrap over the things, or over `groups` of them, such as a fact's item.
     """
     verdicts = list(pairs)
     if not verdicts:
@@ -259,7 +251,6 @@ def two_judges(
 
 
 def _rated_items(labels: Floats, weights: Floats | None) -> _RatedItems:
-    """The items that two or more have labelled, each counted `weights` times."""
     array = _as_array(labels)
     present = ~np.isnan(array)
     rows = present.sum(axis=1) >= 2
@@ -277,7 +268,6 @@ def _rated_items(labels: Floats, weights: Floats | None) -> _RatedItems:
 
 
 def _as_array(labels: Floats) -> Floats:
-    """The labels as numbers. UsageError: not of shape (items, annotators)."""
     array = np.asarray(labels, np.float64)
     if array.ndim != 2:
         raise UsageError(f"labels have shape {array.shape}; expected (items, annotators)")

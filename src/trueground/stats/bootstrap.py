@@ -59,9 +59,9 @@ def intervals(
 ) -> list[Interval | None]:
     """An interval for the mean of each column of `values`, shape (items, metrics).
 
-    NaN marks an item that is not scored; it still takes part in the resampling. `clusters` (items,)
-    holds equal numbers for items that are resampled together. `rows` limits the work to these
-    items. A column with fewer than two scored items (clusters) has no interval: None.
+    NaN marks an item that is not scored; it still takes part in the resampling. Items with equal
+    `clusters` (items,) are resampled together, `rows` limits the work to these items. None for
+    fewer than two scored items (clusters).
     """
     means = resampled_means(values, clusters, rows, resamples=resamples, seed=seed)
     return [percentiles(column, level) for column in means]
@@ -75,10 +75,9 @@ def resampled_means(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Floats:
-    """The mean of each column in each resample, shape (metrics, resamples).
+    """The mean of each column in each resample, shape (metrics, resamples); see `intervals`.
 
-    NaN where a resample met no scored item, and throughout a column with fewer than two scored
-    items (clusters). Arguments as in `intervals`.
+    NaN where a resample met no scored item, and throughout a column with fewer than two of them.
     """
     units, sources = _units(values, clusters, rows)
     total = np.zeros((values.shape[1], resamples))
@@ -141,8 +140,8 @@ def percentiles(means: Floats, level: float) -> Interval | None:
 def drawn_interval(draws: Floats, level: float) -> tuple[Interval | None, str | None]:
     """The percentile interval of `draws` (resamples,), else None and the reason.
 
-    None where all resamples give one value: an interval of no width would claim certainty, and
-    where so many have no value (more than one tail holds) that the others are a choice among them.
+    One of no width would claim certainty; and where more draws than one tail holds have no value,
+    the others are a choice among them.
     """
     known = draws[np.isfinite(draws)]
     if len(draws) - len(known) > len(draws) * (1 - level) / 2:
@@ -174,9 +173,9 @@ def sum_clusters(values: Floats, clusters: Ints | None) -> Floats:
 
 
 def variance_of_mean(values: Floats, clusters: Ints | None) -> float | None:
-    """The squared standard error of a mean, from the clusters' sums of deviations.
+    """The squared standard error of a mean, s² / n; of clusters from their sums of deviations.
 
-    Without clusters it is s² / n (Cameron & Miller 2015, section II.A). None below two of them.
+    Cameron & Miller 2015, section II.A. None below two of them.
     """
     sums = sum_clusters(values - values.mean(), clusters)
     if len(sums) < 2:

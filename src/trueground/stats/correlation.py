@@ -1,11 +1,11 @@
-"""Pearson and Spearman correlation of pairs with bootstrap intervals; ranks side by side.
+"""Pearson and Spearman correlation of pairs with bootstrap intervals.
 
 They are not scipy's: loading scipy.stats takes longer than these take to run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,32 +17,13 @@ LEAST = 3  # two points always lie on a line
 
 @dataclass(frozen=True)
 class Correlation:
-    """A coefficient from -1 to 1 over `n` pairs, with its interval.
-
-    `value` is None where there is none, and `why` says why; `ci` is None also where too few
-    resamples have a coefficient.
-    """
+    """A coefficient from -1 to 1 over `n` pairs, with its interval; `why` says why there is none."""
 
     value: float | None
     ci: Interval | None
     ci_level: float
     n: int
     why: str | None = None
-
-
-@dataclass(frozen=True)
-class RankDifference:
-    """One row: `difference` is `rank_a` − `rank_b`, so that a positive number is a rise in b.
-
-    The ranks and the difference are None for a name that lacks one of the two scores.
-    """
-
-    name: str
-    score_a: float | None
-    score_b: float | None
-    rank_a: int | None
-    rank_b: int | None
-    difference: int | None
 
 
 def average_ranks(values: Sequence[float] | Floats) -> Floats:
@@ -58,7 +39,9 @@ def pearson(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float |
 
     Raises ValueError where they are not equally long.
     """
-    a, b = _pairs(x, y)
+    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} and {len(b)} numbers are no pairs")
     if len(a) < 2:
         return None
     value = float(_pearson(a[None, :], b[None, :])[0])
@@ -81,9 +64,9 @@ def correlation(
 ) -> Correlation:
     """Pearson's, or with `ranked` Spearman's, coefficient of the pairs with its interval.
 
-    The interval is a percentile bootstrap over the pairs; resamples in which one side is constant
-    have no coefficient and are left out. The same seed draws the same pairs for both coefficients.
-    Numbers that differ beyond the twelfth decimal only are equal: means carry such noise.
+    A percentile bootstrap over the pairs, the same for both; resamples in which one side is
+    constant are left out. Numbers that differ beyond the twelfth decimal only are equal: means
+    carry such noise.
     """
     a: Floats = np.asarray(x, np.float64).round(12)
     b: Floats = np.asarray(y, np.float64).round(12)
@@ -97,43 +80,6 @@ def correlation(
     draws = np.random.Generator(np.random.PCG64(seed)).integers(0, n, (resamples, n))
     drawn_a, drawn_b = (_drawn_ranks(x, draws) if ranked else x[draws] for x in (a, b))
     return Correlation(value, percentiles(_pearson(drawn_a, drawn_b), level), level, n)
-
-
-def rank_differences(
-    scores_a: Mapping[str, float], scores_b: Mapping[str, float]
-) -> list[RankDifference]:
-    """Rank under a, rank under b, and their difference, as in FaithEval's Tables 6 to 8.
-
-    Higher scores rank better, from 1. Equal scores share the better rank and the ranks after them
-    are left free (1, 2, 2, 4). Only names that have both scores are ranked, so that a difference
-    never comes from a name that is absent on one side. Rows stand in the order of rank a, equal
-    ones by name; names with one score follow, by name.
-    """
-    both = scores_a.keys() & scores_b.keys()
-    a, b = _ranks_from_top(scores_a, both), _ranks_from_top(scores_b, both)
-    ranked = [
-        RankDifference(name, scores_a[name], scores_b[name], a[name], b[name], a[name] - b[name])
-        for name in sorted(both, key=lambda name: (a[name], name))
-    ]
-    rest = [
-        RankDifference(name, scores_a.get(name), scores_b.get(name), None, None, None)
-        for name in sorted((scores_a.keys() | scores_b.keys()) - both)
-    ]
-    return ranked + rest
-
-
-def _ranks_from_top(scores: Mapping[str, float], names: set[str]) -> dict[str, int]:
-    ranks: dict[float, int] = {}
-    for place, name in enumerate(sorted(names, key=lambda name: -scores[name]), start=1):
-        ranks.setdefault(scores[name], place)
-    return {name: ranks[scores[name]] for name in names}
-
-
-def _pairs(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> tuple[Floats, Floats]:
-    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    if len(a) != len(b):
-        raise ValueError(f"{len(a)} and {len(b)} numbers are no pairs")
-    return a, b
 
 
 def _drawn_ranks(values: Floats, draws: Ints) -> Floats:

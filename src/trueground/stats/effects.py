@@ -1,19 +1,31 @@
-"""How large a paired difference is, without a unit, and the interval of each such size.
+"""How large a paired difference is, and how small a one these items, or how many items, can show.
 
-Every size is of b against a. Intervals are percentile bootstraps over items or clusters
-(`bootstrap.drawn_interval` says where there is none); that of the odds ratio is exact, on the share
-c / (b + c), with clusters on the number of items that would vary as much by themselves.
+Every size of an effect is of b against a, without a unit. Its interval is a percentile bootstrap
+over items or clusters (`bootstrap.drawn_interval` says where there is none); that of the odds ratio
+is exact, on the share c / (b + c), with clusters on the number of items that would vary as much by
+themselves.
 
 Ranking every resample anew for the rank-biserial correlation would take a sort for each. Instead it
 is counted how often each size of difference is drawn, and ranks come from running sums. Where there
 are more than `MOST_SIZES` different sizes, those that are close in rank are taken as equal.
+
+Planning is by plain formulas, for a two-sided test at `alpha` that finds a true difference with
+probability `power`. Means: δ = (t₁₋α⸝₂ + t_power) · SE with SE = s · √(design effect / n), s the
+standard deviation of the differences (Cohen 1988, section 2.3; quantiles of Student's t with
+units − 1 degrees of freedom). McNemar: n = (z₁₋α⸝₂ √ψ + z_power √(ψ − δ²))² / δ², ψ the share of
+items that differ (Miettinen 1968; Connor 1987). The design effect says how many times wider
+clusters make the variance of the mean than independent items would (Kish 1965). All take what was
+observed (s, ψ, cluster sizes) as what the next items will be like.
 """
 
 from __future__ import annotations
 
 import math
+import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -23,10 +35,11 @@ from trueground.stats.bootstrap import (
     drawn_interval,
     resampled_counts,
     resampled_means,
+    variance_of_mean,
 )
 from trueground.stats.correlation import average_ranks
 from trueground.stats.paired import differences, signed_rank
-from trueground.stats.proportions import share_interval
+from trueground.stats.rates import LEAST_LABELS, LEAST_OF_A_CLASS, share_interval, t_quantile
 
 MOST_SIZES = 512
 _COLUMNS = 250  # resamples that are ranked together
@@ -37,8 +50,8 @@ _METRICS = 12  # metrics that share their draws: about 100 MB of counts
 class Effect:
     """One size of an effect; `why` tells why it has no value, or no interval.
 
-    The lower end of an interval is a number. An upper end of None has no bound, and a value of None
-    with an interval is an odds ratio without bound, which `why` says.
+    An upper end of None has no bound; a value of None with an interval is an odds ratio without
+    one.
     """
 
     value: float | None
@@ -50,11 +63,10 @@ class Effect:
 class Effects:
     """The sizes that a metric has; the last two are None unless all values are 0 or 1.
 
-    `cohen_dz`: mean of the differences over their standard deviation (Cohen 1988).
-    `rank_biserial`: matched pairs, (W₊ − W₋) / (W₊ + W₋), from −1 to 1 (Kerby 2014); differences of
-    0 play no part. `superiority`: the share of items that are higher in b, ties counted half.
-    `cohen_h`: 2 asin √p_b − 2 asin √p_a. `odds_ratio`: c / b, items that are 1 in b only over those
-    that are 1 in a only.
+    `cohen_dz`: mean of the differences over their standard deviation (Cohen 1988). `rank_biserial`:
+    (W₊ − W₋) / (W₊ + W₋), from −1 to 1 (Kerby 2014). `superiority`: the share of items that are
+    higher in b, ties counted half. `cohen_h`: 2 asin √p_b − 2 asin √p_a. `odds_ratio`: c / b, items
+    that are 1 in b only over those that are 1 in a only.
     """
 
     cohen_dz: Effect
@@ -160,9 +172,8 @@ def _odds(share: float) -> float | None:
 def _resampled_rank_biserial(d: Floats, clusters: Ints | None, resamples: int, seed: int) -> Floats:
     """The correlation in each resample, shape (metrics, resamples); NaN where no item differs.
 
-    `d` (items, metrics) are rounded differences. NaN throughout with one item (cluster). An item
-    drawn w times stands for w equal items: with t items of a size, and C of smaller ones, their
-    rank is C + (t + 1) / 2.
+    An item drawn w times stands for w equal items: with t items of a size, and C of smaller ones,
+    their rank is C + (t + 1) / 2.
     """
     drawn = np.full((d.shape[1], resamples), np.nan)
     if len(d if clusters is None else np.unique(clusters)) < 2:
@@ -193,3 +204,184 @@ def _sizes(absolute: Floats) -> tuple[int, Ints]:
         ranks = average_ranks(absolute)
         return MOST_SIZES, ((ranks - 0.5) * MOST_SIZES / len(absolute)).astype(np.int64)
     return len(distinct), place.astype(np.int64)
+
+
+VARIANCE, DISCORDANT = "variance", "discordant"
+_NOISE = 1e-12  # differences of scores vary by so much in their last digits alone
+
+
+@dataclass(frozen=True)
+class Needed:
+    """`items` to see `difference`, with clusters also `groups` of the size seen; None with `why`.
+
+    `observed`: the difference is the one in these items.
+    """
+
+    difference: float
+    items: int | None
+    groups: int | None = None
+    observed: bool = False
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What these items can show. `method` is "variance" or "discordant" (McNemar).
+
+    `detectable` is the smallest true difference that `n` items find with the power wanted; None
+    with `why`. `sd` is that of the differences, `discordant` the share of items that differ (values
+    0, 1).
+    """
+
+    method: str
+    n: int
+    sd: float | None
+    discordant: float | None
+    design_effect: float | None
+    detectable: float | None
+    needed: tuple[Needed, ...]
+    why: str | None = None
+
+
+def plan(
+    differences: Floats,
+    clusters: Ints | None = None,
+    *,
+    discordant: bool = False,
+    wanted: Sequence[float] = (0.02,),
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> Planning:
+    """Plan from observed paired differences, shape (n,), finite.
+
+    `discordant`: by the share of differences that are not 0, for McNemar's test without clusters.
+    `wanted` are differences above 0; the observed one is added where it is not 0.
+    """
+    n = len(differences)
+    units = n if clusters is None else len(np.unique(clusters))
+    mean = abs(float(differences.mean())) if n else 0.0
+    targets = [(d, False) for d in wanted] + [(mean, True)] * (mean > 1e-12)
+    share = float((differences != 0).mean()) if n and discordant else None
+    method = DISCORDANT if discordant else VARIANCE
+    reason = None
+    if units < 2:
+        reason = f"fewer than two {'items' if clusters is None else 'groups'}"
+    elif (np.abs(differences - differences[0]) <= _NOISE).all():
+        reason = "the difference is the same for every item, so nothing tells how much it varies"
+    elif design_effect(differences, clusters) <= _NOISE:
+        reason = "the mean difference is the same in every group, so nothing tells how it varies"
+    if reason:
+        blank = tuple(Needed(d, None, None, observed, reason) for d, observed in targets)
+        return Planning(method, n, None, share, None, None, blank, reason)
+    sd, effect = float(differences.std(ddof=1)), design_effect(differences, clusters)
+    why, needed = None, []
+    if share is not None:
+        smallest = detectable_discordant(n, share, alpha, power)
+        why = None if smallest else f"{n} items are too few for any difference of two shares"
+        for d, observed in targets:
+            items = items_discordant(d, share, alpha, power) if d <= 1 else None
+            too_much = "two shares differ by 1 at the most" if d > 1 else None
+            needed.append(Needed(d, items, None, observed, too_much))
+    else:
+        smallest = detectable(n, units, sd, effect, alpha, power)
+        size = n / units
+        for d, observed in targets:
+            items = items_needed(d, size, sd, effect, alpha, power)
+            groups = None if clusters is None else math.ceil(items / size)
+            needed.append(Needed(d, items, groups, observed))
+    return Planning(method, n, sd, share, effect, smallest, tuple(needed), why)
+
+
+def design_effect(differences: Floats, clusters: Ints | None) -> float:
+    """Variance of the mean with clusters over that of as many independent items; may be below 1."""
+    if clusters is None:
+        return 1.0
+    independent = float(differences.var(ddof=1)) / len(differences)
+    return (variance_of_mean(differences, clusters) or 0.0) / independent
+
+
+def detectable(
+    n: int, units: int, sd: float, effect: float, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """The smallest true mean difference that `n` items in `units` units find."""
+    return _t_quantiles(units - 1, alpha, power) * sd * math.sqrt(effect / n)
+
+
+def items_needed(
+    difference: float,
+    per_unit: float,
+    sd: float,
+    effect: float,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> int:
+    """Items that find a true mean difference above 0; `per_unit` of them make a unit, 1 or more."""
+
+    def enough(items: int) -> bool:
+        units = max(items / per_unit, 2.0)
+        return _t_quantiles(units - 1, alpha, power) * sd * math.sqrt(effect / items) <= difference
+
+    return 2 + bisect_left(range(2, sys.maxsize), True, key=enough)
+
+
+def items_discordant(
+    difference: float, discordant: float, alpha: float = 0.05, power: float = 0.8
+) -> int:
+    """Items by which McNemar's test finds a difference of two shares, above 0, at most 1.
+
+    A difference above the share of items that differ takes all of them to differ one way.
+    """
+    share = max(discordant, difference)
+    z, z_power = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(power)
+    wide = z * math.sqrt(share) + z_power * math.sqrt(share - difference**2)
+    return math.ceil((wide / difference) ** 2)
+
+
+def detectable_discordant(
+    n: int, discordant: float, alpha: float = 0.05, power: float = 0.8
+) -> float | None:
+    """The smallest difference of two shares that McNemar's test of `n` items finds; None: none."""
+    low, high = 0.0, 1.0
+    if items_discordant(high, discordant, alpha, power) > n:
+        return None
+    while low < (middle := (low + high) / 2) < high:
+        enough = items_discordant(middle, discordant, alpha, power) <= n
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def _t_quantiles(df: float, alpha: float, power: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, power))
+
+
+def allocate_labels(
+    shares: Floats, strata: Ints, half_width: float, *, level: float = 0.95
+) -> tuple[Ints, float]:
+    """Labels of each stratum (strata,) for an interval of ± `half_width`, and that expected.
+
+    `shares` (items,) is how likely people label the item 1, as far as is known; `strata` (items,)
+    count from 0. Each gets labels by its size and its spread (Neyman 1934), never taken for less
+    than that of a share of 0.1: two at least, LEAST_LABELS of all, so that LEAST_OF_A_CLASS are
+    likely.
+    """
+    sizes, n = np.bincount(strata), len(shares)
+    p = np.bincount(strata, shares) / sizes
+    spread = np.sqrt(np.maximum(p * (1 - p), 0.09))
+    rarer = max(min(float(shares.mean()), 1 - float(shares.mean())), 1e-3)
+
+    def counts_for(total: int) -> Ints:
+        ends = np.rint(total * np.cumsum(sizes * spread) / (sizes @ spread)).astype(np.int64)
+        return np.asarray(np.minimum(sizes, np.maximum(2, np.diff(ends, prepend=0))))
+
+    def width_of(counts: Ints) -> float:
+        variance = float(((sizes / n) ** 2 * spread**2 * (1 / counts - 1 / sizes)).sum())
+        freedom = int(counts.sum()) - len(sizes) - 1
+        return t_quantile(freedom, level) * math.sqrt(max(variance, 0.0))
+
+    likely = LEAST_OF_A_CLASS + 2 * math.sqrt(LEAST_OF_A_CLASS)
+    totals = range(min(n, max(LEAST_LABELS, math.ceil(likely / rarer))), n)
+    narrow = bisect_left(totals, True, key=lambda k: width_of(counts_for(k)) <= half_width)
+    counts = counts_for(totals.start + narrow)
+    return counts, width_of(counts)

@@ -61,13 +61,12 @@ class McNemar:
 
 @dataclass(frozen=True)
 class Paired:
-    """One metric in a and b. `n` items are scored in both, and all else is about these.
+    """One metric in a and b, over the `n` items scored in both; None without any.
 
-    `p` is two-sided, from the test named in `test`. `higher`, `lower` and `tied` count the items
-    whose value in b is higher, lower, the same. `mcnemar` is None unless all values are 0 or 1; it
-    takes items as independent, whatever their clusters. `patterns` is how many patterns of signs
-    the sign-flip test counted, all there are or random ones. Without items the numbers are None.
-    `why` tells why items that are there have no interval.
+    `p` is two-sided, from the `test`, which counted so many `patterns` of signs. `higher`, `lower`
+    and `tied` count the items whose value in b is so. `mcnemar` is there where all values are 0 or
+    1, and takes items as independent, whatever their clusters. `why` tells why there is no
+    interval.
     """
 
     n: int
@@ -96,10 +95,9 @@ class SignFlip:
 
 @dataclass(frozen=True)
 class SignedRank:
-    """`plus` and `minus` are the sums of ranks of positive and negative differences.
+    """The sums of ranks of positive (`plus`) and negative differences, `n` that are not 0, `zeros`.
 
-    `n` differences are not 0, `zeros` are. `units` is the number of items, or of clusters, that
-    change sign. `method` is "exact" or "normal"; `p` is two-sided, 1 where no difference is left.
+    `units` is the number of items, or of clusters, that change sign; `method` "exact" or "normal".
     """
 
     plus: float
@@ -112,11 +110,7 @@ class SignedRank:
 
 
 def differences(a: Floats, b: Floats) -> Floats:
-    """b − a to DECIMALS decimals, of arrays of one shape; NaN stays NaN.
-
-    All that tests, counts, names or sizes differences takes these, so that all agree on what a
-    difference is.
-    """
+    """b − a to DECIMALS decimals, NaN stays NaN: all that tests, counts or names differences."""
     return _without_noise(b - a)
 
 
@@ -134,11 +128,10 @@ def paired(
     level: float = 0.95,
     tests: int = 1,
 ) -> list[Paired]:
-    """Compare the columns of `a` and `b`, both of shape (items, metrics), rows in the same order.
+    """Compare the columns of `a` and `b`, both of shape (items, metrics), NaN where not scored.
 
-    NaN marks an item that is not scored. `clusters` (items,) holds equal numbers for items that
-    belong together. `resamples` is the number of bootstrap samples, and the least number of random
-    sign patterns: there are more where p is to be adjusted for many `tests` at 1 − `level`.
+    Items with equal `clusters` (items,) belong together. `resamples` are bootstrap samples, and the
+    least number of random sign patterns: more where p is to be adjusted for many `tests`.
     """
     d = differences(a, b)
     metrics = range(d.shape[1])
@@ -188,10 +181,7 @@ def _is_binary(values: Floats) -> bool:
 
 
 def mcnemar(b: int, c: int) -> float:
-    """Two-sided exact p value: 2 · P(X ≤ min(b, c)) for X ~ Binomial(b + c, 1/2), at most 1.
-
-    A p value below 1e-308 is 0. Raises ValueError for negative counts.
-    """
+    """Two-sided exact p value: 2 · P(X ≤ min(b, c)) for X ~ Binomial(b + c, 1/2), at most 1."""
     from scipy.special import betainc
 
     if min(b, c) < 0:
@@ -211,10 +201,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def flips_for(tests: int, units: int, *, resamples: int, alpha: float) -> int:
-    """How many random patterns let one of `tests` reach `alpha` after Holm's adjustment.
-
-    At least `resamples`. More than those are bounded: MOST_FLIPS, and fewer for many units.
-    """
+    """How many random patterns, `resamples` or more, let one of `tests` reach `alpha` after Holm's."""
     wanted = math.ceil(_FINE * tests / alpha)
     return max(resamples, min(wanted, MOST_FLIPS, _WORK // max(units, 1)))
 
@@ -224,9 +211,9 @@ def sign_flip(
 ) -> list[SignFlip | None]:
     """Test each column of `differences`, shape (items, metrics); NaN is left out.
 
-    p is the share of sign patterns whose sum lies as far from 0 as the observed sum; among random
-    ones the observed one is counted as well. All patterns are counted where they are at most
-    `flips` or MOST_LISTED. A column without any number has None.
+    p is the share of sign patterns whose sum lies as far from 0 as the observed sum, which counts
+    among random ones. All are counted where they are at most `flips` or MOST_LISTED. None: no
+    number.
     """
     if not differences.shape[1]:
         return []
@@ -282,12 +269,9 @@ def _slack(sums: Floats) -> Floats:
 def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank:
     """Wilcoxon's test of `differences` (n,), finite; `clusters` (n,) has equal numbers for one.
 
-    The null hypothesis is that the differences lie symmetrically about 0. That is more than a mean
-    of 0: a small p may come from skew as well.
-
-    Up to MOST_EXACT units every pattern of signs is counted, with ties too, where no more than
-    MOST_SUMS different sums can come out. Beyond that the sum is taken as normal, with the variance
-    of the observed ranks (so that ties are accounted for), without continuity correction.
+    That they lie symmetrically about 0 is more than a mean of 0: a small p may come from skew too.
+    Up to MOST_EXACT units with MOST_SUMS different sums every pattern of signs is counted, ties
+    too. Beyond that the sum is taken as normal, with the variance of the observed ranks.
     """
     rounded = _without_noise(differences)
     known = rounded != 0
@@ -310,10 +294,7 @@ def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank
 
 
 def _share_of_patterns(weights: Ints, observed: int) -> float:
-    """The share of sign patterns whose sum lies at least as far from 0 as `observed`.
-
-    Counts are whole numbers below 2**50, which floats hold exactly.
-    """
+    """The share of sign patterns whose sum is as far from 0 as `observed`; counts are below 2**50."""
     values, counts = np.zeros(1, np.int64), np.ones(1, np.float64)
     for weight in weights:
         both = np.concatenate([values - weight, values + weight])

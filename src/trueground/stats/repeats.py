@@ -44,9 +44,9 @@ _SECOND_STAGE = 2  # beside the seed, so that these draws are not those of the f
 class PerQuestion:
     """The answers to each question summed up, arrays of shape (questions, metrics).
 
-    `scored` counts the answers with a value, `asked` (questions,) all answers. `means` is NaN
-    without a value, `variances` (of a sample) below two. `above` counts values above 0.5. `low` and
-    `high` (metrics,) are the ends of all values, `whole` (metrics,) tells whether all are 0 or 1.
+    `scored` counts the answers with a value, `asked` (questions,) all. `means` is NaN without a
+    value, `variances` (of a sample) below two. `above` counts values above 0.5. `low` and `high`
+    (metrics,) are the ends of all values, `whole` (metrics,) tells whether all are 0 or 1.
     """
 
     asked: Ints
@@ -99,11 +99,11 @@ class AnswerSpread:
 
 @dataclass(frozen=True)
 class Flips:
-    """Questions whose answers lie on both sides of 0.5.
+    """Questions whose answers lie on both sides of 0.5: `flipped` of `questions` with several
+    values.
 
-    `flipped` of `questions` with several values do; `rate` is their share, which grows with the
-    number of answers. `two_differ` does not: the share of pairs of answers to one question that lie
-    on two sides, averaged over questions.
+    `rate` grows with the number of answers; `two_differ`, the share of pairs of answers to one
+    question that lie on two sides, averaged over questions, does not.
     """
 
     flipped: int
@@ -118,11 +118,11 @@ class Flips:
 class Noise:
     """One metric over repeated answers. None where there is too little to tell.
 
-    `questions` have a value, `several` of them two or more; `part` have a value for some of their
-    answers only. `mean` is over questions of the means over their answers. `ci` holds for other
-    questions and other answers, `ci_one` likewise if each were answered once, `ci_noise` for these
-    questions, answered anew. `between` and `within` are variances, that between questions without
-    the noise. `share` is the part of the mean's variance that is noise.
+    `questions` have a value, `several` two or more, `part` one for some answers only. `mean` is
+    over questions of the means over their answers. `ci` holds for other questions and answers,
+    `ci_one` likewise if each were answered once, `ci_noise` for these questions, answered anew.
+    `between` (less the noise) and `within` are variances; `share` is the part of the mean's
+    variance that is noise.
     """
 
     questions: int
@@ -143,11 +143,10 @@ class Noise:
 def per_question(
     values: NumberTable, questions: Ints, count: int, columns: Sequence[int]
 ) -> PerQuestion:
-    """Gather the answers to each question.
+    """Gather the answers to each question, from values (items, metrics), NaN where not scored.
 
-    `values` has shape (items, metrics), NaN where an item is not scored; `questions` (items,) holds
-    the number of each item's question, below `count`; `columns` are the metrics to read. Reads the
-    values twice, in blocks: a sum of squares alone would lose digits.
+    `questions` (items,) holds the number of each item's question, below `count`; `columns` are the
+    metrics. Reads the values twice, in blocks: a sum of squares alone would lose digits.
     """
     columns = list(columns)
     shape = (count, len(columns))
@@ -193,10 +192,7 @@ def noise(
     seed: int = 0,
     level: float = 0.95,
 ) -> list[Noise]:
-    """The noise of repeated answers, for each metric.
-
-    `clusters` (questions,) holds equal numbers for questions that are resampled together.
-    """
+    """The noise of repeated answers, for each metric; `clusters` (questions,) are drawn together."""
     metrics = answers.means.shape[1]
     # What the second stage adds if it draws one answer: the variance of one drawn at random.
     single = np.nan_to_num(answers.variances) * (1 - 1 / np.maximum(answers.scored, 1))

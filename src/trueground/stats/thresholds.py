@@ -39,10 +39,7 @@ _ALIKE = 1e-12
 
 @dataclass(frozen=True)
 class ThresholdCurve:
-    """Every cut through the scores, from "all are positive" to "none is".
-
-    `thresholds`, `true_positive` and `false_positive` have the shape (distinct scores + 1,).
-    """
+    """Every cut through the scores, from "all are positive" to "none is": (distinct scores + 1,)."""
 
     thresholds: Floats
     true_positive: Floats
@@ -60,8 +57,8 @@ class ThresholdCurve:
 class HeldOut:
     """Each part of the items judged by what was chosen or fitted on the others.
 
-    `chosen` has a threshold or a curve for each part, `values` (n,) the threshold of each item, or
-    its probability by the curve; without them `reason` says why.
+    `chosen` has a threshold or a curve for each part, `values` (n,) what it gives each item;
+    without them `reason` says why.
     """
 
     chosen: tuple[Any, ...] = ()
@@ -84,10 +81,7 @@ def check_labelled(scores: Floats, labels: Mask) -> None:
 
 
 def auroc(scores: Floats, labels: Mask) -> float:
-    """The chance that a positive scores higher than a negative; equal scores count half.
-
-    `scores` and `labels` have the shape (n,). Raises InputError (see `check_labelled`).
-    """
+    """The chance that a positive scores higher than a negative, equal scores half. InputError."""
     check_labelled(scores, labels)
     _, place = np.unique(scores, return_inverse=True)
     positive, negative = _counts_at(place, labels)
@@ -103,10 +97,10 @@ def _counts_at(place: NDArray[np.intp], labels: Mask) -> tuple[Floats, Floats]:
 
 
 def curve(scores: Floats, labels: Mask) -> ThresholdCurve:
-    """All cuts; thresholds lie midway between neighbouring scores.
+    """All cuts; thresholds lie midway between neighbouring scores. InputError.
 
-    The first threshold lies below all scores by half the mean gap (they are all positive), the
-    last is the highest score (none is). Raises InputError (see `check_labelled`).
+    The first lies below all scores by half the mean gap (they are all positive), the last is the
+    highest score (none is).
     """
     check_labelled(scores, labels)
     distinct, place = np.unique(scores, return_inverse=True)
@@ -135,10 +129,7 @@ def _different_cuts(scores: Floats, labels: Mask) -> ThresholdCurve:
 
 
 def midway(low: Floats, high: Floats) -> Floats:
-    """A threshold with `low` at or below it and `high` above it, in the middle where there is room.
-
-    Neighbouring floating-point numbers have nothing between them: then it is `low`.
-    """
+    """A threshold with `low` at or below it and `high` above it, in the middle where there is room."""
     middle = low / 2 + high / 2
     return np.where((middle >= low) & (middle < high), middle, low)
 
@@ -167,10 +158,7 @@ def measures(
 
 
 def measures_at(scores: Floats, labels: Mask, threshold: float | Floats) -> dict[str, float | None]:
-    """Each of MEASURES at one threshold, or at one for each score; None where it is undefined.
-
-    Unlike a curve this works with labels of one kind too.
-    """
+    """Each of MEASURES at one threshold, or at one for each score; None where it is undefined."""
     above = scores > threshold
     tp, fp = float((above & labels).sum()), float((above & ~labels).sum())
     values = measures(np.array(tp), np.array(fp), float(labels.sum()), float((~labels).sum()))
@@ -180,9 +168,8 @@ def measures_at(scores: Floats, labels: Mask, threshold: float | Floats) -> dict
 def best_threshold(scores: Floats, labels: Mask, objective: str = "balanced_accuracy") -> float:
     """The threshold at which the objective is highest on these scores.
 
-    Equally good cuts that lie side by side make one plateau. Of several plateaus the widest, in
-    units of the score, is taken, of equally wide ones the lowest; the threshold is its middle.
-    Raises InputError where all scores are equal, UsageError for an unknown objective.
+    Equally good cuts side by side make one plateau. The widest, in units of the score, is taken, of
+    equally wide ones the lowest; the threshold is its middle. InputError, UsageError.
     """
     if objective not in OBJECTIVES:
         raise unknown_name("objective", objective, OBJECTIVES)
@@ -208,9 +195,8 @@ def measure_of(objective: str) -> str:
 def threshold_for_precision(scores: Floats, labels: Mask, wanted: float) -> float:
     """The lowest threshold at which at least this share of what lies above is positive.
 
-    Of all thresholds that reach it, it loses the fewest positives. Raises InputError where none
-    reaches it, with the best that one does, and for what allows no threshold; UsageError where
-    `wanted` is not above 0 and at most 1.
+    InputError where none reaches it, with the best that one does, and for what allows no threshold;
+    UsageError where `wanted` is not above 0 and at most 1.
     """
     if not 0 < wanted <= 1:
         raise UsageError(f"precision={wanted:g}; expected a number above 0, and at most 1")
@@ -230,10 +216,7 @@ def threshold_for_precision(scores: Floats, labels: Mask, wanted: float) -> floa
 
 
 def folds(n: int, clusters: Ints | None = None, *, parts: int = 5, seed: int = 0) -> Ints:
-    """A part for each item, shape (n,): clusters stay whole, shuffled by the seed, dealt in turn.
-
-    With fewer clusters than parts each cluster is a part.
-    """
+    """A part for each item, shape (n,): clusters stay whole, shuffled by the seed, dealt in turn."""
     _, units = np.unique(np.arange(n) if clusters is None else clusters, return_inverse=True)
     size = int(units.max()) + 1 if n else 0
     order = np.random.Generator(np.random.SFC64(seed)).permutation(size)
@@ -243,10 +226,9 @@ def folds(n: int, clusters: Ints | None = None, *, parts: int = 5, seed: int = 0
 def held_out(
     scores: Floats, labels: Mask, parts: Ints, choose: Choose = best_threshold, verb: str = "choose"
 ) -> HeldOut:
-    """Choose a threshold, or fit a curve, on all parts but one, for each part.
+    """Choose a threshold, or fit a curve, on all parts but one, for each part, counted from 0.
 
-    All arrays of shape (n,); `parts` counts from 0. Where the items outside a part allow no choice,
-    there is a reason; `verb` is its word.
+    Where the items outside a part allow no choice, there is a reason; `verb` is its word.
     """
     number = int(parts.max(initial=-1)) + 1
     if number < 2:

@@ -1,14 +1,21 @@
 """Compare finished runs over the same items: each later run with the first, item by item."""
 
-from collections.abc import Sequence
+# No `from __future__ import annotations`: the command line reads the options here as values.
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from trueground.errors import UsageError
 from trueground.options import LabelsDrawn, Level, Option, RateLabels, Resamples, Seed
+from trueground.plugins import keys_named
 
 if TYPE_CHECKING:
-    from trueground.studies.comparison import ComparedRun, RunComparison
-    from trueground.studies.finished import FinishedRun
+    from trueground.stats.effects import Effects, Planning
+    from trueground.stats.paired import Paired, SignedRank
+
 
 _LONGEST_NAME = 24  # of a run, in letters
 
@@ -17,6 +24,192 @@ def _split(texts: Sequence[str]) -> list[str]:
     from trueground.metrics.registry import split_specs
 
     return [name for text in texts for name in split_specs(text)]
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the runs, under the name by which it is called here: its folder's, or a letter.
+
+    `notices` are sentences that every page of it must show.
+    """
+
+    label: str
+    path: str
+    n: int
+    task: str | None
+    model: str | None
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OtherField:
+    """`count` ids have something else in this field in b; `first` names some, `readers` metrics."""
+
+    count: int
+    first: tuple[str, ...]
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """What sets two runs apart; empty when they can be compared as they are.
+
+    `only_a` and `only_b` count ids, `first_only_…` names the first of them. `other_questions`
+    counts ids that have another question in b, `other_fields` (field → how many) those that were
+    measured against something else, such as other references. `signatures` holds both signatures of
+    each metric where they differ, `tasks` both tasks where they differ. `other_groups` counts ids
+    that stand in another group in b.
+    """
+
+    only_a: int = 0
+    only_b: int = 0
+    first_only_a: tuple[str, ...] = ()
+    first_only_b: tuple[str, ...] = ()
+    other_questions: int = 0
+    first_other_questions: tuple[str, ...] = ()
+    other_fields: dict[str, OtherField] = field(default_factory=dict)
+    signatures: dict[str, tuple[str, str]] = field(default_factory=dict)
+    tasks: tuple[str | None, str | None] | None = None
+    other_groups: int = 0
+
+
+@dataclass(frozen=True)
+class Change:
+    """One item whose score differs; the texts are None where the runs kept no records.
+
+    `link_a` and `link_b` lead to the item from the runs' directories, such as
+    `report.html#item-q1`; None where there is no page, or the item is not on it.
+    """
+
+    id: str
+    score_a: float
+    score_b: float
+    question: str | None
+    response_a: str | None
+    response_b: str | None
+    link_a: str | None = None
+    link_b: str | None = None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What stands beside the test of a metric: none of it is adjusted for the number of metrics.
+
+    `wilcoxon` is None for values 0 and 1, where McNemar's test is the same question. All of it is
+    about the items scored in both runs.
+    """
+
+    wilcoxon: "SignedRank | None"
+    effects: "Effects"
+    planning: "Planning"
+
+
+@dataclass(frozen=True)
+class MetricComparison:
+    """One metric in two runs: `result` is about the items scored in both, b − a.
+
+    Of a micro value, and of an F1 that is the harmonic mean of two means, it is about the runs as
+    wholes, over all items that both have, and there is no test: p and `test` are None. What
+    is counted or named item by item goes by the items' own values; items are named for one of both.
+
+    `won` and `lost` count items that are better and worse in b, whichever way is better.
+    `only_a` counts, by their status in b, the items that are scored in a alone; `only_b` likewise.
+    `changes_lost` and `changes_won` are the items with the largest changes, ties in the order of a.
+    `sizes` is None for numbers of whole runs.
+    """
+
+    result: "Paired"
+    p_holm: float | None
+    higher_is_better: bool
+    won: int
+    lost: int
+    only_a: dict[str, int]
+    only_b: dict[str, int]
+    changes_lost: tuple[Change, ...]
+    changes_won: tuple[Change, ...]
+    sizes: Sizes | None = None
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """Run b against run a, by their labels. `items` are those that both have.
+
+    `clusters` is the number of groups, None where no two items are of one group. `notes` tells in
+    sentences the mismatch that was allowed, and what else to know. `left_out_a` are metrics of a
+    that b lacks, `left_out_b` the other way round. `verdicts` are the shares of answers that are
+    grounded, partly, not, declined, unscored, over all items that both have; None where a run has
+    none, or other ones. Their p values are not adjusted. `corrected` are the differences that
+    people would see, by metric, where labels were given.
+    """
+
+    a: str
+    b: str
+    items: int
+    clusters: int | None
+    mismatch: Mismatch
+    notes: tuple[str, ...]
+    left_out_a: tuple[str, ...]
+    left_out_b: tuple[str, ...]
+    metrics: dict[str, MetricComparison]
+    verdicts: "dict[str, Paired] | None" = None
+    corrected: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """All comparisons. Holm's adjustment is over the one test of every metric of every pair.
+
+    Planning is for a test at `alpha` that finds a difference with probability `power`.
+    """
+
+    runs: tuple[ComparedRun, ...]
+    pairs: tuple[PairComparison, ...]
+    level: float
+    resamples: int
+    seed: int
+    alpha: float
+    power: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers; `corrected` only where labels were given."""
+        raw = dataclasses.asdict(self)
+        for pair in raw["pairs"]:
+            if not pair["corrected"]:
+                del pair["corrected"]
+        return raw
+
+    def find_worse(self, limits: Mapping[str, float]) -> list[str]:
+        """A sentence for each metric on which a later run is surely worse by more than its limit.
+
+        `limits` has metrics (whole or bare names) and how much worse, 0 or more, each may be. It is
+        sure where the whole interval lies beyond the limit and the metric's own test, if it has
+        one, is significant at `alpha`. Where no item is scored in both runs there is a sentence
+        too. UsageError for a metric that was not compared.
+        """
+        found = []
+        for pair in self.pairs:
+            for name, limit in limits.items():
+                if len(near := keys_named(name, tuple(pair.metrics))) != 1:
+                    what = "several metrics have that name" if near else "it was not compared"
+                    names = ", ".join(pair.metrics)
+                    raise UsageError(f"--fail-if-worse {name}: {what}; name one of {names}")
+                metric = pair.metrics[near[0]]
+                if why := _surely_worse(metric, limit, self.alpha):
+                    found.append(f"{pair.b} against {pair.a}, {near[0]}: {why}")
+        return found
+
+
+def _surely_worse(metric: MetricComparison, limit: float, alpha: float) -> str | None:
+    result = metric.result
+    if result.difference is None:
+        return "no item is scored in both, so nothing is known"
+    sign = -1.0 if metric.higher_is_better else 1.0
+    loss, ends = sign * result.difference, [sign * end for end in result.ci or ()]
+    tested = result.p is None or result.p <= alpha
+    if min([loss, *ends]) <= limit or not tested:
+        return None
+    interval = f" [{min(ends):.4f}, {max(ends):.4f}]" if ends else ""
+    return f"worse by {loss:.4f}{interval}; {limit:g} is allowed"
 
 
 def compare(
@@ -52,7 +245,7 @@ def compare(
     ] = (0.02,),
     labels: RateLabels = (),
     labels_drawn: LabelsDrawn = None,
-) -> "RunComparison":
+) -> RunComparison:
     """Compare run directories: every later one with the first, item by item.
 
     `metrics` are names or one comma-separated text; without them, all that both runs have. `flips`
@@ -70,7 +263,6 @@ def compare(
     import numpy as np
 
     from trueground.studies.compare_pair import CompareOptions, adjust, compare_pair
-    from trueground.studies.comparison import RunComparison
     from trueground.studies.finished import open_run, read_scores, with_questions
     from trueground.studies.pairing import Side, align, common_metrics
     from trueground.studies.run_level import columns_for
@@ -78,7 +270,13 @@ def compare(
     detect = tuple(dict.fromkeys(detect))
     options = CompareOptions(resamples, seed, level, allow_mismatch, flips, power, detect)
     runs = with_questions([open_run(Path(path)) for path in paths])
-    _check_different(runs)
+    if len(runs) < 2:
+        raise UsageError(f"{len(runs)} run was given; name two or more run directories")
+    folders = [run.path.resolve() for run in runs]
+    if twice := next(
+        (r for r, at in zip(runs, folders, strict=True) if folders.count(at) > 1), None
+    ):
+        raise UsageError(f"{twice.path} is given twice; name different run directories")
     called = _name_runs([run.path for run in runs])
     first, others = runs[0], runs[1:]
     wanted = _split([metrics]) if isinstance(metrics, str) else metrics
@@ -95,7 +293,7 @@ def compare(
 
         of_people = RunLabels(labels, labels_drawn, runs, called)
     first_scores = read_scores(first, every)
-    compared, pairs = [_compared_run(called[0], first, len(first_scores.ids))], []
+    sizes, pairs = [len(first_scores.ids)], []
     for label, run, chosen, columns in zip(called[1:], others, names, needed, strict=True):
         scores = read_scores(run, columns)
         mine = first_scores.of([every.index(metric) for metric in columns])
@@ -104,8 +302,12 @@ def compare(
         aligned = align(a, b, columns)
         pair = compare_pair(aligned, columns, chosen, options)
         pairs.append(of_people.add_to(pair, aligned, columns, level) if of_people else pair)
-        compared.append(_compared_run(label, run, len(scores.ids)))
+        sizes.append(len(scores.ids))
     adjusted = adjust(pairs, options.alpha)
+    compared = (
+        ComparedRun(name, str(run.path), n, run.task, run.model, run.notices)
+        for name, run, n in zip(called, runs, sizes, strict=True)
+    )
     return RunComparison(tuple(compared), adjusted, level, resamples, seed, options.alpha, power)
 
 
@@ -127,20 +329,20 @@ def _name_runs(paths: Sequence[Path]) -> list[str]:
     return [chr(ord("A") + i) if i < 26 else f"R{i + 1}" for i in range(len(paths))]
 
 
-def _compared_run(label: str, run: "FinishedRun", n: int) -> "ComparedRun":
-    from trueground.studies.comparison import ComparedRun
-
-    return ComparedRun(label, str(run.path), n, run.task, run.model, run.notices)
-
-
-def _check_different(runs: Sequence["FinishedRun"]) -> None:
-    from trueground.errors import UsageError
-
-    if len(runs) < 2:
-        raise UsageError(f"{len(runs)} run was given; name two or more run directories")
-    seen: set[Path] = set()
-    for run in runs:
-        whole = run.path.resolve()
-        if whole in seen:
-            raise UsageError(f"{run.path} is given twice; name different run directories")
-        seen.add(whole)
+def parse_limits(texts: Sequence[str]) -> dict[str, float]:
+    """`support=0.01` or `support` → how much worse each metric may be. Raises UsageError."""
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        if not equals or ")" in number:  # the = of an option: k_precision(abstain=zero)
+            name, number = text, "0"
+        try:
+            limits[name.strip()] = limit = float(number)
+        except ValueError:
+            limit = -1.0
+        if not name.strip() or not isfinite(limit) or limit < 0:
+            raise UsageError(
+                f"--fail-if-worse {text!r} cannot be read; write METRIC or METRIC=X, X a number of "
+                "0 or more, as in support=0.01"
+            )
+    return limits

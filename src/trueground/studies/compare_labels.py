@@ -21,8 +21,8 @@ from trueground.evaluate.corrected import (
 )
 from trueground.metrics.registry import metric_of_key
 from trueground.stats.bootstrap import Floats, Ints
-from trueground.stats.corrected import Draw, correct_difference, find_shift
-from trueground.studies.comparison import PairComparison
+from trueground.stats.rates import Draw, correct_difference, find_shift
+from trueground.studies.compare import PairComparison
 from trueground.studies.finished import FinishedRun, read_records
 from trueground.studies.pairing import Aligned
 from trueground.types import Answered
@@ -55,11 +55,7 @@ class RunLabels:
         paths = list_paths(paths)
         each = len(paths) == len(runs)
         for number, (run, name) in enumerate(zip(runs, names, strict=True)):
-            if not run.has_records:
-                raise InputError(
-                    f"{run.path}: this run kept no records, by which labels find their answers; "
-                    "run again without --no-records"
-                )
+            run.check_records()
             try:
                 self.slices[name] = read_slice(
                     [paths[number]] if each else paths,
@@ -122,11 +118,14 @@ def _correct(
     notes = []
     if find_shift(scores, draw):
         notes.append("the judge sees another difference on the labelled items than on all")
-    if _are_opposed(scores[draw.labelled], (y_b - y_a)[draw.labelled]):
-        notes.append(
-            "item by item people see the difference the other way round from the judge: were the "
-            "labels of the two runs swapped?"
-        )
+    judged, told = scores[draw.labelled], (y_b - y_a)[draw.labelled]
+    if judged.std() and told.std():
+        r = float(np.corrcoef(judged, told)[0, 1])
+        if r * math.sqrt(len(told) - 2) < -_FAR * math.sqrt(max(1 - r * r, 1e-12)):
+            notes.append(
+                "item by item people see the difference the other way round from the judge: were "
+                "the labels of the two runs swapped?"
+            )
     return {
         "label": label,
         "difference": found.mean,
@@ -141,14 +140,6 @@ def _correct(
         "drawn": "random" if draw.equal else "weighted",
         "notes": notes,
     }
-
-
-def _are_opposed(scores: Floats, labels: Floats) -> bool:
-    """Whether two differences, item by item, go against each other by more than chance."""
-    if not scores.std() or not labels.std():
-        return False
-    r = float(np.corrcoef(scores, labels)[0, 1])
-    return r * math.sqrt(len(scores) - 2) < -_FAR * math.sqrt(max(1 - r * r, 1e-12))
 
 
 def _draw_of_both(

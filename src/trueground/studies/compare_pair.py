@@ -15,10 +15,10 @@ from trueground.errors import UsageError
 from trueground.evaluate.run_level import macro_key
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
-from trueground.options import check_whole_numbers
+from trueground.options import check_draws, check_whole_numbers
 from trueground.reports.items import item_links
 from trueground.stats.bootstrap import ALIKE, Floats
-from trueground.stats.effects import effects_of
+from trueground.stats.effects import effects_of, plan
 from trueground.stats.paired import (
     MCNEMAR,
     SIGN_FLIP,
@@ -28,8 +28,7 @@ from trueground.stats.paired import (
     paired,
     signed_rank,
 )
-from trueground.stats.power import plan
-from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
+from trueground.studies.compare import Change, MetricComparison, PairComparison, Sizes
 from trueground.studies.pairing import (
     SCORED,
     Aligned,
@@ -57,11 +56,8 @@ class CompareOptions:
     tests: int = 1
 
     def __post_init__(self) -> None:
-        check_whole_numbers(
-            resamples=(self.resamples, 1), seed=(self.seed, 0), flips=(self.flips, 0)
-        )
-        if not 0 < self.level < 1:
-            raise UsageError(f"level={self.level}; it must lie between 0 and 1, such as 0.95")
+        check_draws(self.resamples, self.seed, self.level)
+        check_whole_numbers(flips=(self.flips, 0))
         if not 0.5 <= self.power < 1:
             raise UsageError(f"power={self.power}; it must be 0.5 or more and below 1, such as 0.8")
         for difference in self.detect:
@@ -96,7 +92,14 @@ def compare_pair(
     whole, reasons = compare_whole_runs(metrics, a.scores, b.scores, clusters, **options.draws)
     gaps = _check_scored(a, b, metrics, names, whole, reasons)
     items = _compare_items(aligned, metrics, options)
-    verdicts, left_out = _compare_verdicts(aligned, options)
+    # The shares of each verdict are over all items that both have.
+    verdicts, left_out = None, []
+    mine, other = a.run.verdict_signature, b.run.verdict_signature
+    if mine is not None and mine == other:
+        shares = paired(a.scores.verdicts, b.scores.verdicts, clusters, **options.draws)
+        verdicts = dict(zip(ANSWER_VERDICTS, shares, strict=True))
+    elif mine is not None and other is not None:
+        left_out = ["verdicts of answers are not compared: other judges or claims made them"]
     return PairComparison(
         a.label,
         b.label,
@@ -115,20 +118,6 @@ def compare_pair(
         },
         verdicts,
     )
-
-
-def _compare_verdicts(
-    aligned: Aligned, options: CompareOptions
-) -> tuple[dict[str, Paired] | None, list[str]]:
-    """The shares of each verdict over all items that both have, and a note where none are told."""
-    a, b = aligned.a, aligned.b
-    mine, other = a.run.verdict_signature, b.run.verdict_signature
-    if mine is None or other is None:
-        return None, []
-    if mine != other:
-        return None, ["verdicts of answers are not compared: other judges or claims made them"]
-    found = paired(a.scores.verdicts, b.scores.verdicts, aligned.clusters, **options.draws)
-    return dict(zip(ANSWER_VERDICTS, found, strict=True)), []
 
 
 def _compare_items(

@@ -25,7 +25,6 @@ from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
 from trueground.plugins import PartSpec, parse_part
-from trueground.runs.directory import RECORDS
 from trueground.stats.bootstrap import intervals
 from trueground.studies.finished import (
     NO_HASH,
@@ -35,13 +34,15 @@ from trueground.studies.finished import (
     open_run,
     read_records,
     read_scores,
+    wrong_records,
 )
 from trueground.types import ComparisonRequest, Record, Status, Turn
 
 NAME = "errors.jsonl"
 SOURCE = "Adlakha et al. 2023, Figure 3"
 _BENCHMARK, _FIGURE, _PREFIX = "instruct-qa", "fig3", "error_category."
-_TASKS = ("nq", "hotpotqa", "topiocqa")  # the runs whose questions are the paper's
+# The runs whose questions are the paper's.
+_TASKS = tuple(f"{_BENCHMARK}/{name}" for name in ("nq", "hotpotqa", "topiocqa"))
 METRIC, LABEL, MODEL, OVERLAP = "f1", "correct", "llm_correctness", "recall"
 # A person may leave the kind open.
 GROUPS = tuple(dict.fromkeys(c.partition("/")[0] for c in CATEGORIES if "/" in c))
@@ -144,11 +145,7 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
     key = _find_metric(run, metric)
     if higher_is_better(key) is False:
         raise UsageError(f"{key}: lower is better there; choose a metric of which more is better")
-    if not run.has_records:
-        raise InputError(
-            f"{path / RECORDS}: not found, and the error categories are read from the records; "
-            "score again without --no-records"
-        )
+    run.check_records()
     near = {name: run.metrics_named(name) for name in (METRIC, OVERLAP, MODEL)}
     keys = {name: of[0] if len(of) == 1 else None for name, of in near.items()}
     columns = list(dict.fromkeys([key, *filter(None, keys.values())]))
@@ -223,16 +220,13 @@ def _read_scored(
 ) -> Iterator[tuple[_LabelledRecord, Mapping[str, float | None]]]:
     """Each record with its scores. InputError: records that are not those of the items."""
     row = -1
-    unlike = InputError(
-        f"{run.path / RECORDS}: the ids are not those of the items beside it; run again"
-    )
     for row, record in enumerate(read_records(run, _LabelledRecord)):
         if row >= len(scores.ids) or hash_texts([record.id])[0] != scores.ids[row]:
-            raise unlike
+            raise wrong_records(run)
         values = scores.values[row].tolist()
         yield record, {k: None if np.isnan(v) else v for k, v in zip(columns, values, strict=True)}
     if row + 1 != len(scores.ids):
-        raise unlike
+        raise wrong_records(run)
 
 
 # Who proposes
@@ -408,7 +402,7 @@ def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
     n = len(chosen)
     counts = Counter(line.counts for line in chosen)
     people = [line for line in chosen if line.category]
-    paper = bool(chosen) and all(_is_of_the_paper(line.task) for line in chosen)
+    paper = bool(chosen) and all((line.task or "").replace("_", "-") in _TASKS for line in chosen)
     shares = figure_3() if paper else {}
     categories: dict[str, dict[str, float | None]] = {}
     # Every category stands after its group.
@@ -435,8 +429,3 @@ def figure_3() -> dict[str, float]:
     """The paper's shares by category and group; it prints none for the others."""
     [figure] = [figure for figure in published(_BENCHMARK) if figure.id == _FIGURE]
     return {one.name.removeprefix(_PREFIX): one.value for one in figure.numbers}
-
-
-def _is_of_the_paper(task: str | None) -> bool:
-    benchmark, _, name = (task or "").partition("/")
-    return benchmark.replace("_", "-") == _BENCHMARK and name in _TASKS

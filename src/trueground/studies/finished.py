@@ -14,21 +14,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, UsageError
+from trueground.errors import InputError
 from trueground.evaluate.table import BY_ID, question_of
 from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.metrics.registry import parse_spec
-from trueground.plugins import keys_named, split_key
+from trueground.plugins import keys_named
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
-from trueground.stats.repeats import PerQuestion, per_question
+from trueground.stats.repeats import per_question
 from trueground.types import Answered, Record, Status
 
 # What an answer is made of differs between runs; all other fields say what it is measured against.
@@ -143,6 +142,14 @@ class FinishedRun:
         clusters = self._summary.get("clusters")
         questions = (self._summary.get("repeats") or {}).get("questions")
         return clusters is not None and (questions is None or clusters < questions)
+
+    def check_records(self) -> None:
+        """InputError where the run kept no records."""
+        if not self.has_records:
+            raise InputError(
+                f"{self.path}: this run kept no records, so nothing but its numbers can be read; "
+                "run again without --no-records"
+            )
 
     def metrics_named(self, name: str) -> list[str]:
         """The metric of that key; where there is none, all with that bare name."""
@@ -345,17 +352,6 @@ class Scores:
         )
 
 
-class ByQuestion(NamedTuple):
-    """The numbers of a run by question: `ids` (questions,) are hashes.
-
-    `clusters` (questions,) are equal for questions of one group, None where no group is told.
-    """
-
-    ids: Hashes
-    answers: PerQuestion
-    clusters: Hashes | None
-
-
 def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
     """The scores of these metrics. InputError: a line that is no item, an id that comes twice."""
     ids, values, status, counts, verdicts = [], [], [], [], []
@@ -406,41 +402,9 @@ def read_contents(run: FinishedRun, ids: Hashes, fields: Sequence[str]) -> dict[
     return contents
 
 
-def read_by_question(run: FinishedRun, metrics: tuple[str, ...]) -> ByQuestion:
-    """The metrics of a run, questions in the order in which they came. Raises InputError."""
-    scores = read_scores(run, metrics)
-    (by_question,) = with_questions([run])
-    ids = scores.ids if by_question.questions is None else by_question.questions.questions
-    first, codes = _number_questions(ids)
-    answers = per_question(scores.values, codes, len(first), range(len(metrics)))
-    clusters = None
-    if run.has_records:
-        groups = read_contents(run, scores.ids, ())["group"]
-        groups = np.where(groups == NO_HASH, ids, groups)[first]  # a question alone is its own
-        clusters = groups if len(np.unique(groups)) < len(groups) else None
-    return ByQuestion(ids[first], answers, clusters)
-
-
-def metrics_by_field(metrics: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Field of `FIELDS` → those of these metrics that need it, in the order of the fields.
-
-    A metric that is not known here, such as one of a package that is not installed, tells nothing.
-    """
-    readers: dict[str, list[str]] = {name: [] for name in FIELDS}
-    for metric in metrics:
-        try:
-            needs = parse_spec(split_key(metric).spec).needs
-        except UsageError:
-            continue
-        for need in needs:
-            if need in readers:
-                readers[need].append(metric)
-    return {name: tuple(keys) for name, keys in readers.items() if keys}
-
-
 def _merge_answers(scores: Scores, questions: Hashes) -> Scores:
     """A row for each question, in the order of their first answers; `questions` (items,)."""
-    first, codes = _number_questions(questions)
+    first, codes = number_questions(questions)
     by_question = per_question(scores.values, codes, len(first), range(scores.values.shape[1]))
     status = np.where(
         by_question.scored > 0, np.uint8(CODES[Status.SCORED]), scores.status[first]
@@ -452,7 +416,7 @@ def _merge_answers(scores: Scores, questions: Hashes) -> Scores:
     return Scores(questions[first], by_question.means, status, counts, verdicts)
 
 
-def _number_questions(questions: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def number_questions(questions: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The row of each question's first answer, in order, and the number of each answer's question.
 
     `questions` (answers,) holds equal numbers for answers to one question.

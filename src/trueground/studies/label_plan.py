@@ -56,7 +56,7 @@ def plan_labels(
     from trueground.evaluate.corrected import LABEL_OF
     from trueground.metrics.registry import metric_of_key
     from trueground.runs.directory import check_out_file
-    from trueground.stats.power import allocate_labels
+    from trueground.stats.effects import allocate_labels
     from trueground.studies.finished import open_run, read_scores
 
     if not 0 < half_width < 0.5 or not 0 < level < 1:
@@ -107,13 +107,9 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     from trueground.errors import InputError, UsageError
     from trueground.evaluate.corrected import predicted_label
     from trueground.metrics.registry import metric_of_key
-    from trueground.stats.corrected import LEAST_LABELS
+    from trueground.stats.rates import LEAST_LABELS
 
-    if not run.has_records:
-        raise InputError(
-            f"{run.path}: this run kept no records, so there is nothing to label; run again "
-            "without --no-records"
-        )
+    run.check_records()
     if (run.manifest.get("n") or 0) < LEAST_LABELS:
         raise InputError(
             f"{run.path}: {run.manifest.get('n')} answers; a rate is corrected from "

@@ -68,33 +68,27 @@ def why_dropped(record: Record, keep: Mapping[str, float]) -> str | None:
 
 @dataclass
 class AnnotatorVotes:
-    """The votes of each annotator: a row for each record that anybody voted on."""
+    """The votes of annotators, an entry for each record that anybody voted on."""
 
-    _columns: dict[str, tuple[array[int], array[float]]] = field(default_factory=dict)
-    _clusters: array[int] = field(default_factory=lambda: array("q"))
+    _votes: list[Votes] = field(default_factory=list)
+    _clusters: list[int] = field(default_factory=list)
 
     @property
     def annotators(self) -> list[str]:
         """Who voted, sorted."""
-        return sorted(self._columns)
+        return sorted({name for own in self._votes for name in own})
 
     def add(self, votes: Votes, cluster: int) -> None:
         """Count the votes on one record in, if there are any."""
-        if not votes:
-            return
-        for name, value in votes.items():
-            rows, values = self._columns.setdefault(name, (array("q"), array("d")))
-            rows.append(len(self._clusters))
-            values.append(value)
-        self._clusters.append(cluster)
+        if votes:
+            self._votes.append(votes)
+            self._clusters.append(cluster)
 
     def table(self) -> tuple[Floats, Ints]:
         """Votes, shape (records, annotators), NaN where there is none; clusters, (records,)."""
-        table = np.full((len(self._clusters), len(self._columns)), np.nan)
-        for column, name in enumerate(self.annotators):
-            rows, values = self._columns[name]
-            table[np.array(rows, np.int64), column] = values
-        return table, np.array(self._clusters, np.int64)
+        names = self.annotators
+        rows = [[own.get(name, np.nan) for name in names] for own in self._votes]
+        return np.array(rows, np.float64), np.array(self._clusters, np.int64)
 
 
 @dataclass
@@ -173,7 +167,8 @@ class LabelledSets:
             for number, (one, name) in enumerate(_name_sources(source), 1):
                 run, path = None, one if isinstance(one, str) else "the records given"
                 if isinstance(one, str) and one != "-" and Path(one).is_dir():
-                    run = _open_run_with_records(one)
+                    run = open_run(Path(one))
+                    run.check_records()
                     opened = open_records(str(run.path / RECORDS), **options)
                 else:
                     opened = open_records(one, mapping=mapping, **options)
@@ -261,8 +256,11 @@ class LabelledSets:
         parts = self._files is not None and self._files.of_parts
         models: set[str] = set()
         for batch in self._records(one):
-            keys = hash_texts(_cluster_key(record, one.number) for record in batch).tolist()
-            for record, key in zip(batch, keys, strict=True):
+            # Equal for records of one group, in whichever set; one without a group is alone.
+            keys = hash_texts(
+                f"i{one.number}:{r.id}" if r.group is None else f"g{r.group}" for r in batch
+            )
+            for record, key in zip(batch, keys.tolist(), strict=True):
                 label = self._read(record)
                 if isinstance(label, str):
                     one.unused[label] += 1
@@ -344,36 +342,16 @@ def _name_sources(source: Any) -> list[tuple[Any, str]]:
     paths = [fspath(path) for path in paths]
     if double := next((path for path in paths if paths.count(path) > 1), None):
         raise UsageError(f"{double} is given twice; name each file once")
-    names = [_stem(path) for path in paths]
+    stems = (
+        Path(path).name if Path(path).is_dir() else Path(path).name.split(".")[0] for path in paths
+    )
+    names = [
+        {"-": "stdin"}.get(path, stem or path) for path, stem in zip(paths, stems, strict=True)
+    ]
     return [
         (path, name if names.count(name) == 1 else path)
         for path, name in zip(paths, names, strict=True)
     ]
-
-
-def _stem(path: str) -> str:
-    if path == "-":
-        return "stdin"
-    name = Path(path.rstrip("/")).name
-    return name if Path(path).is_dir() else name.split(".")[0] or name
-
-
-def _open_run_with_records(path: str) -> FinishedRun:
-    run = open_run(Path(path))
-    if not run.has_records:
-        raise InputError(
-            f"{path}: this run kept no records, so there are no labels; name the file of "
-            "records instead, or run again without --no-records"
-        )
-    return run
-
-
-def _cluster_key(record: Record, number: int) -> str:
-    """Equal for records of one group, in whichever set; a record without group is alone.
-
-    `number` is that of its set.
-    """
-    return f"i{number}:{record.id}" if record.group is None else f"g{record.group}"
 
 
 def _format_counts(unused: Mapping[str, int]) -> str:

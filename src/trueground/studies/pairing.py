@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.metrics.batch import CODES, STATUSES
-from trueground.plugins import keys_named
+from trueground.metrics.registry import parse_spec
+from trueground.plugins import keys_named, split_key
 from trueground.records.files import open_unpacked
 from trueground.records.problems import shorten
 from trueground.runs.directory import ITEMS, RECORDS
-from trueground.studies.comparison import Mismatch, OtherField
+from trueground.studies.compare import Mismatch, OtherField
 from trueground.studies.finished import (
+    FIELDS,
     NO_HASH,
     FinishedRun,
     Hashes,
     Scores,
     decode_lines,
-    metrics_by_field,
     read_contents,
 )
 from trueground.studies.run_level import names_of
@@ -139,10 +140,13 @@ def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
     rows_a, rows_b = rows_a[order], rows_b[order]
     alone_a = np.setdiff1d(a.rows, rows_a, assume_unique=True)
     alone_b = np.setdiff1d(b.rows, rows_b, assume_unique=True)
-    readers = metrics_by_field(metrics)
+    readers = _metrics_by_field(metrics)
     in_a, in_b = (
-        _read_contents(a, rows_a, tuple(readers)),
-        _read_contents(b, rows_b, tuple(readers)),
+        {name: column[rows] for name, column in contents.items()}
+        if side.run.has_records
+        and (contents := read_contents(side.run, side.scores.ids, (*readers,)))
+        else None
+        for side, rows in ((a, rows_a), (b, rows_b))
     )
     questions = groups = rows_a[:0]
     others: dict[str, OtherField] = {}
@@ -171,11 +175,21 @@ def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
     return Aligned(a, b, _clusters(a.scores.ids, in_a, in_b), mismatch)
 
 
-def _read_contents(side: Side, rows: Rows, fields: Sequence[str]) -> dict[str, Hashes] | None:
-    if not side.run.has_records:
-        return None
-    contents = read_contents(side.run, side.scores.ids, fields)
-    return {name: column[rows] for name, column in contents.items()}
+def _metrics_by_field(metrics: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Field of `FIELDS` → those of these metrics that need it, in the order of the fields.
+
+    A metric that is not known here, such as one of a package that is not installed, tells nothing.
+    """
+    readers: dict[str, list[str]] = {name: [] for name in FIELDS}
+    for metric in metrics:
+        try:
+            needs = parse_spec(split_key(metric).spec).needs
+        except UsageError:
+            continue
+        for need in needs:
+            if need in readers:
+                readers[need].append(metric)
+    return {name: tuple(keys) for name, keys in readers.items() if keys}
 
 
 def _differ(a: Rows, b: Rows) -> NDArray[np.bool_]:
@@ -202,7 +216,12 @@ def check_alike(aligned: Aligned, allow_mismatch: bool) -> Texts:
     names = f"{a.label} = {a.run.path}, {b.label} = {b.run.path}"
     if not len(a.rows):
         raise UsageError(f"{names}: the runs have no item in common; compare runs over one set")
-    differences, fields = list(_mismatch_notes(aligned)), list(_field_notes(aligned))
+    differences = list(_mismatch_notes(aligned))
+    fields = [
+        f"other {name} in {b.label} than in {a.label} under {_count_ids(one.count)}"
+        f"{_first_ids(one.first, one.count)}, read by {', '.join(one.readers)}"
+        for name, one in aligned.mismatch.other_fields.items()
+    ]
     # One benchmark task with other options may give other texts.
     if a.run.task is None or a.run.task != b.run.task or a.run.options == b.run.options:
         differences, fields = differences + fields, []
@@ -244,15 +263,6 @@ def _only_in(signature: str, other: str) -> str:
     """The parts of a signature that the other one lacks."""
     theirs = other.split("|")
     return "|".join(part for part in signature.split("|") if part not in theirs)
-
-
-def _field_notes(aligned: Aligned) -> Iterator[str]:
-    for name, one in aligned.mismatch.other_fields.items():
-        yield (
-            f"other {name} in {aligned.b.label} than in {aligned.a.label} under "
-            f"{_count_ids(one.count)}{_first_ids(one.first, one.count)}, read by "
-            f"{', '.join(one.readers)}"
-        )
 
 
 def _other_notes(aligned: Aligned) -> Iterator[str]:
@@ -303,7 +313,7 @@ def count_statuses(codes: NDArray[np.uint8]) -> dict[str, int]:
 
 
 def _count_ids(count: int) -> str:
-    return f"{count:,} id" if count == 1 else f"{count:,} ids"
+    return f"{count:,} id{'s' * (count != 1)}"
 
 
 def _first_ids(ids: Sequence[str], count: int) -> str:

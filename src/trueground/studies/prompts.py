@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -17,8 +17,17 @@ from trueground.models.prompts import PromptFile
 from trueground.runs.directory import read_manifest
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import holm, paired
-from trueground.stats.repeats import VERDICT_AT, PerQuestion
-from trueground.studies.finished import FinishedRun, open_run, read_by_question
+from trueground.stats.repeats import VERDICT_AT, PerQuestion, per_question
+from trueground.studies.finished import (
+    NO_HASH,
+    FinishedRun,
+    Hashes,
+    number_questions,
+    open_run,
+    read_contents,
+    read_scores,
+    with_questions,
+)
 from trueground.studies.leaderboard.runs import prompt_of
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
@@ -41,7 +50,10 @@ def prompt_studies(
         identity = (read_manifest(path) or {}).get("identity")
         if identity:
             prompts = _encode(identity.get("prompts"))
-            groups.setdefault(_key(identity), {}).setdefault(prompts, path)
+            told = identity.get("options") or {}
+            options = {name: value for name, value in told.items() if name not in _OF_PROMPT}
+            alike = _encode([[identity.get(name) for name in _ALIKE], options])
+            groups.setdefault(alike, {}).setdefault(prompts, path)
     draws = {"resamples": resamples, "seed": seed, "level": level}
     several = [[*map(open_run, group.values())] for group in groups.values() if len(group) > 1]
     return [study for runs in several if (study := _study(runs, draws)) is not None]
@@ -50,11 +62,6 @@ def prompt_studies(
 def in_order(paths: Sequence[Path]) -> list[Path]:
     """Runs in the order in which they began, as a sweep takes them."""
     return sorted(paths, key=lambda path: str((read_manifest(path) or {}).get("start")))
-
-
-def _key(identity: Mapping[str, Any]) -> bytes:
-    options = {k: v for k, v in (identity.get("options") or {}).items() if k not in _OF_PROMPT}
-    return _encode([[identity.get(name) for name in _ALIKE], options])
 
 
 def _encode(value: object) -> bytes:
@@ -102,6 +109,32 @@ def _study(runs: Sequence[FinishedRun], draws: Mapping[str, Any]) -> dict[str, A
     }
 
 
+class ByQuestion(NamedTuple):
+    """The numbers of a run by question: `ids` (questions,) are hashes.
+
+    `clusters` (questions,) are equal for questions of one group, None where no group is told.
+    """
+
+    ids: Hashes
+    answers: PerQuestion
+    clusters: Hashes | None
+
+
+def read_by_question(run: FinishedRun, metrics: tuple[str, ...]) -> ByQuestion:
+    """The metrics of a run, questions in the order in which they came. Raises InputError."""
+    scores = read_scores(run, metrics)
+    (by_question,) = with_questions([run])
+    ids = scores.ids if by_question.questions is None else by_question.questions.questions
+    first, codes = number_questions(ids)
+    answers = per_question(scores.values, codes, len(first), range(len(metrics)))
+    clusters = None
+    if run.has_records:
+        groups = read_contents(run, scores.ids, ())["group"]
+        groups = np.where(groups == NO_HASH, ids, groups)[first]  # a question alone is its own
+        clusters = groups if len(np.unique(groups)) < len(groups) else None
+    return ByQuestion(ids[first], answers, clusters)
+
+
 def _prompt_names(runs: Sequence[Sequence[PromptFile]]) -> list[str]:
     """A name for the prompts of each run, different ones for different prompts."""
     files = {tuple(prompts) for prompts in runs}
@@ -136,15 +169,11 @@ def _metric(
     known = np.asarray(~np.isnan(means).any(axis=1))
     used = means[known]
     groups = None if clusters is None else clusters[known]
-    names_of_numbers = ("means", "cis", "min", "max", "range", "sd", "sd_beyond_chance", "flips")
-    numbers: dict[str, Any] = {
-        "n": len(used),
-        "scored": (~np.isnan(means)).sum(axis=0).tolist(),
-        **dict.fromkeys(names_of_numbers),
-        "differences": [],
-    }
+    none = ("means", "cis", "min", "max", "range", "sd", "sd_beyond_chance", "flips")
+    scored = (~np.isnan(means)).sum(axis=0).tolist()
+    numbers: dict[str, Any] = {"n": len(used), "scored": scored}
     if not len(used):
-        return numbers
+        return numbers | dict.fromkeys(none) | {"differences": []}
     averages = used.mean(axis=0).tolist()
     flips = None
     if all(one.has_verdicts[i] for one in answers):

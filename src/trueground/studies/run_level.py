@@ -94,7 +94,12 @@ def compare_whole_runs(
         parts = _parts(_run_level_spec(key))
         if name == key and not parts:
             continue  # a mean over items
-        uncounted = [k for k in (parts or [key]) if _lacks_counts(metrics.index(k), a, b)]
+        uncounted = [  # some item has a value there, but no counts
+            k
+            for k in (parts or [key])
+            for i in (metrics.index(k),)
+            if any((~np.isnan(x.values[:, i]) & np.isnan(x.counts[:, i, 0])).any() for x in (a, b))
+        ]
         if name != key and uncounted:
             reasons[name] = (
                 f"not both runs tell the counts of {' and '.join(uncounted)} item by item; runs "
@@ -137,18 +142,9 @@ def _compute(
         for key, total, n, means in zip(keys, sums, scored, drawn, strict=True)
     }
     sums_by_key = dict(zip(keys, map(float, sums), strict=True))
-    entries, draws = run_level.added(
-        entries, sums_by_key, dict(zip(keys, drawn, strict=True)), level
-    )
+    by_key = dict(zip(keys, drawn, strict=True))
+    entries, draws = run_level.added(entries, sums_by_key, by_key, level)
     return {key: (entry["mean"], draws[key]) for key, entry in entries.items()}
-
-
-def _lacks_counts(column: int, *runs: Scores) -> bool:
-    """Whether some item has a value there, but no counts."""
-    return any(
-        bool((~np.isnan(run.values[:, column]) & np.isnan(run.counts[:, column, 0])).any())
-        for run in runs
-    )
 
 
 def _run_level_spec(key: str) -> Spec | None:

@@ -24,7 +24,6 @@ from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import check_same, identify_run
 from trueground.models.base import ChatModel
 from trueground.models.options import price_of
-from trueground.records import Check
 from trueground.runs.directory import check_resumable, free_path, read_manifest, safe_name
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
@@ -112,9 +111,9 @@ def variants(
             prompt = str(own.pop(_PROMPT))  # a file of that name is ./default
             source = replace(sources, prompt=None if prompt == DEFAULT else Path(prompt))
         prepared = benchmark.prepare(task, own, source)
-        at = next(
-            (i for i, v in enumerate(different) if _is_same(prepared, v.task)), len(different)
-        )
+        same = prepared.name, prepared.options, prepared.prompts
+        known = ((one.task.name, one.task.options, one.task.prompts) for one in different)
+        at = next((i for i, one in enumerate(known) if one == same), len(different))
         if at == len(different):
             words = [safe_name(task)] * (len(tasks) > 1) + [names[n][place] for n, place in varied]
             differ = [f"{n}={(names if n == _PROMPT else several)[n][p]}" for n, p in varied]
@@ -131,10 +130,6 @@ def _values(name: str, value: Value | Sequence[str], default: Value) -> list[Val
     if twice := [v for v in values if values.count(v) > 1]:
         raise UsageError(f"--{name} {twice[0]} is given twice; give each value once")
     return values or [default]
-
-
-def _is_same(a: Task, b: Task) -> bool:
-    return (a.name, a.options, a.prompts) == (b.name, b.options, b.prompts)
 
 
 def _note_without_effect(
@@ -225,17 +220,16 @@ class SweepOutcome:
             yield f"{self.path}: {' and '.join(what)}; {count} times: {reason}{again}"
         wanted = self.run.model.name
         answered_by = self.manifest.get("answered_by", {})
-        if others := [name for name in answered_by if not _may_mean(name, wanted)]:
+        # Endpoints add a date or a folder ("gpt-4o-2024-08-06", "/models/llama.gguf").
+        own, last = wanted.casefold(), wanted.casefold().rpartition("/")[2]
+        others = [
+            name
+            for name in answered_by
+            for a in (name.casefold(),)
+            if not (a in own or last in a or a.rpartition("/")[2] in own)
+        ]
+        if others:
             yield f"{self.path}: {wanted} was asked, {', '.join(others[:3])} answered"
-
-
-def _may_mean(answered: str, wanted: str) -> bool:
-    """Whether an endpoint's name for a model can mean the one that was asked for.
-
-    Endpoints add a date or a folder ("gpt-4o-2024-08-06", "/models/llama.gguf").
-    """
-    a, b = answered.casefold(), wanted.casefold()
-    return a in b or b in a or a.rpartition("/")[2] in b or b.rpartition("/")[2] in a
 
 
 def place(name: str, runs: Sequence[SweepRun], settings: RunSettings) -> tuple[Path, bool]:
@@ -276,7 +270,16 @@ def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[Sw
     What can be refused is refused before the first call. Raises what `run_task` raises, but for
     UnreachableError, which is kept in the outcome.
     """
-    checks = _check_runs(runs, out, settings)
+    for run in runs:
+        if settings.prices is not None:
+            price_of(run.model.name, settings.prices)
+        if settings.batch:
+            check_batches(run.model)
+    for run in runs:
+        check_resumable(out / run.where)
+    _count_ours(out, runs, settings)
+    tasks = {id(run.task): run.task for run in runs}
+    checks = {number: check_questions(task, settings) for number, task in tasks.items()}
     outcomes: list[SweepOutcome] = []
     for run in runs:
         path = out / run.where
@@ -292,20 +295,6 @@ def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[Sw
             raise RunInterrupted(f"{error} ({rest} more runs had not begun)") from None
         outcomes.append(outcome)
     return outcomes
-
-
-def _check_runs(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> dict[int, Check]:
-    """Read the questions of every task, and see that every run can go where it belongs."""
-    for run in runs:
-        if settings.prices is not None:
-            price_of(run.model.name, settings.prices)
-        if settings.batch:
-            check_batches(run.model)
-    for run in runs:
-        check_resumable(out / run.where)
-    _count_ours(out, runs, settings)
-    tasks = {id(run.task): run.task for run in runs}
-    return {number: check_questions(task, settings) for number, task in tasks.items()}
 
 
 def studies_of(outcomes: Sequence[SweepOutcome]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.stats.bootstrap import Floats, Interval, Ints, percentiles
+from trueground.stats.bootstrap import Floats, Interval, Ints, all_alike, percentiles
 from trueground.stats.human.column import LabelledScores
 from trueground.stats.human.weighing import GAP
 
@@ -146,7 +146,12 @@ class RunningMean:
 
 
 class OverSets:
-    """The means of all of some measures over sets of one score, one set after the other."""
+    """The unweighted means of some measures of one score over sets, one set after the other.
+
+    Groups may stand in several sets. The sets themselves stay as they are: the interval is of the
+    mean over these sets, not over sets that might have been. Scores that are measured in the same
+    order of sets share their resamples.
+    """
 
     def __init__(self, names: Sequence[str] = MEASURES, shift: int = 1) -> None:
         self._means = {name: RunningMean(shift) for name in names}
@@ -161,17 +166,9 @@ class OverSets:
         return {name: mean.mean(level) for name, mean in self._means.items()}
 
 
-def mean_of_sets(
-    sets: Iterable[Estimated], level: float = 0.95, names: Sequence[str] = MEASURES
-) -> dict[str, MeasureEstimate]:
-    """The unweighted mean of each measure over the sets that have it, with an interval.
-
-    Sets are drawn independently of each other, though groups may stand in several of them. The sets
-    themselves stay as they are: the interval is of the mean over these sets, not over sets that
-    might have been. Scores that are measured in the same order of sets share their resamples.
-    Raises UsageError for other numbers of resamples.
-    """
-    every = OverSets(names)
+def mean_of_sets(sets: Iterable[Estimated], level: float = 0.95) -> dict[str, MeasureEstimate]:
+    """The means of all MEASURES at once, see `OverSets`."""
+    every = OverSets()
     for one in sets:
         every.add(one)
     return every.means(level)
@@ -179,10 +176,7 @@ def mean_of_sets(
 
 def varying_interval(draws: Floats, level: float) -> Interval | None:
     """The percentile interval; None where all draws are the same, which tells of too few items."""
-    some = draws[~np.isnan(draws)]
-    if not len(some) or np.ptp(some) <= 1e-12:
-        return None
-    return percentiles(draws, level)
+    return None if all_alike(draws) else percentiles(draws, level)
 
 
 def raw_estimates(

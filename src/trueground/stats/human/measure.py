@@ -32,7 +32,7 @@ from trueground.stats.human.estimates import (
     varying_interval,
 )
 from trueground.stats.human.weighing import confusion_measures, resample, weigh, weigh_once
-from trueground.stats.proportions import clopper_pearson
+from trueground.stats.rates import clopper_pearson
 from trueground.stats.thresholds import best_threshold
 
 PAIRED = ("auroc", "spearman")

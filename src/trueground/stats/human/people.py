@@ -24,7 +24,7 @@ from trueground.stats.human.estimates import (
 )
 from trueground.stats.human.measure import LEAST, assemble, units_of
 from trueground.stats.human.weighing import Draws, rank_measures, resample, weigh, weigh_once
-from trueground.stats.proportions import clopper_pearson
+from trueground.stats.rates import clopper_pearson
 
 CEILING = (
     "auroc",

@@ -10,7 +10,7 @@ from typing import Any
 from trueground.errors import InputError, tell
 from trueground.judges.calibrated import FAMILY, USELESS
 from trueground.runs.directory import find_outputs, make_folder, write_json
-from trueground.stats.corrected import LEAST_LABELS, LEAST_OF_A_CLASS
+from trueground.stats.rates import LEAST_LABELS, LEAST_OF_A_CLASS
 
 _FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
 _CLEAR = 2  # standard errors

@@ -19,7 +19,7 @@ from trueground.options import check_draws
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats, Mask, sum_clusters
 from trueground.stats.human.measure import Measured, measure_all
-from trueground.stats.proportions import lower_bound
+from trueground.stats.rates import lower_bound
 from trueground.stats.thresholds import (
     MEASURES,
     OBJECTIVES,

@@ -121,7 +121,8 @@ def group_columns(
         members = [
             (place, column)
             for place, column in known
-            if column is seed or (places and _alike(rests[column.id], own))
+            if column is seed
+            or (places and all(own[n] == v for n, v in rests[column.id].items() if n in own))
         ]
         taken |= {column.id for _, column in members}
         here = {place for place, _ in members}
@@ -156,10 +157,6 @@ def _rest(column: BoardColumn, moved: set[str], bound: frozenset[str]) -> Rest:
         for name, value in rest.items()
         if name not in moved and not (value is None and name in bound)
     }
-
-
-def _alike(one: Rest, other: Rest) -> bool:
-    return all(one[name] == other[name] for name in one.keys() & other.keys())
 
 
 def _titles(
@@ -247,7 +244,12 @@ class _Evaluation:
         ]
         more: dict[str, Any] | None = None
         if isinstance(study, Pivot):
-            more = _gains(study, [line[0] for line in cells])
+            at = {m.name: line[0] for m, line in zip(study.measures, cells, strict=True)}
+            if sum(map(bool, at.values())) >= study.least:
+                gains = study.gains
+                more = {
+                    "changes": [[change_of(*g, *map(at.get, g), relative=False) for g in gains]]
+                }
         elif isinstance(study, Mean):
             more = _combined(row, cells[0]) if all(cells[0]) else None
             missing += [row.name] * bool(more is None and known and row.source is None)
@@ -257,7 +259,8 @@ class _Evaluation:
             if len(known) == len(picks) and any(line[0] for line in cells):
                 more = self._point(study, row, known, [line[0] for line in cells], missing)
         elif any(sum(map(bool, line)) > 1 for line in cells):
-            more = {"unlike": self._unlike(known)}
+            unlike = (difference(known[0][1], run, self._skips) for _, run in known[1:])
+            more = {"unlike": next(filter(None, unlike), None)}
             if isinstance(study, Delta):
                 more = self._changes(study, group, picks, cells)
                 if more and study.sizes:
@@ -361,11 +364,6 @@ class _Evaluation:
 
     # ---- what its runs tell together ----
 
-    def _unlike(self, picks: Sequence[Pick]) -> str | None:
-        """How the first run's questions differ from those of another, if they do."""
-        found = (difference(picks[0][1], run, self._skips) for _, run in picks[1:])
-        return next(filter(None, found), None)
-
     def _point(
         self,
         study: Scatter,
@@ -384,13 +382,12 @@ class _Evaluation:
         a, b = cells[:2]
         if a is None or b is None:
             return None
-        (first, one), (second, other) = picks[0], picks[-1]
-        keys = (
+        (_, one), (_, other) = ends = (picks[0], picks[-1])
+        x, y = (
             self._key(column, measure, one.source is not None) or ""
-            for column, measure in zip((first, second), study.measures, strict=True)
+            for (column, _), measure in zip(ends, study.measures, strict=True)
             if isinstance(measure, Measure)
         )
-        x, y = keys
         counts, unlike = count_declining((one, other), (x, y), (a, b), self._skips)
         return {"declining": counts, "unlike": unlike}
 
@@ -436,14 +433,6 @@ class _Evaluation:
             if key == same and len(signatures) > 1:
                 return f"{OTHERWISE} judge, claims or version of the metric"
         return None
-
-
-def _gains(study: Pivot, line: Sequence[BoardCell | None]) -> dict[str, Any] | None:
-    """The second measure minus the first; None for too few measures."""
-    if sum(map(bool, line)) < study.least:
-        return None
-    at = dict(zip((measure.name for measure in study.measures), line, strict=True))
-    return {"changes": [[change_of(a, b, at[a], at[b], relative=False) for a, b in study.gains]]}
 
 
 def _combined(row: BoardRow, line: Sequence[BoardCell | None]) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-import msgspec
+import numpy as np
 
 from trueground.errors import InputError
 from trueground.reports.listings import few
-from trueground.runs.directory import ITEMS
-from trueground.stats.correlation import Correlation, correlation, rank_differences
+from trueground.stats.correlation import Correlation, correlation
+from trueground.studies.finished import open_run, read_scores
 from trueground.studies.leaderboard.board import BoardRow
 from trueground.studies.leaderboard.runs import BoardCell, Run, difference, same_files
 
@@ -174,21 +175,19 @@ def change_of(
 
 
 def ranked(rows: Sequence[StudyRow]) -> list[StudyRow]:
-    """Rows with both numbers, in order of the first; ranks are those of `place_value`.
+    """Rows with both numbers, in order of the first; those that stand apart follow without ranks.
 
-    Rows that stand apart follow without ranks.
+    Equal values share the better rank (1, 2, 2, 4), as in FaithEval's Tables 6 to 8.
     """
     whole = [row for row in rows if all(row.cells[0])]
-    known = {f"{row.name}\n{row.source or ''}": row for row in whole if not row.apart}
-    before, after = (
-        {key: cell.place_value or 0.0 for key, row in known.items() if (cell := row.cells[0][k])}
-        for k in (0, 1)
-    )
+    known = [row for row in whole if not row.apart]
+    values = [[cell.place_value or 0.0 for cell in row.cells[0] if cell] for row in known]
+    sides = list(zip(*values, strict=True))
     found = []
-    for one in rank_differences(before, after):
-        assert one.rank_a and one.rank_b and one.difference is not None  # noqa: PT018 - there
-        ranks = one.rank_a, one.rank_b, one.difference
-        found.append(replace(known[one.name], ranks=ranks))
+    for row, own in zip(known, values, strict=True):
+        a, b = (1 + sum(v > mine for v in side) for side, mine in zip(sides, own, strict=True))
+        found.append(replace(row, ranks=(a, b, a - b)))
+    found.sort(key=lambda row: (row.ranks or (), row.name, row.source or ""))
     return found + [row for row in whole if row.apart]
 
 
@@ -262,13 +261,6 @@ def against(table: StudyTable, rows: Sequence[BoardRow], baseline: str) -> Itera
 # ---- how many responses declined ----
 
 
-class _ScoredItem(msgspec.Struct):
-    """What is needed of a line of items.jsonl."""
-
-    id: str
-    scores: dict[str, float | None] = {}
-
-
 def count_declining(
     runs: tuple[Run, Run], keys: tuple[str, str], rates: tuple[BoardCell, BoardCell], skips: str
 ) -> tuple[Declining | None, str | None]:
@@ -286,15 +278,20 @@ def count_declining(
     if not same_files(*runs):  # equal ids may be other questions
         return None, unlike
     try:
-        known = dict(_scores(runs[0], keys[0]))
-        shared = [(known[i], score) for i, score in _scores(runs[1], keys[1]) if i in known]
+        one, other = (
+            read_scores(open_run(run.folder or Path()), [key])
+            for run, key in zip(runs, keys, strict=True)
+        )
     except InputError as error:
         return None, f"{unlike}; {error}"
-    if not shared:
+    _, *rows = np.intersect1d(one.ids, other.ids, assume_unique=True, return_indices=True)
+    n = len(rows[0])
+    if not n:
         return None, f"{unlike}; no id is in both"
-    first, second = ([s for s in scores if s is not None] for scores in zip(*shared, strict=True))
+    found = [scores.values[row, 0] for scores, row in zip((one, other), rows, strict=True)]
+    first, second = (values[~np.isnan(values)].tolist() for values in found)
     # A limit that cut nothing off leaves the questions the same.
-    common = None if {len(shared)} == {run.summary.n for run in runs} else len(shared)
+    common = None if {n} == {run.summary.n for run in runs} else n
     counts = _declining(sum(first), len(first), sum(second), len(second), common)
     return counts, unlike if common else None
 
@@ -304,28 +301,6 @@ def _declining(
 ) -> Declining:
     right, wrong = round(right), round(wrong)
     missed, answered = nothing - right, gold - wrong
-    return Declining(
-        right, missed, wrong, answered,
-        _share(right, right + wrong),
-        _share(right, right + missed),
-        _share(2 * right, 2 * right + wrong + missed),
-        common,
-    )  # fmt: skip
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def _scores(run: Run, metric: str) -> Iterator[tuple[str, float | None]]:
-    """The id and the score of each item, read as a stream. InputError: items cannot be read."""
-    assert run.folder is not None
-    path = run.folder / ITEMS
-    decoder = msgspec.json.Decoder(_ScoredItem)
-    try:
-        with path.open("rb") as lines:
-            for item in map(decoder.decode, lines):
-                yield item.id, item.scores.get(metric)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        why = (error.strerror or error) if isinstance(error, OSError) else error
-        raise InputError(f"{path} cannot be read ({why}); run it again") from error
+    wholes = (right + wrong, right + missed, right + (wrong + missed) / 2)
+    precision, recall, f1 = (right / whole if whole else None for whole in wholes)
+    return Declining(right, missed, wrong, answered, precision, recall, f1, common)

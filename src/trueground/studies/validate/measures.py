@@ -18,18 +18,17 @@ from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
-from trueground.stats.human.estimates import OverSets, RunningMean, mean_of_sets, raw_estimates
+from trueground.stats.human.estimates import OverSets, RunningMean, raw_estimates
 from trueground.stats.human.measure import PAIRED, Measured, measure_all, paired_differences
 from trueground.stats.human.people import (
     PREFERENCES,
-    Preferences,
     ceiling,
     preference_ceiling,
     preferences,
 )
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.validate.notes import RunMetrics, format_unscored, one_kind, shared_groups
-from trueground.studies.validate.result import FORMAT, ValidationOutput
+from trueground.studies.validate.result import FORMAT
 from trueground.studies.validate.scored import ScoredSet, score_sets, worst_items
 from trueground.types import Record
 
@@ -150,13 +149,14 @@ def measure_sets(
     from_runs: RunMetrics,
     settings: MeasureSettings,
     named: bool,
-    output: ValidationOutput | None,
     progress: Progress,
-) -> None:
+) -> list[tuple[str, Iterator[dict[str, Any]]]]:
     """Fill in sets, means, pooled numbers and notes; `named`: the user named the metrics.
 
-    The items of each set are written to `output`. InputError where nothing has a score.
+    Returns for each set its name and a line for each of its labelled records, made when they are
+    read. InputError where nothing has a score.
     """
+    lines = []
     entries: dict[int, dict[str, Any]] = {}
     turned: list[TurnedSet] = []
     means: dict[str, OverSets] = {}
@@ -183,8 +183,7 @@ def measure_sets(
         rows = {key: _worst_rows(of, scores[key], m, settings) for key, m in measured.items()}
         for key, items in worst_items(sets, one, rows).items():
             metrics[key]["worst"] = items
-        if output is not None:
-            output.write_items(of.name, _item_lines(sets, one))
+        lines.append((of.name, _item_lines(sets, of, one.scores)))
         progress("measure", of.number, len(sets.sets))
         entries[of.number] = {
             "name": of.name,
@@ -211,6 +210,7 @@ def measure_sets(
     for number, entry in entries.items():
         entry["differences"] = each[number]
     raw["notes"] += [*shared_groups(sets.sets), *notes]
+    return lines
 
 
 def _ceiling(one: LabelledSet, settings: MeasureSettings) -> dict[str, Any] | None:
@@ -247,12 +247,13 @@ def _metric_entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any
     return {**entry, "by_grade": by_grade} if by_grade else entry
 
 
-def _item_lines(sets: LabelledSets, one: ScoredSet) -> Iterator[dict[str, Any]]:
+def _item_lines(
+    sets: LabelledSets, of: LabelledSet, scores: Mapping[str, Floats]
+) -> Iterator[dict[str, Any]]:
     """Id, label and scores of each labelled record."""
-    columns = {key: values.tolist() for key, values in one.scores.items()}
-    for row, (record, label) in enumerate(chain.from_iterable(sets.batches(one.set))):
-        scores = {key: values[row] for key, values in columns.items()}  # NaN becomes null
-        line: dict[str, Any] = {"id": record.id, "label": label.shown, "scores": scores}
+    for row, (record, label) in enumerate(chain.from_iterable(sets.batches(of))):
+        own = {key: float(values[row]) for key, values in scores.items()}  # NaN becomes null
+        line: dict[str, Any] = {"id": record.id, "label": label.shown, "scores": own}
         yield line | ({"votes": dict(label.votes)} if label.votes else {})
 
 
@@ -375,7 +376,7 @@ def measure_pairs(
         )
     total, done, keys = 2 * sets.n, 0, plan.keys
     entries: list[dict[str, Any]] = []
-    over: dict[str, list[Preferences]] = {}
+    over: dict[str, OverSets] = {}
     batches = score_batches(plan, _both_responses(sets), total, settings.workers)
     for one in sets.sets:
         parts: list[Floats] = []
@@ -393,7 +394,7 @@ def measure_pairs(
                 measured[key] = preferences(
                     turned[: one.n] - turned[one.n :], one.labels, one.grouping, **settings.draws
                 )
-                over.setdefault(key, []).append(measured[key])
+                over.setdefault(key, OverSets(PREFERENCES)).add(measured[key])
         entries.append(
             {
                 "set": one.name,
@@ -414,8 +415,7 @@ def measure_pairs(
         )
     raw["preferences"] = entries
     raw["mean"] = {
-        key: raw_estimates(mean_of_sets(each, settings.level, PREFERENCES), "sets")
-        for key, each in over.items()
+        key: raw_estimates(means.means(settings.level), "sets") for key, means in over.items()
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,8 +36,8 @@ FORMAT = "trueground-validation-1"
 VALIDATION = "validation.json"
 PAGE = "validation.html"
 ITEMS = "items"
-_UNFINISHED = "items.unfinished"  # so that what fails half way leaves nothing behind
 _KIND = "validation file of ours"
+Lines = Iterable[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -99,17 +98,27 @@ class ValidationOutput:
         suffix = path.suffix.lower()
         self._folder = path.is_dir() or suffix not in (".json", ".html")
         self._created: list[Path] = []
-        if self._folder and (path.is_dir() or not OTHER_FILE.fullmatch(suffix)):
-            self._check_folder(overwrite)
-        else:
+        if not self._folder or not (path.is_dir() or not OTHER_FILE.fullmatch(suffix)):
             find_outputs(path, FORMAT, overwrite=overwrite, numbers=FORMAT)
+            return
+        try:
+            self._created = missing_folders(path)
+            path.mkdir(parents=True, exist_ok=True)
+            names = {entry.name for entry in path.iterdir()}
+        except OSError as error:
+            raise unusable(path, error) from error
+        if names:
+            check_ours_inside(path, overwrite, VALIDATION in names, "validation", "--overwrite")
+        check_ours(path / VALIDATION, FORMAT, _KIND)
 
-    def write(self, result: Validation, manifest: dict[str, Any]) -> None:
-        """Write the result. In a folder the items are there already. Raises WriteError."""
+    def write(
+        self, result: Validation, manifest: dict[str, Any], items: Sequence[tuple[str, Lines]]
+    ) -> None:
+        """Write the result, in a folder with the `items` of each set. Raises WriteError."""
         from trueground.reports.validation import write_validation
 
         if self._folder:
-            self._move_items()
+            self._write_items(items)
             write_json(self.path / VALIDATION, result.raw)
             write_validation(self.path / PAGE, result.raw)
             write_json(self.path / MANIFEST, manifest)
@@ -118,50 +127,22 @@ class ValidationOutput:
         else:
             write_validation(self.path, result.raw)
 
-    def write_items(self, name: str, lines: Iterable[dict[str, Any]]) -> None:
-        """The items of a set, one line each; only a folder has them. Raises WriteError."""
-        if not self._folder:
-            return
-        try:
-            make_folder(self.path / _UNFINISHED)
-        except OSError as error:
-            raise write_error(self.path / _UNFINISHED, error) from error
-        with replacing(self.path / _UNFINISHED / f"{safe_name(name)}.jsonl") as file:
-            for line in lines:
-                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-
     def undo(self) -> None:
-        """Remove what was begun: unfinished items, and folders that were created and are empty."""
-        if self._folder:
-            shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
-            remove_empty(self._created)
+        """Remove the folders that were created and are empty."""
+        remove_empty(self._created)
 
-    def _move_items(self) -> None:
-        """The items of all sets take the place of those of an earlier validation."""
-        fresh, items = self.path / _UNFINISHED, self.path / ITEMS
+    def _write_items(self, items: Sequence[tuple[str, Lines]]) -> None:
+        """A file for each set, in the place of those of an earlier validation."""
+        folder = self.path / ITEMS
         try:
-            make_folder(items)
-            for old in items.glob("*.jsonl"):
+            make_folder(folder)
+            for old in folder.glob("*.jsonl"):
                 old.unlink()
-            for new in fresh.glob("*.jsonl"):
-                new.replace(items / new.name)
-            if fresh.is_dir():
-                fresh.rmdir()
         except OSError as error:
-            raise write_error(items, error) from error
-
-    def _check_folder(self, overwrite: bool) -> None:
-        try:
-            self._created = missing_folders(self.path)
-            self.path.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
-            names = {entry.name for entry in self.path.iterdir()}
-        except OSError as error:
-            raise unusable(self.path, error) from error
-        if names:
-            ours = VALIDATION in names
-            check_ours_inside(self.path, overwrite, ours, "validation", "--overwrite")
-        check_ours(self.path / VALIDATION, FORMAT, _KIND)
+            raise write_error(folder, error) from error
+        for name, lines in items:
+            with replacing(folder / f"{safe_name(name)}.jsonl") as file:
+                file.writelines(orjson.dumps(x, option=orjson.OPT_APPEND_NEWLINE) for x in lines)
 
 
 @contextmanager

@@ -16,13 +16,12 @@ import zstandard
 from numpy.typing import NDArray
 
 from trueground.annotation.labels import RecordLabel
-from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
 from trueground.metrics.batch import STATUSES
 from trueground.options import Progress
-from trueground.runs.directory import ITEMS, RECORDS
-from trueground.studies.finished import FinishedRun, read_scores
+from trueground.runs.directory import ITEMS
+from trueground.studies.finished import FinishedRun, read_scores, wrong_records
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.types import Record
 
@@ -126,10 +125,7 @@ def _read_run(
     scores = read_scores(run, keys)
     ids, used = sets.mask(one)
     if not np.array_equal(scores.ids[: len(ids)], ids):
-        raise InputError(
-            f"{run.path / RECORDS}: the ids are not those of {ITEMS}; run again, or name the "
-            "file of records instead of the run"
-        )
+        raise wrong_records(run)
     rows = np.flatnonzero(used)
     values, status = _columns(keys, scores.values[rows]), _columns(keys, scores.status[rows])
     return ScoredSet(one, values, status, rows, lambda: (run.path / ITEMS).open("rb"))

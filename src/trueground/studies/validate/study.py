@@ -191,16 +191,17 @@ def validate(
         )
         raw = measures.start_raw(settings, plan, from_runs)
         raw["notes"] += [*sets.notes, *notes.lower_is_better(raw["higher_is_better"])]
+        items: Sequence[Any] = ()
         if pairs:
             measures.measure_pairs(raw, sets, plan, settings, progress)
         else:
             named = metrics is not None
-            measures.measure_sets(raw, sets, plan, from_runs, settings, named, output, progress)
+            items = measures.measure_sets(raw, sets, plan, from_runs, settings, named, progress)
         if with_published:
             raw["published"] = notes.published_tables(raw)
         if note := parts.note if plan is None else plan.note:
             raw["notes"].append(note)
         result = Validation(raw)
         if output is not None:
-            output.write(result, make_manifest(sets.sets, parts, command, start))
+            output.write(result, make_manifest(sets.sets, parts, command, start), items)
         return result

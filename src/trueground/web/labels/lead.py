@@ -16,7 +16,7 @@ import sqlalchemy as sql
 from trueground.annotation.agreement import find_hardest
 from trueground.annotation.answers import Answers
 from trueground.annotation.kinds import KINDS
-from trueground.stats.proportions import clopper_pearson
+from trueground.stats.rates import clopper_pearson
 from trueground.web.labels.board import TaskBoard
 from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.gathered import Gathered, gather, stand_of

@@ -21,7 +21,6 @@ import numpy as np
 
 from trueground.errors import InputError
 from trueground.stats.bootstrap import Floats, Interval, Ints, Mask, variance_of_mean
-from trueground.stats.proportions import clopper_pearson, share_interval
 
 LEAST_LABELS = 30
 LEAST_OF_A_CLASS = 10
@@ -34,10 +33,8 @@ _FAR = 3.0  # standard errors between the labelled slice and all items that are 
 class Draw:
     """Which items were labelled and how they were drawn: all arrays have the shape (items,).
 
-    `probability` is that with which an item came to be labelled; it is read where `labelled`.
-    `strata` are numbers of the strata that were drawn from one by one, `clusters` numbers equal
-    within a group; either may be None. Groups count only where there are no strata: those were
-    drawn item by item, whatever the groups.
+    `probability` is that with which an item came to be labelled. `strata` are numbers of strata
+    drawn from one by one, else `clusters` numbers equal within a group; either may be None.
     """
 
     labelled: Mask
@@ -95,11 +92,10 @@ class Draw:
 
 @dataclass(frozen=True)
 class Corrected:
-    """A rate as people would give it.
+    """A rate as people would give it; `labels_mean` and `labels_ci` are of the labels alone.
 
     `method` is `ppi`, or `exact` where fewer than LEAST_OF_A_CLASS labels are of one kind: then the
-    judge takes no part, and `weight` (λ) is 0. `labels_mean` and `labels_ci` are of the labels
-    alone. `ci_new` is None where the method is `exact`.
+    judge takes no part, `weight` (λ) is 0 and `ci_new` None.
     """
 
     mean: float
@@ -114,10 +110,9 @@ class Corrected:
 
 
 def correct_rate(scores: Floats, labels: Floats, draw: Draw, *, level: float = 0.95) -> Corrected:
-    """The share of items that people would label 1.
+    """The share of items that people would label 1. InputError: fewer than LEAST_LABELS labels.
 
-    `scores` (items,) are the judge's, none missing; `labels` (items,) are 0, 1, or NaN where nobody
-    was asked. InputError: fewer than LEAST_LABELS labels.
+    `scores` (items,) are the judge's, none missing; `labels` (items,) 0, 1, or NaN for not asked.
     """
     y = labels[draw.labelled]
     check_enough(len(y))
@@ -154,8 +149,7 @@ def correct_difference(
 ) -> Corrected:
     """The same for differences of two systems, item by item: labels −1, 0 or 1.
 
-    The interval is about further items too, as that of any comparison (`ci` is `ci_new`).
-    InputError: too few items with labels of both, or on which these differ.
+    The interval is about further items too. InputError: too few labels of both, or that differ.
     """
     y = labels[draw.labelled]
     check_enough(len(y), "items with labels of both")
@@ -185,9 +179,8 @@ def check_enough(labels: int, of: str = "labelled items") -> None:
 
 
 def find_shift(scores: Floats, draw: Draw) -> bool:
-    """Whether the judge's scores of the labelled items are not those of all: in mean or in spread.
-
-    Further apart than chance explains (3 standard errors) where the draw is as it is said to be.
+    """Whether the judge's scores of the labelled items differ from all, in mean or in spread, by
+    more than chance explains (3 standard errors) where the draw is as it is said to be.
     """
     for values in (scores, np.abs(scores - np.median(scores))):
         own = values[draw.labelled]
@@ -226,8 +219,7 @@ def _estimate(scores: Floats, y: Floats, draw: Draw) -> tuple[float, float, floa
 def _at_least(variance: float, rest: Floats, draw: Draw) -> float:
     """The variance where few labels hold an error of the judge, or none: the rest may hold more.
 
-    As in Wilson's interval (1927), z² whole errors are added, fewer where many labels carry the
-    variance, and it is never below z² errors: 100 labels without one leave room for 4 in 100.
+    As in Wilson's interval (1927), z² errors are added, fewer where many labels carry the variance.
     """
     parts = (draw.weights * (rest - draw.weights @ rest)) ** 2
     most = float((parts**2).sum())
@@ -256,10 +248,8 @@ def t_quantile(freedom: int, level: float) -> float:
 
 
 def _logit_ends(mean: float, variance: float, freedom: int, level: float) -> Interval:
-    """The interval of a share whose logit is taken to be t distributed.
-
-    Where it would reach 0 or 1 on the plain scale, that of Clopper and Pearson for as many labels
-    as vary by so much (Korn & Graubard 1998).
+    """The interval of a share whose logit is taken to be t distributed; where it would reach 0 or 1
+    that of Clopper and Pearson for as many labels as vary by so much (Korn & Graubard 1998).
     """
     half = t_quantile(freedom, level) * math.sqrt(variance)
     if half >= min(mean, 1 - mean):
@@ -279,3 +269,60 @@ def _exact(y: Floats, draw: Draw, level: float) -> Interval:
         return share_interval(y > 0, own, level=level) or (0.0, 1.0)
     size = 1 / float((draw.weights**2).sum())
     return clopper_pearson(float(draw.weights @ y) * size, size, level)
+
+
+def lower_bound(hits: Mask, clusters: Ints | None = None, *, level: float = 0.95) -> float | None:
+    """What the share of `hits` (n,) is at least, in `level` of all cases (one-sided).
+
+    The exact bound of Clopper and Pearson. With `clusters` (n,) items count as so many as would
+    vary as much by themselves (Korn & Graubard 1998, "Confidence intervals for proportions with
+    small expected number of positive counts"): copies are no new evidence; where all are alike, as
+    many as clusters. None with fewer than two items (clusters). InputError: a level that is not
+    between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level={level}; expected a number between 0 and 1")
+    size = _effective_size(hits, clusters, level) if len(hits) >= 2 else None
+    if size is None:
+        return None
+    return clopper_pearson(float(hits.mean()) * size, size, 2 * level - 1)[0]
+
+
+def share_interval(
+    hits: Mask, clusters: Ints | None = None, *, level: float = 0.95
+) -> Interval | None:
+    """The two-sided bounds of the share of hits, by the rule of `lower_bound`."""
+    size = _effective_size(hits, clusters, (1 + level) / 2) if len(hits) else None
+    return None if size is None else clopper_pearson(float(hits.mean()) * size, size, level)
+
+
+def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
+    """The exact interval of a share of k in n (Clopper and Pearson 1934), n above 0."""
+    tail = (1 - level) / 2
+    if k <= 0:
+        return 0.0, 1.0 - tail ** (1 / n)
+    if k >= n:
+        return tail ** (1 / n), 1.0
+    from scipy.special import betaincinv  # slow to load, and not needed where all are alike
+
+    return float(betaincinv(k, n - k + 1, tail)), float(betaincinv(k + 1, n - k, 1 - tail))
+
+
+def _effective_size(hits: Mask, clusters: Ints | None, level: float) -> float | None:
+    """Items that would vary as much by themselves, at most all; None where they are one cluster."""
+    from scipy.special import stdtrit
+
+    n, share = len(hits), float(hits.mean())
+    if clusters is None:
+        return float(n)
+    number = len(np.unique(clusters))
+    if number < 2:
+        return None
+    if share in (0, 1):
+        return float(number)
+    if number == n:
+        return float(n)
+    variance = variance_of_mean(hits.astype(np.float64), clusters)
+    size = share * (1 - share) / variance if variance else float(n)
+    few = float(stdtrit(n - 1, level) / stdtrit(number - 1, level))
+    return min(size * few**2, float(n))
