@@ -17,7 +17,7 @@ LEAST = 3  # two points always lie on a line
 
 @dataclass(frozen=True)
 class Correlation:
-    """A coefficient from -1 to 1 over `n` pairs, with its interval; `why` says why there is none."""
+    """A coefficient from -1 to 1 over `n` pairs, with its interval, or `why` there is none."""
 
     value: float | None
     ci: Interval | None

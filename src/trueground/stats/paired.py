@@ -201,7 +201,9 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def flips_for(tests: int, units: int, *, resamples: int, alpha: float) -> int:
-    """How many random patterns, `resamples` or more, let one of `tests` reach `alpha` after Holm's."""
+    """How many random patterns, at least `resamples`, let one of `tests` reach `alpha` after
+    Holm's.
+    """
     wanted = math.ceil(_FINE * tests / alpha)
     return max(resamples, min(wanted, MOST_FLIPS, _WORK // max(units, 1)))
 
@@ -294,7 +296,7 @@ def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank
 
 
 def _share_of_patterns(weights: Ints, observed: int) -> float:
-    """The share of sign patterns whose sum is as far from 0 as `observed`; counts are below 2**50."""
+    """The share of sign patterns whose sum is as far from 0 as `observed`; floats count to 2**50."""
     values, counts = np.zeros(1, np.int64), np.ones(1, np.float64)
     for weight in weights:
         both = np.concatenate([values - weight, values + weight])

@@ -192,7 +192,7 @@ def noise(
     seed: int = 0,
     level: float = 0.95,
 ) -> list[Noise]:
-    """The noise of repeated answers, for each metric; `clusters` (questions,) are drawn together."""
+    """The noise of repeated answers, by metric; `clusters` (questions,) are drawn together."""
     metrics = answers.means.shape[1]
     # What the second stage adds if it draws one answer: the variance of one drawn at random.
     single = np.nan_to_num(answers.variances) * (1 - 1 / np.maximum(answers.scored, 1))

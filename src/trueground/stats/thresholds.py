@@ -39,7 +39,7 @@ _ALIKE = 1e-12
 
 @dataclass(frozen=True)
 class ThresholdCurve:
-    """Every cut through the scores, from "all are positive" to "none is": (distinct scores + 1,)."""
+    """Every cut, from "all are positive" to "none is"; arrays of shape (distinct scores + 1,)."""
 
     thresholds: Floats
     true_positive: Floats
@@ -129,7 +129,7 @@ def _different_cuts(scores: Floats, labels: Mask) -> ThresholdCurve:
 
 
 def midway(low: Floats, high: Floats) -> Floats:
-    """A threshold with `low` at or below it and `high` above it, in the middle where there is room."""
+    """A threshold with `low` at or below it and `high` above it, in the middle if there is room."""
     middle = low / 2 + high / 2
     return np.where((middle >= low) & (middle < high), middle, low)
 
@@ -216,7 +216,7 @@ def threshold_for_precision(scores: Floats, labels: Mask, wanted: float) -> floa
 
 
 def folds(n: int, clusters: Ints | None = None, *, parts: int = 5, seed: int = 0) -> Ints:
-    """A part for each item, shape (n,): clusters stay whole, shuffled by the seed, dealt in turn."""
+    """A part for each item, shape (n,): clusters stay whole, shuffled by the seed, dealt out."""
     _, units = np.unique(np.arange(n) if clusters is None else clusters, return_inverse=True)
     size = int(units.max()) + 1 if n else 0
     order = np.random.Generator(np.random.SFC64(seed)).permutation(size)
