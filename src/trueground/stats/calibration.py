@@ -137,7 +137,7 @@ def reliability(probability: Floats, labels: Mask, bins: int = 10) -> list[dict[
 
 
 def brier(probability: Floats, labels: Mask) -> float | None:
-    """Mean squared difference of probability and label (Brier 1950), 0 is best; None without items."""
+    """Mean squared difference of probability and label (Brier 1950), 0 is best; or None."""
     return float(((probability - labels) ** 2).mean()) if len(probability) else None
 
 

@@ -296,7 +296,7 @@ def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank
 
 
 def _share_of_patterns(weights: Ints, observed: int) -> float:
-    """The share of sign patterns whose sum is as far from 0 as `observed`; floats count to 2**50."""
+    """The share of sign patterns whose sum is as far from 0 as `observed`."""
     values, counts = np.zeros(1, np.int64), np.ones(1, np.float64)
     for weight in weights:
         both = np.concatenate([values - weight, values + weight])
