@@ -22,7 +22,7 @@ from trueground.evaluate.corrected import (
 from trueground.metrics.registry import metric_of_key
 from trueground.stats.bootstrap import Floats, Ints
 from trueground.stats.rates import Draw, correct_difference, find_shift
-from trueground.studies.compare import PairComparison
+from trueground.studies.compare_pair import PairComparison
 from trueground.studies.finished import FinishedRun, read_records
 from trueground.studies.pairing import Aligned
 from trueground.types import Answered

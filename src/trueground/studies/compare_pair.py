@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
@@ -18,20 +18,21 @@ from trueground.metrics.registry import higher_is_better
 from trueground.options import check_draws, check_whole_numbers
 from trueground.reports.items import item_links
 from trueground.stats.bootstrap import ALIKE, Floats
-from trueground.stats.effects import effects_of, plan
+from trueground.stats.effects import Effects, Planning, effects_of, plan
 from trueground.stats.paired import (
     MCNEMAR,
     SIGN_FLIP,
     Paired,
+    SignedRank,
     differences,
     holm,
     paired,
     signed_rank,
 )
-from trueground.studies.compare import Change, MetricComparison, PairComparison, Sizes
 from trueground.studies.pairing import (
     SCORED,
     Aligned,
+    Mismatch,
     Side,
     check_alike,
     count_statuses,
@@ -40,6 +41,88 @@ from trueground.studies.pairing import (
 from trueground.studies.run_level import RunDifference, compare_whole_runs
 
 _REASONS = 5  # that an error names
+
+
+@dataclass(frozen=True)
+class Change:
+    """One item whose score differs; the texts are None where the runs kept no records.
+
+    `link_a` and `link_b` lead to the item from the runs' directories, such as
+    `report.html#item-q1`; None where there is no page, or the item is not on it.
+    """
+
+    id: str
+    score_a: float
+    score_b: float
+    question: str | None
+    response_a: str | None
+    response_b: str | None
+    link_a: str | None = None
+    link_b: str | None = None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What stands beside the test of a metric: none of it is adjusted for the number of metrics.
+
+    `wilcoxon` is None for values 0 and 1, where McNemar's test is the same question. All of it is
+    about the items scored in both runs.
+    """
+
+    wilcoxon: SignedRank | None
+    effects: Effects
+    planning: Planning
+
+
+@dataclass(frozen=True)
+class MetricComparison:
+    """One metric in two runs: `result` is about the items scored in both, b − a.
+
+    Of a micro value, and of an F1 that is the harmonic mean of two means, it is about the runs as
+    wholes, over all items that both have, and there is no test: p and `test` are None. What
+    is counted or named item by item goes by the items' own values; items are named for one of both.
+
+    `won` and `lost` count items that are better and worse in b, whichever way is better.
+    `only_a` counts, by their status in b, the items that are scored in a alone; `only_b` likewise.
+    `changes_lost` and `changes_won` are the items with the largest changes, ties in the order of a.
+    `sizes` is None for numbers of whole runs.
+    """
+
+    result: Paired
+    p_holm: float | None
+    higher_is_better: bool
+    won: int
+    lost: int
+    only_a: dict[str, int]
+    only_b: dict[str, int]
+    changes_lost: tuple[Change, ...]
+    changes_won: tuple[Change, ...]
+    sizes: Sizes | None = None
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """Run b against run a, by their labels. `items` are those that both have.
+
+    `clusters` is the number of groups, None where no two items are of one group. `notes` tells in
+    sentences the mismatch that was allowed, and what else to know. `left_out_a` are metrics of a
+    that b lacks, `left_out_b` the other way round. `verdicts` are the shares of answers that are
+    grounded, partly, not, declined, unscored, over all items that both have; None where a run has
+    none, or other ones. Their p values are not adjusted. `corrected` are the differences that
+    people would see, by metric, where labels were given.
+    """
+
+    a: str
+    b: str
+    items: int
+    clusters: int | None
+    mismatch: Mismatch
+    notes: tuple[str, ...]
+    left_out_a: tuple[str, ...]
+    left_out_b: tuple[str, ...]
+    metrics: dict[str, MetricComparison]
+    verdicts: dict[str, Paired] | None = None
+    corrected: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

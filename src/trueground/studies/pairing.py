@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 import msgspec
@@ -17,7 +17,6 @@ from trueground.plugins import keys_named, split_key
 from trueground.records.files import open_unpacked
 from trueground.records.problems import shorten
 from trueground.runs.directory import ITEMS, RECORDS
-from trueground.studies.compare import Mismatch, OtherField
 from trueground.studies.finished import (
     FIELDS,
     NO_HASH,
@@ -34,6 +33,38 @@ SCORED = CODES[Status.SCORED]
 _FIRST = 3  # ids that a sentence names
 Rows = NDArray[np.int64]
 Texts = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OtherField:
+    """`count` ids have something else in this field in b; `first` names some, `readers` metrics."""
+
+    count: int
+    first: tuple[str, ...]
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """What sets two runs apart; empty when they can be compared as they are.
+
+    `only_a` and `only_b` count ids, `first_only_…` names the first of them. `other_questions`
+    counts ids that have another question in b, `other_fields` (field → how many) those that were
+    measured against something else, such as other references. `signatures` holds both signatures of
+    each metric where they differ, `tasks` both tasks where they differ. `other_groups` counts ids
+    that stand in another group in b.
+    """
+
+    only_a: int = 0
+    only_b: int = 0
+    first_only_a: tuple[str, ...] = ()
+    first_only_b: tuple[str, ...] = ()
+    other_questions: int = 0
+    first_other_questions: tuple[str, ...] = ()
+    other_fields: dict[str, OtherField] = field(default_factory=dict)
+    signatures: dict[str, tuple[str, str]] = field(default_factory=dict)
+    tasks: tuple[str | None, str | None] | None = None
+    other_groups: int = 0
 
 
 @dataclass(frozen=True)
