@@ -18,7 +18,7 @@ from trueground.builders.grounding.sets import text_links, wiki_links
 from trueground.claims import get_decomposer
 from trueground.errors import TruegroundError
 from trueground.judges import get_judge
-from trueground.judges.replies import read_score, read_verdict
+from trueground.judges.llm import read_score, read_verdict
 from trueground.models.openai_replies import split_thinking
 from trueground.retrieval.cutting import cut
 from trueground.retrieval.documents import read_document

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.judges.replies import read_verdict
+from trueground.judges.llm import read_verdict
 
 PLAIN = [
     "True",

@@ -7,8 +7,8 @@ import time
 import pytest
 from tests.marks import mostly_long
 
-from trueground.text.brackets import LONGEST_RANGE
 from trueground.text.citations import read_numbers
+from trueground.text.triples import LONGEST_RANGE
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from training.offline_judge.perturb import Row, make
 from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set
 from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
-from trueground.judges.lexical.evidence import NAMES
-from trueground.judges.lexical.model import FILE, LexicalWeights
+from trueground.judges.lexical.judge import FILE, NAMES, LexicalWeights
 from trueground.stats.calibration import LabelledClaims, calibration_error, fit_monotone, logistic
 from trueground.stats.thresholds import auroc
 

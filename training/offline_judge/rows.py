@@ -14,9 +14,16 @@ from training.offline_judge.perturb import Row
 from training.offline_judge.sets import Example, read
 from trueground.claims import get_decomposer
 from trueground.judges.lexical.claim import ClaimView
-from trueground.judges.lexical.evidence import AGAINST, NAMES, Evidence, find_evidence
-from trueground.judges.lexical.judge import LexicalJudge, find_verbatim
-from trueground.judges.lexical.model import capped, lifted
+from trueground.judges.lexical.judge import (
+    AGAINST,
+    NAMES,
+    Evidence,
+    LexicalJudge,
+    capped,
+    find_evidence,
+    find_verbatim,
+    lifted,
+)
 from trueground.judges.lexical.reading import TextView
 
 Floats = NDArray[np.float64]

@@ -27,9 +27,9 @@ from training.offline_judge.fit import (
 )
 from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set, split_set
 from training.offline_judge.sets import folds, permissive
-from trueground.encoders.late import FEATURES
+from trueground.encoders.models import FEATURES
 from trueground.judges import LexicalJudge, get_judge
-from trueground.judges.lexical.model import LexicalWeights
+from trueground.judges.lexical.judge import LexicalWeights
 from trueground.judges.stack import DEFAULT, FORMAT, StackMember, log_odds, open_member
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.calibration import LabelledClaims, Logistic, fit_monotone

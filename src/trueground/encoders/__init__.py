@@ -99,7 +99,7 @@ def token_scorer(model: str | Path, options: EncoderOptions = _DEFAULT) -> Token
 
 def token_comparer(model: str | Path, options: EncoderOptions = _DEFAULT) -> TokenComparer:
     """The bi-encoder in a folder or of that name, for pairs of texts; see `text_encoder`."""
-    from trueground.encoders.late import LateInteraction
+    from trueground.encoders.models import LateInteraction
 
     return LateInteraction(str(model), options)
 

@@ -22,9 +22,9 @@ from trueground.encoders.base import encoder_options
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
 from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethresholded
-from trueground.judges.evidence import RULE, EvidenceFinder
-from trueground.judges.lexical.evidence import AGAINST, NAMES
+from trueground.judges.lexical.judge import AGAINST, NAMES
 from trueground.judges.people import FitFigures
+from trueground.judges.windows import EVIDENCE_RULE, EvidenceFinder
 from trueground.plugins import PartSpec, parse_part
 from trueground.stats.bootstrap import Floats
 from trueground.stats.calibration import logistic
@@ -128,11 +128,11 @@ class EncoderMember(StackMember):
     in_one_process = True
 
     def __init__(self, model: str, options: EncoderOptions, label: str) -> None:
-        from trueground.encoders.late import FEATURES, LateInteraction
+        from trueground.encoders.models import FEATURES, LateInteraction
 
         self.label, self.names = label, FEATURES
         self.part = LateInteraction(model, options)
-        self.basis = f"late-1|{RULE}|{self.part.signature}"
+        self.basis = f"late-1|{EVIDENCE_RULE}|{self.part.signature}"
         self._finders: dict[tuple[str, ...], EvidenceFinder] = {}
 
     def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:

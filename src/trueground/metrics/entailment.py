@@ -26,10 +26,9 @@ from trueground.metrics.triples import (
     graph_status,
     unique,
 )
-from trueground.text.brackets import Citation
 from trueground.text.citations import Sentence
 from trueground.text.normalize import get_normalizer
-from trueground.text.triples import plain, plain_property, triple_key
+from trueground.text.triples import Citation, plain, plain_property, triple_key
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 
 _VARIANT = {"variant": MetricOption("default", ("default", REFERENCE))}

@@ -16,8 +16,7 @@ import msgspec
 from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.batch import Batch, Counts, Options, Tally, harmonic
 from trueground.metrics.context import BatchContext
-from trueground.text.brackets import Citation
-from trueground.text.triples import Key, ids_by_name, keys_of, plain, triple_key
+from trueground.text.triples import Citation, Key, ids_by_name, keys_of, plain, triple_key
 from trueground.types import Failure, Graph, Status, Triple
 
 REFERENCE = "reference-code"

@@ -16,11 +16,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueground.text.brackets import Bracket, Citation, number_brackets
 from trueground.text.sentences import split_sentences
 from trueground.text.triple_brackets import triple_brackets
+from trueground.text.triples import Bracket, Citation
 from trueground.types import Graph
 
+LONGEST_RANGE = 100
+_NUMBER = r"[0-9]{1,3}"  # more digits are a year
+_PART = rf"{_NUMBER}(?:\s*[-–]\s*{_NUMBER})?"
+_NUMBERS = re.compile(rf"(?<!\\)\\*\[\s*({_PART}(?:\s*[,;]\s*{_PART})*)\s*\\*\]")
+_RANGE = re.compile(rf"({_NUMBER})(?:\s*[-–]\s*({_NUMBER}))?")
 _BETWEEN = re.compile(r"[ \t]*[,;]?[ \t]*")
 _BREAK = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪–—]|\(?[0-9]{1,2}[.)])[ \t]+")
@@ -58,6 +63,27 @@ def read_numbers(response: str) -> tuple[Sentence, ...]:
     """The sentences with the numbers of passages that they cite."""
     text = unicodedata.normalize("NFC", response)
     return _split(text, number_brackets(text))
+
+
+def number_brackets(text: str) -> list[Bracket]:
+    """The brackets with numbers of passages, `[1]`, `[1, 2]`, `[1; 2]`, `[1-3]`, in order.
+
+    Numbers of four digits or more, as in [1999], make their bracket text, and so does a range that
+    goes backwards or over more than LONGEST_RANGE passages. Markdown's backslashes before a bracket
+    belong to it.
+    """
+    brackets = []
+    for bracket in _NUMBERS.finditer(text):
+        numbers: list[int] = []
+        for part in _RANGE.finditer(bracket[1]):
+            first = int(part[1])
+            last = int(part[2]) if part[2] else first
+            if not first <= last < first + LONGEST_RANGE:
+                break
+            numbers += range(first, last + 1)
+        else:
+            brackets.append(Bracket(bracket.start(), bracket.end(), passages=tuple(numbers)))
+    return brackets
 
 
 def remove_citations(response: str, graphs: Sequence[Graph] = ()) -> str:

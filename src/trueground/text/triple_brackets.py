@@ -27,8 +27,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from trueground.text.brackets import Bracket, Citation, ClosingBrackets, FlatText
-from trueground.text.triples import GraphProperty, KnownGraphs, plain_property
+from trueground.text.triples import (
+    Bracket,
+    Citation,
+    ClosingBrackets,
+    FlatText,
+    GraphProperty,
+    KnownGraphs,
+    plain_property,
+)
 from trueground.types import Graph
 
 _QID = re.compile(r" ?qid ?: ?", re.IGNORECASE)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 
 from trueground.judges.lexical.claim import ClaimView
-from trueground.judges.lexical.evidence import NAMES, find_evidence
-from trueground.judges.lexical.judge import LexicalJudge, find_verbatim
-from trueground.judges.lexical.reading import TextView
-from trueground.judges.lexical.words import opposed, word_of
-from trueground.text.agreement import agrees
-from trueground.text.stems import stem
-from trueground.text.values import find_values
+from trueground.judges.lexical.judge import NAMES, LexicalJudge, find_evidence, find_verbatim
+from trueground.judges.lexical.reading import TextView, opposed, word_of
+from trueground.text.normalize import stem
+from trueground.text.values import agrees, find_values
 from trueground.types import JudgeRequest
 
 

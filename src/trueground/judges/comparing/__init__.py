@@ -92,9 +92,9 @@ _ON_LANGUAGE_MODELS = {
     "error-category": _lazy("llm", "ErrorCategory"),
 }
 comparers: dict[str, Callable[..., Comparer]] = {
-    "bertscore": _lazy("bertscore", "bertscore"),
-    "bem": _lazy("classifiers", "bem"),
-    "faith-critic": _lazy("classifiers", "faith_critic"),
+    "bertscore": _lazy("small", "bertscore"),
+    "bem": _lazy("small", "bem"),
+    "faith-critic": _lazy("small", "faith_critic"),
     "q2": _lazy("q2", "Q2"),
     **_ON_LANGUAGE_MODELS,
 }

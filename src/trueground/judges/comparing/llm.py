@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.judges.replies import read_verdict
+from trueground.judges.llm import read_verdict
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.calls import Asks, describe_failure, shortened
 from trueground.models.prompts import (

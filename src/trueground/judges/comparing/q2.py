@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trueground.claims.words import View, Word, among, is_adverb, is_finite
+from trueground.claims.rules import View, Word, among, is_adverb, is_finite
 from trueground.encoders import pair_scorer
 from trueground.encoders.base import EncoderOptions, PairScorer, encoder_options
 from trueground.encoders.whole import AnswerFinder, QuestionWriter

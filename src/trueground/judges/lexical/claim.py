@@ -1,24 +1,30 @@
-"""A claim as the judge reads it: what it says, item by item."""
+"""A claim as the judge reads it, item by item; and why it is, or is not, supported, for people."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain, groupby
+from typing import NamedTuple
 
 import msgspec
 
 from trueground.judges.lexical.reading import (
+    NUMERIC,
+    LexicalWord,
     TextView,
     Token,
+    is_common,
     is_spaceless,
+    rarity_of,
     read,
+    signs_of,
     spaceless_keys,
     spellings,
     without_frames,
 )
-from trueground.judges.lexical.words import NUMERIC, LexicalWord, is_common, rarity_of, signs_of
-from trueground.text.agreement import agrees
-from trueground.text.values import Value, find_values
+from trueground.text.values import Value, agrees, find_values, same_kind
+from trueground.types import ReasonKind
 
 _LIGHT = 0.5  # what a word of little meaning weighs beside others of its rarity
 _VALUE = 1.0
@@ -115,3 +121,153 @@ def sentences_with(value: Value, text: TextView, about: bool) -> int:
             mask |= low
         numeric ^= low
     return mask
+
+
+_NAMED = 4  # words in a line
+_PARTS = 2  # reasons in a line
+_HALF = 0.5
+_SIZE = 3.0  # times as large is no number of the same size
+_ORDER = list(ReasonKind)
+
+
+class Reason(NamedTuple):
+    """Why a claim is not supported.
+
+    `about` are the words of the claim that it speaks of; `rival` says that it names what the
+    context has in their place.
+    """
+
+    kind: ReasonKind
+    text: str
+    about: frozenset[str] = frozenset()
+    rival: bool = False
+
+
+def contradicts(text: str, *about: str) -> Reason:
+    """The context says something else."""
+    return Reason(ReasonKind.CONTRADICTED, text, frozenset(about))
+
+
+def differs(mine: str, theirs: str, where: str = "in the context") -> Reason:
+    """The context has another word where the claim has its own."""
+    text = f"{mine!r} in the claim, {theirs!r} {where}"
+    return Reason(ReasonKind.CONTRADICTED, text, frozenset((mine,)), rival=True)
+
+
+def join_reasons(reasons: Sequence[Reason]) -> Reason:
+    """One reason of several: the first kind of the set, and a line of the first texts.
+
+    Of two that speak of the same words the first is left; before a missing name goes its rival.
+    """
+    ordered = sorted(reasons, key=lambda one: _ORDER.index(one.kind))
+    kind, about = ordered[0].kind, ordered[0].about
+    if kind is ReasonKind.NAME:
+        ordered.sort(key=lambda one: not (one.rival and one.about >= about))
+    spoken: set[str] = set()
+    texts: list[str] = []
+    for one in ordered:
+        if one.text not in texts and not (one.about and one.about <= spoken):
+            texts.append(one.text)
+            spoken |= one.about
+    return Reason(kind, "; ".join(texts[:_PARTS]))
+
+
+def explain_missing(
+    claim: ClaimView,
+    values: Sequence[ClaimItem],
+    names: Sequence[ClaimItem],
+    text: TextView,
+) -> Iterator[Reason]:
+    """The values and names of the claim that no text has, together; `text` is the nearest one."""
+    if values or names:
+        numbers = (_with_nearest(claim, item, text) for item in values)
+        written = list(dict.fromkeys(chain(numbers, _phrases(names))))
+        kind = ReasonKind.NUMBER if values else ReasonKind.NAME
+        about = frozenset(item.token.spelling for item in (*values, *names))
+        yield Reason(kind, f"not in the context: {_listed(written, len(written))}", about)
+
+
+def explain_weak(
+    claim: ClaimView, said: Sequence[bool], there: Sequence[bool], sentences: int
+) -> Reason:
+    """Why too little speaks for a claim against which nothing speaks: its words, heaviest first.
+
+    `said` in the best place, which has so many `sentences`, and `there` in any text, by item.
+    """
+    lacking = [item for item, here in zip(claim.items, said, strict=True) if not here]
+    absent = [item for item, here in zip(claim.items, there, strict=True) if not here]
+    words = _spelled(absent or lacking)
+    if absent:
+        every = sum(item.weight for item in claim.items) or 1.0
+        share = 1 - sum(item.weight for item in lacking) / every
+        kind = ReasonKind.WORDS if share >= _HALF else ReasonKind.LOW_OVERLAP
+        only = f"only {int(100 * share)}% of the claim is in the context"
+        return Reason(kind, f"not in the context: {words}" if words else only)
+    if words:
+        text = f"elsewhere in the context, not with the rest of the claim: {words}"
+    else:
+        how = "spread over several sentences" if sentences > 1 else "not as the claim has them"
+        text = f"its words are in the context, but {how}"
+    return Reason(ReasonKind.APART, text)
+
+
+def explain_support(claim: ClaimView, there: Sequence[bool]) -> str:
+    """How much of a supported claim is in the context."""
+    absent = [item for item, here in zip(claim.items, there, strict=True) if not here]
+    words = _spelled(absent)
+    if words:
+        return f"in the context, except {words}"
+    if absent and not claim.tokens:  # a script without spaces has no words to name
+        share = 1 - len(absent) / len(claim.items)
+        return f"{int(100 * share)}% of the claim is in the context"
+    return "all its words are in the context"
+
+
+def _spelled(items: Sequence[ClaimItem]) -> str:
+    """The heaviest words, in the claim's order, without those that say little."""
+    heaviest: dict[str, ClaimItem] = {}
+    for item in sorted(items, key=lambda item: -item.weight):
+        if item.token.spelling and not item.token.word.light and not item.counts:
+            heaviest.setdefault(item.token.spelling, item)
+    shown = sorted(list(heaviest.values())[:_NAMED], key=lambda item: item.at)
+    return _listed([repr(item.token.spelling) for item in shown], len(heaviest))
+
+
+def _listed(words: Sequence[str], of: int) -> str:
+    return ", ".join(words[:_NAMED]) + (" …" if of > _NAMED else "")
+
+
+def _phrases(names: Sequence[ClaimItem]) -> Iterator[str]:
+    """Names that follow each other in the claim are one: 'Silicon Valley'."""
+    for _, run in groupby(enumerate(names), key=lambda pair: pair[1].at - pair[0]):
+        yield repr(" ".join(item.token.spelling for _, item in run))
+
+
+def _with_nearest(claim: ClaimView, item: ClaimItem, text: TextView) -> str:
+    """The value as it is written, with the nearest of its kind and size in the text."""
+    value = item.value
+    if value is None:
+        return repr(item.token.spelling)
+    written = claim.text[value.start : value.end]
+    rivals = [
+        (_distance(value, other), text.text[other.start : other.end])
+        for number in range(len(text.spans))
+        for other in text.values(number)
+        if same_kind(value, other) and _are_alike(value, other)
+    ]
+    noun = "date" if value.kind == "date" else "number"
+    return f"{written} (nearest {noun} {min(rivals)[1]})" if rivals else written
+
+
+def _are_alike(one: Value, other: Value) -> bool:
+    """Of one size, as they measure or as they are written: 45 kW and 45 W."""
+    mine, theirs = abs(one.amount or 0), abs(other.amount or 0)
+    pairs = [(mine, theirs), (mine / abs(one.scale), theirs / abs(other.scale))]
+    return one.kind == "date" or any(max(pair) <= _SIZE * min(pair) for pair in pairs)
+
+
+def _distance(one: Value, other: Value) -> float:
+    if one.kind == "date":
+        mine, theirs = (12 * (v.year or 0) + (v.month or 0) for v in (one, other))
+        return abs(mine - theirs)
+    return abs((one.amount or 0) - (other.amount or 0))

@@ -1,17 +1,197 @@
-"""Texts as the judge reads them: which sentence has which word, and tokens for a closer look."""
+"""Texts as the judge reads them: which sentence has which word, and tokens for a closer look.
+
+Of single words it knows their key, rarity, role, and which exclude each other.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
 
 import msgspec
 
-from trueground.judges.lexical.words import NUMERIC, LexicalWord, keys, signs_of, word_of
+from trueground.text.normalize import stem
 from trueground.text.sentences import split_sentences
-from trueground.text.values import Value, find_values
+from trueground.text.values import STARTERS, Value, find_values
+
+NUMERIC = "#"  # the key of every word that may begin a number or a date
+_CACHED = 200_000
+_POSSESSIVE = re.compile(r"(?:'s|(?<=s)')$")
+_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "non-", "anti", "mis")
+
+
+class LexicalWord(msgspec.Struct, frozen=True, gc=False):
+    """One spelling. `key` is shared by all words that count as the same.
+
+    `role` is the kind of a function word ("plain", "pronoun", "negator", "mark" …) or "". Words
+    without content (`content` false) have a key that begins with "_", numbers and dates NUMERIC.
+    `light` words say little: adverbs, "become", "say".
+    """
+
+    lower: str
+    key: str
+    role: str = ""
+    capital: bool = False
+    content: bool = False
+    light: bool = False
+
+
+class Keys(dict[str, str]):
+    """Spelling → key, which is needed for every word of every text."""
+
+    def __missing__(self, spelling: str) -> str:
+        if len(self) > _CACHED:
+            self.clear()
+        key = self[spelling] = word_of(spelling).key
+        return key
+
+
+@lru_cache(_CACHED)
+def word_of(spelling: str) -> LexicalWord:
+    """What is known of a spelling."""
+    if not spelling[0].isalpha():
+        number = spelling[0].isdigit() or spelling[-1].isdigit()
+        return LexicalWord(
+            spelling, NUMERIC if number else "_" + spelling, "" if number else "mark"
+        )
+    lower = spelling.lower().replace("’", "'")
+    capital = spelling[0].isupper()
+    shouted = len(spelling) > 1 and spelling.isupper() and lower in ("us", "it", "who", "may")
+    role = "" if shouted else _roles().get(lower, "")
+    bare = _POSSESSIVE.sub("", lower)
+    if role:
+        # "The bank failed": some verbs of denial or intent are also what the clause says.
+        says = role in ("negator", "hedge") and _group_key(bare) in _also_content()
+        key = _group_key(bare) if says else "_" + lower
+        return LexicalWord(bare, key, role, capital, says)
+    if bare in STARTERS and bare not in ("mar", "may", "march"):
+        return LexicalWord(bare, NUMERIC, "", capital)
+    light = bare in _light() or (bare.endswith("ly") and len(bare) > 4 and not capital)
+    return LexicalWord(bare, _group_key(bare), "", capital, True, light)
+
+
+def opposed(one: str, other: str) -> bool:
+    """Whether two words in lower case cannot both hold: a listed pair, or one with un-, in-, …"""
+    if one == other:
+        return False
+    table = _contrasts()
+    found = [table.get(word) or table.get(stem(word)) or [] for word in (one, other)]
+    if any(line == twin and side != end for line, side in found[0] for twin, end in found[1]):
+        return True
+    long, short = (one, other) if len(one) > len(other) else (other, one)
+    return len(short) > 3 and any(long == prefix + short for prefix in _PREFIXES)
+
+
+def signs_of(kind: str) -> frozenset[str]:
+    """The words of a kind in signs.txt."""
+    return _signs()[kind]
+
+
+@cache
+def _signs() -> dict[str, frozenset[str]]:
+    return {kind: frozenset(words) for kind, words in _kinds("signs.txt").items()}
+
+
+def may_be_same(one: str, other: str) -> bool:
+    """Whether two names in lower case may be one: they begin alike, or stand for each other."""
+    return one[:4] == other[:4] or bool(_aliases().get(one, set()) & _aliases().get(other, set()))
+
+
+def rarity_of(key: str) -> float:
+    """How much a word says, from 0.01 (it is in every sentence) to 1 (in none that was counted)."""
+    return _rarities().get(key, 1.0) or 0.01
+
+
+def is_common(key: str) -> bool:
+    """Whether the word was counted when the rarities were made."""
+    return key in _rarities()
+
+
+def _group_key(word: str) -> str:
+    return _groups().get(word) or _groups().get(stem(word)) or stem(word)
+
+
+@cache
+def _groups() -> dict[str, str]:
+    """Word or stem → key of its synonym group."""
+    table: dict[str, str] = {}
+    for line in _lines("groups.txt"):
+        members = line.split()
+        for member in members:
+            table.setdefault(member, members[0] + "~")
+            table.setdefault(stem(member), members[0] + "~")
+    return table
+
+
+@cache
+def _contrasts() -> dict[str, list[tuple[int, int]]]:
+    """Word → the lines of contrasts.txt and exclusive.txt that it stands in, and on which side."""
+    lines = [line.split("|") for line in _lines("contrasts.txt")]
+    lines += [line.split() for line in _lines("exclusive.txt")]
+    table: dict[str, list[tuple[int, int]]] = {}
+    for number, sides in enumerate(lines):
+        for side, words in enumerate(sides):
+            for word in words.split():
+                for form in {word, stem(word)}:
+                    table.setdefault(form, []).append((number, side))
+    return table
+
+
+@cache
+def _aliases() -> dict[str, set[int]]:
+    table: dict[str, set[int]] = {}
+    for number, line in enumerate(_lines("aliases.txt")):
+        for word in line.split():
+            table.setdefault(word, set()).add(number)
+    return table
+
+
+@cache
+def _roles() -> dict[str, str]:
+    kinds = _kinds("function_words.txt")
+    return {word: role for role, words in kinds.items() for word in words}
+
+
+def _kinds(name: str) -> dict[str, list[str]]:
+    """A file of lines "kind: words"; a kind may have several."""
+    table: dict[str, list[str]] = {}
+    for line in _lines(name):
+        kind, _, words = line.partition(":")
+        table.setdefault(kind, []).extend(words.split())
+    return table
+
+
+@cache
+def _also_content() -> frozenset[str]:
+    return frozenset(map(_group_key, signs_of("also content")))
+
+
+@cache
+def _light() -> frozenset[str]:
+    return frozenset(word for line in _lines("light_words.txt") for word in line.split())
+
+
+@cache
+def _rarities() -> dict[str, float]:
+    """The table of rarity.txt: a value and the keys that have it, one value a line."""
+    found: dict[str, float] = {}
+    for line in _lines("rarity.txt"):
+        value, _, words = line.partition(":")
+        found.update(dict.fromkeys(words.split(), float(value)))
+    return found
+
+
+def _lines(name: str) -> list[str]:
+    """The lines of a file in data/, without comments and empty ones."""
+    source = (files("trueground.judges.lexical") / "data" / name).read_text(encoding="utf-8")
+    return [line for line in source.splitlines() if line and not line.startswith("#")]
+
+
+keys = Keys()
+
 
 _ARTICLES = frozenset(("_a", "_an", "_the"))
 _WORDS = re.compile(r"(?:[A-Z]\.){2,}|[^\W\d_][^\W_]*(?:['’][^\W\d_]+)*|\d+")

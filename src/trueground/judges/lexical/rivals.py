@@ -12,18 +12,18 @@ from itertools import pairwise
 
 import msgspec
 
-from trueground.claims.words import is_finite
-from trueground.judges.lexical.claim import ClaimItem, ClaimView
-from trueground.judges.lexical.reading import TextView, Token
-from trueground.judges.lexical.reasons import Reason, contradicts, differs
-from trueground.judges.lexical.words import (
+from trueground.claims.rules import is_finite
+from trueground.judges.lexical.claim import ClaimItem, ClaimView, Reason, contradicts, differs
+from trueground.judges.lexical.reading import (
+    TextView,
+    Token,
     is_common,
     may_be_same,
     opposed,
     rarity_of,
     signs_of,
 )
-from trueground.text.agreement import agrees, same_kind
+from trueground.text.values import agrees, same_kind
 from trueground.types import ReasonKind
 
 _SAID = 0.5  # share of the claim's telling words that the sentence must have in their order

@@ -20,7 +20,7 @@ import msgspec
 
 from trueground.errors import UsageError
 from trueground.judges.base import each_once
-from trueground.judges.replies import expected_score, read_score
+from trueground.judges.llm import expected_score, read_score
 from trueground.models.base import ChatRequest, Message, Params, Reply
 from trueground.models.calls import Asks, Spent, shortened
 from trueground.models.prompts import (
