@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 
 import trueground as tg
-from trueground.encoders import EncoderOptions, text_encoder
+from trueground.encoders.base import EncoderOptions
+from trueground.encoders.models import BiEncoder
 from trueground.judges import Judge, ask, get_judge
 from trueground.judges.windows import cut
 from trueground.stats.thresholds import auroc
@@ -172,7 +173,7 @@ def question_by_question(answers: list[Answer], encode: Encode, windows: Cut) ->
 
 def _encoder(model: str) -> tuple[Encode, Cut]:
     """The judge's own encoder, which forgets after each call."""
-    encoder = text_encoder(model, EncoderOptions(cache=False))
+    encoder = BiEncoder(model, EncoderOptions(cache=False))
     room = encoder.window - encoder.specials
 
     def windows(texts: list[str]) -> list[list[str]]:

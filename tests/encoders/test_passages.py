@@ -19,8 +19,8 @@ pytest.importorskip("onnx", reason="onnx, which exports the models of this test,
 from tests.encoders import tiny
 from tests.encoders.tiny_retrieval import tiny_contriever, tiny_dpr
 
-from trueground.encoders import EncoderOptions, passage_encoder, text_encoder
-from trueground.encoders.base import Floats, Pair, PassageEncoder
+from trueground.encoders.base import EncoderOptions, Floats, Pair
+from trueground.encoders.models import BiEncoder
 from trueground.errors import InputError, UsageError
 
 WORDS = ("The city", "an old film,", "who won?", "river", "(1952)", "no; yes", "Zürich", "[SEP]")
@@ -43,9 +43,9 @@ def some_passages(number: int = 40, seed: int = 0) -> list[Pair]:
 PASSAGES = some_passages()
 
 
-def encoder(folder: Path, **options: Any) -> PassageEncoder:
+def encoder(folder: Path, **options: Any) -> BiEncoder:
     given: dict[str, Any] = {"backend": "torch", "similarity": "auto", "cache": False}
-    return passage_encoder(folder, EncoderOptions(**(given | options)))
+    return BiEncoder(folder, EncoderOptions(**(given | options)))
 
 
 def plain_dpr(folder: Path, half: str, passages: list[Pair]) -> Floats:
@@ -190,7 +190,7 @@ def test_without_options_it_is_the_text_encoder_that_judges_use(tmp_path: Path) 
     parts = json.loads((folder / "modules.json").read_text())
     (folder / "modules.json").write_text(json.dumps(parts[:2]))
     options = EncoderOptions(backend="torch", cache=False)
-    judge = text_encoder(folder, options)
-    assert judge.signature == passage_encoder(folder, options).signature
+    judge = BiEncoder(folder, options)
+    assert judge.signature == BiEncoder(folder, options).signature
     assert judge.signature.endswith("+mean")
     np.testing.assert_allclose(np.linalg.norm(judge.encode(PLAIN), axis=1), 1, atol=1e-6)

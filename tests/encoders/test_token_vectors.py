@@ -16,7 +16,8 @@ transformers = pytest.importorskip("transformers", reason="the hf extra is not i
 from tests.encoders import tiny
 from tests.encoders.tiny_roberta import WINDOW, tiny_roberta
 
-from trueground.encoders import EncoderOptions, parts_scorer, token_encoder
+from trueground.encoders.base import EncoderOptions
+from trueground.encoders.models import CrossEncoder, LayerEncoder
 from trueground.errors import InputError, UsageError
 
 OPTIONS = EncoderOptions(cache=False)
@@ -45,7 +46,7 @@ def plain(folder: Path, layer: int, text: str) -> Any:
 
 @pytest.mark.parametrize("layer", [1, 2])
 def test_states_are_those_of_the_layer(bert: Path, layer: int) -> None:
-    encoder = token_encoder(bert, layer, OPTIONS)
+    encoder = LayerEncoder(bert, layer, OPTIONS)
     for text, found in zip(TEXTS, encoder.states(TEXTS), strict=True):
         np.testing.assert_allclose(found.vectors, plain(bert, layer, text), atol=2e-6)
         assert found.special.tolist() == [True] + [False] * (len(found.special) - 2) + [True]
@@ -57,7 +58,7 @@ def test_states_are_those_of_the_layer(bert: Path, layer: int) -> None:
 @pytest.mark.parametrize("layer", [1, 2, 3])
 def test_a_tokenizer_by_bytes_reads_a_space_first(roberta: Path, layer: int) -> None:
     """As the bert-score library does; so the first word has the tokens of any other."""
-    encoder = token_encoder(roberta, layer, OPTIONS)
+    encoder = LayerEncoder(roberta, layer, OPTIONS)
     for text, found in zip(TEXTS, encoder.states(TEXTS), strict=True):
         np.testing.assert_allclose(found.vectors, plain(roberta, layer, " " + text), atol=2e-6)
     (found,) = encoder.states(["city the city"])
@@ -67,7 +68,7 @@ def test_a_tokenizer_by_bytes_reads_a_space_first(roberta: Path, layer: int) -> 
 
 
 def test_states_do_not_depend_on_other_texts(roberta: Path) -> None:
-    encoder = token_encoder(roberta, 2, OPTIONS)
+    encoder = LayerEncoder(roberta, 2, OPTIONS)
     texts = [word * n for n in range(1, 24) for word in ("the ", "river city ", "é ")]
     together = encoder.states(texts)
     backwards = encoder.states(texts[::-1])[::-1]
@@ -78,7 +79,7 @@ def test_states_do_not_depend_on_other_texts(roberta: Path) -> None:
 
 
 def test_where_tokens_end(bert: Path) -> None:
-    (found,) = token_encoder(bert, 1, OPTIONS).states(["the city [SEP] é"])
+    (found,) = LayerEncoder(bert, 1, OPTIONS).states(["the city [SEP] é"])
     #      [CLS]  the city [  s  e  p  ]  é  [SEP]
     assert found.ends.tolist() == [0, 3, 8, 10, 11, 12, 13, 14, 16, 0]
 
@@ -86,12 +87,12 @@ def test_where_tokens_end(bert: Path) -> None:
 def test_layers_and_files_that_cannot_be_meant(bert: Path, tmp_path: Path) -> None:
     for layer in (0, 3):
         with pytest.raises(UsageError, match=f"layer {layer}; .* has 2, so expected 1 to 2"):
-            token_encoder(bert, layer, OPTIONS)
+            LayerEncoder(bert, layer, OPTIONS)
     with pytest.raises(UsageError, match="an ONNX file gives the states of its last layer only"):
-        token_encoder(bert, 1, EncoderOptions(backend="onnx"))
+        LayerEncoder(bert, 1, EncoderOptions(backend="onnx"))
     with pytest.raises(InputError, match="is no bi-encoder"):
-        token_encoder(tiny.tiny_causal(tmp_path / "causal"), 1, OPTIONS)
-    one, two = token_encoder(bert, 1, OPTIONS), token_encoder(bert, 2, OPTIONS)
+        LayerEncoder(tiny.tiny_causal(tmp_path / "causal"), 1, OPTIONS)
+    one, two = LayerEncoder(bert, 1, OPTIONS), LayerEncoder(bert, 2, OPTIONS)
     assert one.signature != two.signature
     assert one.signature.endswith("+layer1")
 
@@ -125,7 +126,7 @@ def test_more_than_two_texts(tmp_path: Path, backend: str) -> None:
         pytest.importorskip("onnxruntime", reason="the onnx extra is not installed")
         pytest.importorskip("onnx", reason="onnx, which exports the model, is not installed")
     folder = tiny.tiny_pair_scorer(tmp_path, ("LABEL_0", "LABEL_1"), onnx=backend == "onnx")
-    scorer = parts_scorer(folder, EncoderOptions(backend=backend, cache=False))
+    scorer = CrossEncoder(folder, EncoderOptions(backend=backend, cache=False))
     found = scorer.scores(PARTS)
     for parts, logits in zip(PARTS, found, strict=True):
         np.testing.assert_allclose(logits, _asked(folder, parts), atol=5e-6)
@@ -134,7 +135,7 @@ def test_more_than_two_texts(tmp_path: Path, backend: str) -> None:
 
 def test_what_follows_the_first_text_is_cut_off_at_the_window(tmp_path: Path) -> None:
     folder = tiny.tiny_pair_scorer(tmp_path, ("LABEL_0", "LABEL_1"))
-    scorer = parts_scorer(folder, EncoderOptions(cache=False, window=16))
+    scorer = CrossEncoder(folder, EncoderOptions(cache=False, window=16))
     long = "river " * 40
     # 16 tokens: [CLS] the city [SEP] 11 of the river [SEP]
     expected = scorer.scores([("the city", "river " * 11)])

@@ -35,7 +35,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> dict[str, Clusters]:
     def of_name(model: str, options: Any) -> Clusters:
         return known.setdefault(model, Clusters())
 
-    monkeypatch.setattr(dense, "passage_encoder", of_name)
+    monkeypatch.setattr(dense, "BiEncoder", of_name)
     return known
 
 
@@ -483,7 +483,7 @@ def test_every_encoder_that_was_opened_is_closed(
         opened.append(Counted())
         return opened[-1]
 
-    monkeypatch.setattr(dense, "passage_encoder", of_name)
+    monkeypatch.setattr(dense, "BiEncoder", of_name)
     (tmp_path / "p").mkdir()
     written = f"dense:q(passages={tmp_path / 'p'})"
     passages = numbered(30)
@@ -534,7 +534,7 @@ def test_damaged_files_are_told_without_a_model(
     name = "vectors.f32" if written == "dense:m" else "index.faiss"
     for damage in (lambda file: os.truncate(file, 1_000), Path.unlink):
         with monkeypatch.context() as patched:
-            patched.setattr(dense, "passage_encoder", None)
+            patched.setattr(dense, "BiEncoder", None)
             DENSE_KIND.check(folder, passages, given)
             damage(folder / name)
             with pytest.raises(InputError, match=r"cut off or damaged|no whole index hnsw"):

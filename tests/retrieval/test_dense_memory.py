@@ -8,7 +8,8 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from trueground.encoders.base import Floats, TextEncoder
+from trueground.encoders.base import Floats
+from trueground.encoders.models import BiEncoder
 from trueground.errors import ProtocolError
 from trueground.retrieval import vectors as vectors_module
 from trueground.retrieval.base import Retriever
@@ -51,7 +52,7 @@ def some_texts(n: int) -> list[str]:
 
 
 def test_it_is_a_retriever() -> None:
-    encoder: TextEncoder = WordEncoder()
+    encoder: BiEncoder = WordEncoder()
     retriever: Retriever = Dense(["a"], encoder)
     assert retriever.name == "dense"
     assert encoder.signature in retriever.signature

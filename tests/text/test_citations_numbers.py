@@ -7,8 +7,7 @@ import time
 import pytest
 from tests.marks import mostly_long
 
-from trueground.text.citations import read_numbers
-from trueground.text.triples import LONGEST_RANGE
+from trueground.text.citations import LONGEST_RANGE, read_numbers
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,10 @@
 """The encoders: files, tokens, tiles, what runs them, and results that are computed once.
 
+Each is that of a folder, or of the name ORGANISATION/MODEL[@REVISION] on the Hub. Its files are
+found and checked when it is made (UsageError, InputError, MissingExtraError); weights are loaded
+when a text is met that is not in the cache. What looks like a special token ("[SEP]", "</s>") is
+read as the text that it is, wherever a text is encoded.
+
 Among them the bi-encoders of questions and passages, for retrieval. DPR (Karpukhin et al. 2020,
 section 3) has one encoder for questions and one for passages. It was trained with title and text of
 a passage as a pair, and with all tokens of type 0. Contriever (Izacard et al. 2022) and the models
@@ -11,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from threading import RLock
 
 import numpy as np
@@ -48,19 +54,31 @@ from trueground.encoders.loading import (
     window_of,
 )
 from trueground.encoders.tiles import ROWS, STEP, Shape, TileRow, TokenTile, compute_in_tiles
-from trueground.encoders.tokens import Tokeniser
+from trueground.encoders.tokens import Marked, Tokeniser
 from trueground.errors import InputError, UsageError
 
 _GPU_ROWS = 64
+_DEFAULT = EncoderOptions()
+FEATURES = ("cosine", "late", "late20", "least")
+_SHARE = 0.2  # of the first text's tokens: the least similar ones
+_BLOCK = 256  # pairs: the states of all their tokens are in memory at once
+_DECIMALS = 6  # fewer than a matrix product is sure of
 
 
 class Encoder:
-    """What all kinds share. `layers`: how many layers of a PyTorch model run; None for all."""
+    """What all kinds share.
+
+    `signature` names the weights (revision or hash), the library with its version (torch-2.13), the
+    arithmetic (float32, int8) and the window; not the kind of machine. `window` is the most tokens
+    of one input, special tokens included; `specials` how many of them special tokens take.
+    """
 
     def __init__(
-        self, model: str, options: EncoderOptions, kind: ModelKind, layers: int | None = None
+        self, model: str | Path, options: EncoderOptions, kind: ModelKind, layers: int | None = None
     ) -> None:
+        """`layers`: how many layers of a PyTorch model run; None for all."""
         options.check()
+        model = str(model)
         checkpoint = find_checkpoint(model, options, kind)
         self.checkpoint = checkpoint
         self.name = model
@@ -94,9 +112,11 @@ class Encoder:
         return self.store.problem
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without truncation and without those that the model adds."""
         return self.tokeniser.lengths(texts)
 
     def close(self) -> None:
+        """Give memory back; asking again loads anew."""
         with self._lock:
             self._backend.close()
         self.store.close()
@@ -152,36 +172,55 @@ def _tile_shape(options: EncoderOptions, device: str, window: int, padding: int)
 
 
 class BiEncoder(Encoder):
-    """Vectors of texts, of questions and of passages; see `base.PassageEncoder`."""
+    """A bi-encoder: one vector for a text, a question or a passage; see the module.
 
-    def __init__(self, model: str, options: EncoderOptions) -> None:
+    `similarity` is `cosine` or `dot`; only for cosine are vectors of unit length. `space` names
+    what vectors of it can be compared with: weights, window, pooling and similarity, but neither
+    library nor device. `width` is that of a vector, d. `only`: "questions" or "passages" where the
+    model knows nothing else (DPR), else None.
+    """
+
+    def __init__(self, model: str | Path, options: EncoderOptions = _DEFAULT) -> None:
         super().__init__(model, options, TEXT)
         folder, config = self.checkpoint.folder, self.checkpoint.config
-        pooling = pooling_of(model, folder, config, options.pooling)
+        pooling = pooling_of(self.name, folder, config, options.pooling)
         self._pool = _POOLINGS[pooling]
         self.similarity = options.similarity
         if self.similarity == "auto":
-            self.similarity = similarity_of(model, folder, config)
+            self.similarity = similarity_of(self.name, folder, config)
         meaning = pooling if self.similarity == "cosine" else f"{pooling}+dot"
         self.space = f"{self.checkpoint.signature}+{self.window}+{meaning}"
         self.signature += f"+{meaning}"
-        self.width = width_of(model, config)
+        self.width = width_of(self.name, config)
         self._paired = is_dpr(config)
         self.only = only_dpr(config)
 
     def encode(self, texts: Sequence[str]) -> Floats:
+        """Vectors of texts, shape (n, d). A text beyond the window is cut off at it."""
+
         def compute(places: list[int]) -> Floats:
             return self._vectors(self.tokeniser.singles([texts[place] for place in places]))
 
         return self.store.rows([(text,) for text in texts], self.width, compute)
 
     def encode_queries(self, queries: Sequence[Sequence[str]]) -> Floats:
+        """Vectors of questions, each the last of its turns, shape (n, d).
+
+        Between turns stands the token that ends a text for this model ([SEP], </s>), or a space
+        where it has none. Beyond the window the beginning is cut off, so that the question stays.
+        """
+
         def compute(places: list[int]) -> Floats:
             return self._vectors(self.tokeniser.turns([queries[place] for place in places]))
 
         return self.store.rows(queries, self.width, compute)
 
     def encode_passages(self, passages: Sequence[Pair]) -> Floats:
+        """Vectors of (title, text), shape (n, d); the title may be empty.
+
+        DPR reads title and text with [SEP] between, others with a space. Cut off at the window.
+        They are not cached: a corpus has too many.
+        """
         if self._paired:
             return self._vectors(self.tokeniser.titled(passages))
         texts = [f"{title} {text}" if title else text for title, text in passages]
@@ -198,13 +237,21 @@ class BiEncoder(Encoder):
 
 
 class CrossEncoder(Encoder):
-    """Logits of pairs, and of more texts; see `base.PairScorer` and `base.PartsScorer`."""
+    """A model that reads texts together: a cross-encoder, or a classifier of entailment.
 
-    def __init__(self, model: str, options: EncoderOptions) -> None:
+    `labels` are the names of its outputs, lower case; a cross-encoder has one.
+    """
+
+    def __init__(self, model: str | Path, options: EncoderOptions = _DEFAULT) -> None:
         super().__init__(model, options, PAIR)
         self.labels = labels_of(self.checkpoint.config)
 
     def scores(self, pairs: Sequence[Parts]) -> Floats:
+        """Raw logits, shape (n, len(labels)). What follows the first text is cut off at the window.
+
+        Each text after the second takes one more token.
+        """
+
         def compute(places: list[int]) -> Floats:
             rows = self.tokeniser.pairs([pairs[place] for place in places])
             return self.compute(rows, len(self.labels), lambda logits, _tile: logits)
@@ -213,16 +260,21 @@ class CrossEncoder(Encoder):
 
 
 class TokenClassifier(Encoder):
-    """Logits of the second text's tokens; see `base.TokenScorer`."""
+    """Reads two texts together and labels the tokens of the second; `labels` in lower case."""
 
-    def __init__(self, model: str, options: EncoderOptions) -> None:
+    def __init__(self, model: str | Path, options: EncoderOptions = _DEFAULT) -> None:
         super().__init__(model, options, TOKENS)
         self.labels = labels_of(self.checkpoint.config)
 
     def ends(self, text: str) -> list[int]:
+        """The character of the text before which each of its tokens ends."""
         return self.tokeniser.ends(text)
 
     def scores(self, pairs: Sequence[Pair]) -> list[Floats]:
+        """Raw logits of the second text's tokens, shape (tokens, len(labels)) for each pair.
+
+        The second text is cut off at the window.
+        """
         # What is kept has one width: second texts of nearly the same length are filled up to it.
         lengths = self.lengths([second for _, second in pairs])
         by_width: dict[int, list[int]] = {}
@@ -252,15 +304,20 @@ class TokenClassifier(Encoder):
 
 
 class FirstTokenModel(Encoder):
-    """Logits of an answer's first token; see `base.TextToText`."""
+    """A sequence-to-sequence model whose answer is one word."""
 
-    def __init__(self, model: str, options: EncoderOptions) -> None:
+    def __init__(self, model: str | Path, options: EncoderOptions = _DEFAULT) -> None:
         super().__init__(model, options, WORDS)
 
     def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
+        """Tokens of each prompt, special ones included, without truncation."""
         return self.tokeniser.prompt_lengths(prompts)
 
     def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats:
+        """Raw logits of each word as the first token of the answer, shape (n, len(words)).
+
+        UsageError for a word that is not one token. A prompt is cut off at the window.
+        """
         # Also where all is cached: a word that is no token is a mistake in any case.
         columns = self.tokeniser.words(words)
 
@@ -276,13 +333,13 @@ class FirstTokenModel(Encoder):
 
 
 class LayerEncoder(Encoder):
-    """The states of a chosen layer, not cached; those above it are not loaded.
+    """The states of the `layer`th layer (1 is the first), not cached; those above are not loaded.
 
-    A tokenizer by bytes is shown a space before the first word, so that it has the tokens that it
-    would have in the middle of a text. See `base.TokenEncoder`.
+    It runs on PyTorch. A tokenizer by bytes is shown a space before the first word, so that it has
+    the tokens that it would have in the middle of a text.
     """
 
-    def __init__(self, model: str, layer: int, options: EncoderOptions) -> None:
+    def __init__(self, model: str | Path, layer: int, options: EncoderOptions = _DEFAULT) -> None:
         if options.backend == "onnx" or options.file is not None:
             raise UsageError(
                 f"{model}: an ONNX file gives the states of its last layer only; leave backend and "
@@ -296,13 +353,14 @@ class LayerEncoder(Encoder):
         if not 1 <= layer <= most:
             raise UsageError(f"layer {layer}; {model} has {most}, so expected 1 to {most}")
         self.signature += f"+layer{layer}"
-        self._width = width_of(model, config)
+        self._width = width_of(self.name, config)
         self._lead = " " if self.tokeniser.by_bytes else ""
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return super().lengths([self._lead + text for text in texts])
 
     def states(self, texts: Sequence[str]) -> list[TokenStates]:
+        """The tokens of each text. A text beyond the window is cut off at it."""
         marked = self.tokeniser.marked([self._lead + text for text in texts])
         vectors = [normalize(own) for own in self.states_of([m.row for m in marked], self._width)]
         shift = len(self._lead)
@@ -310,6 +368,55 @@ class LayerEncoder(Encoder):
             TokenStates(own, one.special, np.maximum(one.ends - shift, 0))
             for own, one in zip(vectors, marked, strict=True)
         ]
+
+
+class LateInteraction(BiEncoder):
+    """How near two texts are, token by token: late interaction.
+
+    Each token of one text is matched with the nearest token of the other (Khattab & Zaharia 2020,
+    "ColBERT", section 3), here with the states of a bi-encoder that was not trained for it. What
+    the least similar tokens of a claim have beside them says most of whether the other supports it.
+    """
+
+    def compare(self, pairs: Sequence[Pair]) -> Floats:
+        """FEATURES of each (claim, evidence), shape (n, 4); cached, the same whatever is beside.
+
+        The cosine of the two vectors; of the claim's tokens the mean similarity to the most similar
+        token of the evidence, the same over the fifth of them that is least similar, and the least.
+        0 where either has no token. Beyond the window a text is cut off.
+        """
+
+        def compute(places: list[int]) -> Floats:
+            blocks = range(0, len(places), _BLOCK)
+            found = [self._compare([pairs[n] for n in places[b : b + _BLOCK]]) for b in blocks]
+            return np.concatenate(found)
+
+        keys = [("late-1", *pair) for pair in pairs]
+        return self.store.rows(keys, len(FEATURES), compute)
+
+    def _compare(self, pairs: Sequence[Pair]) -> Floats:
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        marked = self.tokeniser.marked(texts)
+        states = self.states_of([one.row for one in marked], self.width)
+        vectors = {
+            text: self._vectors_of(own, one)
+            for text, own, one in zip(texts, states, marked, strict=True)
+        }
+        return np.array([_features(*vectors[a], *vectors[b]) for a, b in pairs], np.float32)
+
+    def _vectors_of(self, states: Floats, marked: Marked) -> tuple[Floats, Floats]:
+        """The unit vector of the text, shape (width,), and those of its own tokens, (n, width)."""
+        mask = np.ones((1, len(states)), np.int64)
+        return normalize(self._pool(states[None], mask))[0], normalize(states[~marked.special])
+
+
+def _features(claim: Floats, words: Floats, text: Floats, others: Floats) -> NDArray[np.float64]:
+    if not len(words) or not len(others):
+        return np.zeros(len(FEATURES))
+    nearest = np.sort((words.astype(np.float64) @ others.astype(np.float64).T).max(axis=1))
+    fifth = nearest[: max(1, round(_SHARE * len(nearest)))]
+    cosine = claim.astype(np.float64) @ text
+    return np.round(np.array([cosine, nearest.mean(), fifth.mean(), nearest[0]]), _DECIMALS)
 
 
 def normalize(vectors: Floats) -> Floats:

@@ -37,7 +37,7 @@ class Marked(NamedTuple):
 
 
 class Tokeniser:
-    """A model's tokens: rows for it, and lengths. `window` as in `base.Windowed`."""
+    """A model's tokens: rows for it, and lengths. `window` as in `models.Encoder`."""
 
     def __init__(self, shown: str, folder: Path, window: int, pairs: bool) -> None:
         self._shown = shown
@@ -301,7 +301,11 @@ def _converted(shown: str, folder: Path) -> Any:
 
 
 def make_token_counter(where: str | Path) -> Callable[[Sequence[str]], list[int]]:
-    """See `trueground.encoders.token_counter`."""
+    """A function that counts the tokens of texts, without special tokens.
+
+    `where`: a tokenizer.json, a folder that holds one, or a name on the Hub. Raises InputError,
+    MissingExtraError.
+    """
     tokenizer = read_tokenizer(str(where), _locate(str(where)))
 
     return lambda texts: [len(encoding.ids) for encoding in plain(tokenizer, texts)]

@@ -16,16 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.encoders import parts_scorer, text_to_text, token_scorer
-from trueground.encoders.base import (
-    EncoderOptions,
-    Floats,
-    Pair,
-    PairScorer,
-    PartsScorer,
-    TokenScorer,
-    encoder_options,
-)
+from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
+from trueground.encoders.models import CrossEncoder, FirstTokenModel, TokenClassifier
 from trueground.errors import UsageError
 from trueground.judges.base import MODELS
 from trueground.judges.encoder import (
@@ -84,10 +76,10 @@ class ClassifierJudge(WindowedJudge):
     as one text, in its template.
     """
 
-    encoder: PartsScorer
+    encoder: CrossEncoder
 
     def __init__(
-        self, given: PartSpec, encoder: PartsScorer, label: str, form: str | None = None
+        self, given: PartSpec, encoder: CrossEncoder, label: str, form: str | None = None
     ) -> None:
         super().__init__(given, encoder, options=f"label:{label}" + (f"|{form}" if form else ""))
         self._column = encoder.labels.index(label)
@@ -138,10 +130,10 @@ class TokenClassifierJudge(WindowedJudge):
     claim's tokens: 1 minus the highest probability that a token is not supported.
     """
 
-    encoder: TokenScorer
+    encoder: TokenClassifier
 
     def __init__(
-        self, given: PartSpec, encoder: TokenScorer, label: str, form: str = "lettucedetect"
+        self, given: PartSpec, encoder: TokenClassifier, label: str, form: str = "lettucedetect"
     ) -> None:
         super().__init__(given, encoder, options=f"label:{label}|{form}")
         self._column = encoder.labels.index(label)
@@ -231,7 +223,7 @@ def nli(given: PartSpec) -> WindowedJudge:
         return _classifier(given, model, options, _ENTAILS, form)
     for option in {"label", "form"} & set(given.options):
         raise given.refused(option, f"none: {model} answers with words")
-    return PromptedJudge(given, text_to_text(model, options), TRUE)
+    return PromptedJudge(given, FirstTokenModel(model, options), TRUE)
 
 
 def token_classifier(given: PartSpec) -> WindowedJudge:
@@ -240,7 +232,7 @@ def token_classifier(given: PartSpec) -> WindowedJudge:
     model, options = model_of(given), encoder_options(given)
     if model == MODELS["token-classifier"]:
         options = replace(options, window=options.window or _TRAINED_WINDOW)
-    scorer = token_scorer(model, options)
+    scorer = TokenClassifier(model, options)
     # LettuceDetect's labels have no names; the second one means "not supported".
     default = "label_0" if scorer.labels == ("label_0", "label_1") else None
     hint = "Say which one means that a token is supported with label=NAME"
@@ -269,7 +261,7 @@ def hhem(given: PartSpec) -> WindowedJudge:
 
 def find_output(
     given: PartSpec,
-    scorer: PairScorer | PartsScorer | TokenScorer,
+    scorer: CrossEncoder | TokenClassifier,
     wanted: Sequence[str],
     default: str | None,
     expected: str,
@@ -302,7 +294,7 @@ def _classifier(
 ) -> WindowedJudge:
     if form:
         options = replace(options, window=options.window or FORMS[form].window)
-    scorer = parts_scorer(model, options)
+    scorer = CrossEncoder(model, options)
     single = len(scorer.labels) == 1
     default = scorer.labels[0] if single and given.name == "hhem" else None
     if form:

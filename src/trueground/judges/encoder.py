@@ -15,16 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.encoders import EncoderOptions, pair_scorer, text_encoder, text_to_text
-from trueground.encoders.base import (
-    Floats,
-    Pair,
-    PairScorer,
-    TextEncoder,
-    TextToText,
-    Windowed,
-    encoder_options,
-)
+from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
+from trueground.encoders.models import BiEncoder, CrossEncoder, Encoder, FirstTokenModel
 from trueground.errors import UsageError
 from trueground.judges.base import MODELS, warn_of_licence
 from trueground.judges.calibrated import sign, threshold_of
@@ -67,7 +59,7 @@ class Place(NamedTuple):
 class OnEncoder:
     """A judge or comparer that holds a small model."""
 
-    encoder: Windowed
+    encoder: Encoder
 
     @property
     def problem(self) -> str | None:
@@ -93,7 +85,7 @@ class WindowedJudge(OnEncoder):
     joins = False
 
     def __init__(
-        self, given: PartSpec, encoder: Windowed, threshold: float = THRESHOLD, options: str = ""
+        self, given: PartSpec, encoder: Encoder, threshold: float = THRESHOLD, options: str = ""
     ) -> None:
         """`threshold` counts where none was given, and `options` change the score."""
         warn_of_licence(given.model or MODELS.get(given.name, given.name))
@@ -227,7 +219,7 @@ class BiEncoderJudge(WindowedJudge):
     score_name = "similarity"
     probable = False
     joins = True
-    encoder: TextEncoder
+    encoder: BiEncoder
 
     def rooms(self, claims: Sequence[str]) -> list[int]:
         """A window stands by itself, and so does the claim."""
@@ -255,7 +247,7 @@ class CrossEncoderJudge(WindowedJudge):
     score_name = "relevance"
     probable = False
     joins = True
-    encoder: PairScorer
+    encoder: CrossEncoder
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """Raw logits, shape (n,)."""
@@ -265,9 +257,9 @@ class CrossEncoderJudge(WindowedJudge):
 class PromptedJudge(WindowedJudge):
     """The probability that a sequence-to-sequence model answers a prompt with "1", not "0"."""
 
-    encoder: TextToText
+    encoder: FirstTokenModel
 
-    def __init__(self, given: PartSpec, encoder: TextToText, prompt: tuple[str, ...]) -> None:
+    def __init__(self, given: PartSpec, encoder: FirstTokenModel, prompt: tuple[str, ...]) -> None:
         super().__init__(given, encoder)
         self._prompt = prompt
         self._words = ("0", "1")
@@ -302,7 +294,7 @@ class PromptedJudge(WindowedJudge):
 def bi_encoder(given: PartSpec) -> WindowedJudge:
     """The judge `bi-encoder:MODEL(…)`."""
     check_options(given)
-    encoder = text_encoder(model_of(given), encoder_options(given))
+    encoder = BiEncoder(model_of(given), encoder_options(given))
     return BiEncoderJudge(given, encoder, BI_ENCODER_THRESHOLD)
 
 
@@ -310,7 +302,7 @@ def cross_encoder(given: PartSpec) -> WindowedJudge:
     """The judge `cross-encoder:MODEL(…)`. UsageError for a model with several outputs."""
     check_options(given)
     model = model_of(given)
-    encoder = pair_scorer(model, encoder_options(given))
+    encoder = CrossEncoder(model, encoder_options(given))
     if len(encoder.labels) != 1:
         raise UsageError(
             f"cross-encoder:{model} has {len(encoder.labels)} outputs ({', '.join(encoder.labels)}"
@@ -324,7 +316,7 @@ def minicheck(given: PartSpec) -> WindowedJudge:
     check_options(given)
     options = encoder_options(given)
     options = replace(options, window=options.window or MINICHECK_WINDOW)
-    return PromptedJudge(given, text_to_text(model_of(given), options), MINICHECK)
+    return PromptedJudge(given, FirstTokenModel(model_of(given), options), MINICHECK)
 
 
 def softmax(logits: Floats) -> NDArray[np.float64]:

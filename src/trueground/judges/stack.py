@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from trueground.encoders import EncoderOptions
-from trueground.encoders.base import encoder_options
+from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
 from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethresholded

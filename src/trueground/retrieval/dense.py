@@ -23,13 +23,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.encoders import (
-    EncoderOptions,
-    PassageEncoder,
-    passage_encoder,
-    text_encoder,
-)
-from trueground.encoders.base import POOLINGS, Floats, encoder_options
+from trueground.encoders.base import POOLINGS, EncoderOptions, Floats, encoder_options
+from trueground.encoders.models import BiEncoder
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
 from trueground.net.checkpoints import reason
@@ -177,7 +172,7 @@ class DiskDense:
     def __init__(
         self,
         vectors: OpenedVectors,
-        questions: PassageEncoder,
+        questions: BiEncoder,
         structure: _Structure | None,
         how: str,
     ) -> None:
@@ -269,15 +264,15 @@ def _over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
         raise UsageError(
             "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
         )
-    encoder = text_encoder(given.model, encoder_options(given))
+    encoder = BiEncoder(given.model, encoder_options(given))
     return OpenedRetriever(Dense(passages.searched, encoder, titled=True), encoder.close)
 
 
 DENSE_KIND = RetrieverKind(lambda given: _parse(given).folder, _build, _open, _check, _over)
 
 
-def _encoder(options: _DenseOptions, model: str, similarity: str) -> PassageEncoder:
-    return passage_encoder(model, replace(options.encoder, similarity=similarity))
+def _encoder(options: _DenseOptions, model: str, similarity: str) -> BiEncoder:
+    return BiEncoder(model, replace(options.encoder, similarity=similarity))
 
 
 def _wrong_half(model: str, half: str, step: str) -> UsageError:
@@ -285,7 +280,7 @@ def _wrong_half(model: str, half: str, step: str) -> UsageError:
 
 
 def _check_comparable(
-    place: Path, options: _DenseOptions, vectors: OpenedVectors, questions: PassageEncoder
+    place: Path, options: _DenseOptions, vectors: OpenedVectors, questions: BiEncoder
 ) -> None:
     """InputError where the questions' vectors cannot be compared with those that are there.
 

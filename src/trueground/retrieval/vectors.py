@@ -21,7 +21,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.encoders.base import Floats, PassageEncoder, TextEncoder
+from trueground.encoders.base import Floats
+from trueground.encoders.models import BiEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
 from trueground.net.files import create_new, make_folder, open_no_follow, write_state
 from trueground.options import Progress
@@ -81,7 +82,7 @@ class OpenedVectors(NamedTuple):
 def write_vectors(
     folder: Path,
     passages: PassageStore,
-    encoder: PassageEncoder,
+    encoder: BiEncoder,
     store: str,
     model: str,
     progress: Progress,
@@ -308,7 +309,7 @@ class Dense:
 
     name = "dense"
 
-    def __init__(self, texts: Sequence[str], encoder: TextEncoder, *, titled: bool = False) -> None:
+    def __init__(self, texts: Sequence[str], encoder: BiEncoder, *, titled: bool = False) -> None:
         """`titled`: the texts begin with their titles, which the signature tells."""
         self.signature = f"dense:cosine{TITLED * titled},{encoder.signature}"
         self._texts, self._encoder = texts, encoder

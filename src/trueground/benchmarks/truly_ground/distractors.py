@@ -170,7 +170,7 @@ def make_counter(tokenizer: str | None, model: str | None) -> TokenCounter:
         return TokenCounter(
             APPROXIMATION, lambda texts: [-(-len(text) // CHARACTERS) for text in texts]
         )
-    from trueground.encoders import token_counter
+    from trueground.encoders.tokens import make_token_counter
 
     # A file is named by its content, so that it may lie elsewhere on another machine.
     place = Path(tokenizer).expanduser()
@@ -178,7 +178,7 @@ def make_counter(tokenizer: str | None, model: str | None) -> TokenCounter:
     name = tokenizer
     if file.is_file():
         name = f"tokenizer.json sha256:{sha256(file.read_bytes()).hexdigest()[:16]}"
-    return TokenCounter(name, token_counter(tokenizer))
+    return TokenCounter(name, make_token_counter(tokenizer))
 
 
 def cut_to_budget(

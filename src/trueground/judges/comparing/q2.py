@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trueground.claims.rules import View, Word, among, is_adverb, is_finite
-from trueground.encoders import pair_scorer
-from trueground.encoders.base import EncoderOptions, PairScorer, encoder_options
+from trueground.encoders.base import EncoderOptions, encoder_options
+from trueground.encoders.models import CrossEncoder
 from trueground.encoders.whole import AnswerFinder, QuestionWriter
 from trueground.errors import UsageError
 from trueground.judges.encoder import OnEncoder
@@ -135,10 +135,10 @@ class Q2:
 class _Entailment(OnEncoder):
     """A classifier with the labels entailment, neutral and contradiction."""
 
-    encoder: PairScorer
+    encoder: CrossEncoder
 
     def __init__(self, model: str, options: EncoderOptions) -> None:
-        self.encoder = pair_scorer(model, options)
+        self.encoder = CrossEncoder(model, options)
         if not set(_EXPECTED) <= set(self.encoder.labels):
             raise UsageError(
                 f"the comparer q2: {model} has the labels {', '.join(self.encoder.labels)}; "

@@ -15,16 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.encoders import pair_scorer, parts_scorer, token_encoder
-from trueground.encoders.base import (
-    Floats,
-    Pair,
-    PairScorer,
-    PartsScorer,
-    TokenEncoder,
-    encoder_options,
-)
+from trueground.encoders.base import Floats, Pair, encoder_options
 from trueground.encoders.cache import Store
+from trueground.encoders.models import CrossEncoder, LayerEncoder
 from trueground.errors import MissingExtraError, UsageError
 from trueground.judges.classifiers import find_output
 from trueground.judges.encoder import LEAST_ROOM, OPTIONS, OnEncoder, softmax
@@ -54,19 +47,19 @@ def check_options(
 def bem(given: PartSpec) -> Bem:
     """The comparer `bem:MODEL(label=NAME,…)`."""
     check_options(given, "label")
-    scorer = parts_scorer(given.model or BEM_MODEL, encoder_options(given))
+    scorer = CrossEncoder(given.model or BEM_MODEL, encoder_options(given))
     return Bem("bem-1", scorer, _find_label(given, scorer, _EQUIVALENT))
 
 
 def faith_critic(given: PartSpec) -> FaithCritic:
     """The comparer `faith-critic:MODEL(label=NAME,…)`."""
     check_options(given, "label")
-    scorer = pair_scorer(given.model or FAITH_CRITIC_MODEL, encoder_options(given))
+    scorer = CrossEncoder(given.model or FAITH_CRITIC_MODEL, encoder_options(given))
     label = _find_label(given, scorer, _HALLUCINATED)
     return FaithCritic(f"faith-critic-1|{RULE}", scorer, label)
 
 
-def _find_label(given: PartSpec, scorer: PairScorer | PartsScorer, wanted: Sequence[str]) -> str:
+def _find_label(given: PartSpec, scorer: CrossEncoder, wanted: Sequence[str]) -> str:
     """The output that is meant; of two without names (LABEL_0, LABEL_1) it is the second."""
     default = "label_1" if tuple(scorer.labels) == ("label_0", "label_1") else None
     hint = "Say which one is meant with label=NAME"
@@ -76,9 +69,9 @@ def _find_label(given: PartSpec, scorer: PairScorer | PartsScorer, wanted: Seque
 class _Classifier(OnEncoder):
     """A comparer whose only value is the softmax of one output."""
 
-    encoder: PairScorer | PartsScorer
+    encoder: CrossEncoder
 
-    def __init__(self, version: str, scorer: PairScorer | PartsScorer, label: str) -> None:
+    def __init__(self, version: str, scorer: CrossEncoder, label: str) -> None:
         self.signature = f"{version}|{scorer.signature}|label:{label}"
         self.encoder = scorer
         self._column = scorer.labels.index(label)
@@ -106,7 +99,7 @@ class Bem(_Classifier):
 
     name = "bem"
     values = ("bem",)
-    encoder: PartsScorer
+    encoder: CrossEncoder
 
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
         """One comparison for each request; equal triples are read once."""
@@ -150,7 +143,7 @@ class FaithCritic(_Classifier):
 
     name = "faith-critic"
     values = ("hallucination",)
-    encoder: PairScorer
+    encoder: CrossEncoder
 
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
         """One comparison for each request; equal pairs are read once."""
@@ -223,7 +216,7 @@ def bertscore(given: PartSpec) -> BertScore:
             f"one is read. Without it the model may be {', '.join(LAYERS)}"
         )
     layer = given.whole("layer", published or 1)
-    return BertScore(token_encoder(model, layer, encoder_options(given)), keep=given.cache)
+    return BertScore(LayerEncoder(model, layer, encoder_options(given)), keep=given.cache)
 
 
 class _Window(NamedTuple):
@@ -279,7 +272,7 @@ class BertScore:
     Values of a blank response or a blank text are 0. `keep`: whether values are kept on disk.
     """
 
-    def __init__(self, encoder: TokenEncoder, *, keep: bool = True) -> None:
+    def __init__(self, encoder: LayerEncoder, *, keep: bool = True) -> None:
         self.name = "bertscore"
         self.values: tuple[str, ...] = VALUES
         self.signature = f"bertscore-1|{RULE}|{encoder.signature}"
