@@ -23,8 +23,8 @@ from trueground.benchmarks.options import Value
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer
+from trueground.retrieval.base import words
 from trueground.retrieval.building import build_index
-from trueground.retrieval.words import words
 from trueground.studies.sweep import variants
 from trueground.types import Record
 

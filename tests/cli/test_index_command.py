@@ -333,7 +333,7 @@ def test_messages_name_what_is_wrong(built: Path, corpus: Path, tmp_path: Path) 
     words = refused(UsageError, "build", built, "--out", tmp_path / "new")
     assert f"{built} is an index, not a corpus: leave --out away" in words
     words = refused(InputError, "search", built, "--queries", tmp_path / "none.txt")
-    assert "none.txt cannot be read: No such file or directory; fix that, or name" in words
+    assert "none.txt does not exist" in words
     other.write_text("[1]\n")
     for made in (("build", other), ("evaluate", built, "--queries", other)):
         words = refused(InputError, *made)

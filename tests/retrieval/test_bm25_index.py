@@ -18,9 +18,8 @@ from trueground.errors import InputError, MissingExtraError, UsageError, WorkerE
 from trueground.options import no_progress
 from trueground.plugins import PartSpec, parse_part
 from trueground.retrieval import bm25, bm25_index
-from trueground.retrieval.base import Hit, Retriever, RetrieverKind
+from trueground.retrieval.base import Hit, Retriever, RetrieverKind, stemmer
 from trueground.retrieval.bm25 import BM25, BM25_KIND, BM25OnDisk, Bm25Options, build_bm25
-from trueground.retrieval.words import stemmer
 from trueground.types import Passage
 
 for library in ("bm25s", "Stemmer"):

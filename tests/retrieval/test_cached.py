@@ -10,9 +10,9 @@ import pytest
 
 from trueground.errors import ProtocolError
 from trueground.net.cache import ResponseCache
-from trueground.retrieval import cached
+from trueground.retrieval import index
 from trueground.retrieval.base import Hit, SearchQuery
-from trueground.retrieval.cached import CachedRetriever
+from trueground.retrieval.index import CachedRetriever
 
 
 class Counted:
@@ -101,7 +101,7 @@ def test_other_passages_and_other_retrievers_share_nothing(cache: ResponseCache)
 def test_batches_are_kept_as_they_are_finished(
     cache: ResponseCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cached, "_BATCH", 2)
+    monkeypatch.setattr(index, "_BATCH", 2)
 
     class Failing(Counted):
         def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:

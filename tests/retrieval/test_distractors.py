@@ -13,7 +13,7 @@ from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
 from trueground.retrieval.bm25 import BM25
 from trueground.retrieval.corpus import read_published, read_title
-from trueground.retrieval.distractors import Gold, fill, mine
+from trueground.retrieval.gold import Gold, fill, mine
 from trueground.retrieval.store import PassageEntry, PassageStore, page_key
 
 for library in ("bm25s", "Stemmer"):

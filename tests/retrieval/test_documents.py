@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from tests.retrieval.corpus_files import pdf
 
 from trueground.errors import InputError, MissingExtraError
-from trueground.retrieval.corpus import CorpusReading, read_entries
-from trueground.retrieval.cutting import cut
+from trueground.retrieval.corpus import CorpusReading, cut, read_entries
 from trueground.retrieval.documents import (
     Document,
     Section,

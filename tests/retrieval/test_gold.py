@@ -185,7 +185,7 @@ def test_a_text_file_has_one_query_a_line(tmp_path: Path) -> None:
     assert [one.query for one in asked] == ["Where is Korvik?", "one\u2028two\u0085three"]
     assert [one.place for one in asked] == [f"{path}, line 1", f"{path}, line 3"]
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="save it as UTF-8 text"):
+    with pytest.raises(InputError, match="save it as UTF-8"):
         read_questions(path)
-    with pytest.raises(InputError, match=r"No such file or directory; fix that, or name another"):
+    with pytest.raises(InputError, match="does not exist"):
         read_questions(tmp_path / "none.txt")

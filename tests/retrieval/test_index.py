@@ -239,19 +239,19 @@ def test_passages_of_another_corpus_are_not_taken(tmp_path: Path, other: str) ->
     assert sorted(entry.name for entry in out.iterdir()) == ["index.json", "passages.sqlite"]
 
 
-def test_a_rebuild_that_cannot_move_the_old_away_says_so(
+def test_a_rebuild_that_cannot_remove_the_old_says_so(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "i"
     before = build_index(corpus, out, ["letters"])
     corpus.write_bytes(orjson.dumps(ROWS[0]) + b"\n")
 
-    def refuse(self: Path, _target: Path) -> None:
+    def refuse(self: Path, missing_ok: bool = False) -> None:
         raise PermissionError(13, "Permission denied", str(self))
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", refuse)
-        with pytest.raises(WriteError, match="cannot be moved away: Permission denied"):
+        patched.setattr(Path, "unlink", refuse)
+        with pytest.raises(WriteError, match="cannot be removed: Permission denied"):
             build_index(corpus, out, [], rebuild=True)
     assert Index(out).signature == before.signature
     assert len(build_index(corpus, out, [], rebuild=True).passages) == 1
@@ -387,7 +387,7 @@ def test_files_that_are_no_index_of_ours(corpus: Path, tmp_path: Path) -> None:
     build_index(corpus, out, [])
     state = orjson.loads((out / "index.json").read_bytes())
     (out / "index.json").write_bytes(orjson.dumps(state | {"trueground_index": 99}))
-    with pytest.raises(InputError, match=r"found an index of format 99; .* reads format 2"):
+    with pytest.raises(InputError, match=r"found format 99, and this trueground reads format 2"):
         open_index(out)
     (out / "index.json").write_bytes(orjson.dumps(state | {"files": 3}))
     with pytest.raises(InputError, match=r"cannot be read: .*; delete .* and build it again"):

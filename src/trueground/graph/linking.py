@@ -18,7 +18,7 @@ from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, fold, id_
 from trueground.graph.json_graph import PAIR, begins_array, decoded, items
 from trueground.graph.recognizers import Mention, Recognizer, get_recognizer, has_type, stands_alone
 from trueground.options import Progress, no_progress
-from trueground.records.files import data_files, inner_ending, open_unpacked
+from trueground.records.files import inner_ending, open_unpacked, text_lines
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
 from trueground.types import Graph
@@ -232,10 +232,10 @@ def read_questions(path: Path) -> list[LinkingQuestion]:
     A .json file in the form of KaLMA, `[[question, [graph, …]], …]`, whose graphs' ids are gold
     (triples `[qid, property, value]` likewise); rows with `question` and, if they have it, `gold`
     (ids), `knowledge` or `gold_knowledge`, as JSON lines, a JSON array, CSV or Parquet; a .txt file
-    with one question a line. Also packed, but for .txt. Raises InputError that names the place.
+    with one question a line. Also packed. Raises InputError that names the place.
     """
-    if path.suffix.lower() == ".txt":
-        found = [LinkingQuestion(line) for line in _lines(path)]
+    if inner_ending(path) == ".txt":
+        found = [LinkingQuestion(line) for _, line in text_lines(path)]
     elif (found_items := _array(path)) is not None:
         found = [_item(place, item) for place, item in found_items]
     else:
@@ -251,20 +251,6 @@ def _array(path: Path) -> list[tuple[str, Any]] | None:
         return None
     with open_unpacked(path) as stream:
         return list(items(stream, str(path), _EXPECTED)) if begins_array(stream) else None
-
-
-def _lines(path: Path) -> Iterator[str]:
-    for file in data_files(path):
-        try:
-            # Not splitlines(): it also cuts at signs that may stand within a line, such as U+2028.
-            lines = file.read_text(encoding="utf-8-sig").split("\n")
-        except OSError as error:
-            raise InputError(
-                f"{file} cannot be read: {error.strerror or error}; fix that, or name another"
-            ) from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"{file} cannot be read: {error}; save it as UTF-8 text") from error
-        yield from (line.strip() for line in lines if line.strip())
 
 
 def _item(place: str, item: Any) -> LinkingQuestion:

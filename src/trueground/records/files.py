@@ -108,6 +108,20 @@ def open_unpacked(
         raise InputError(f"{name} cannot be read: {error.strerror or error}") from error
 
 
+def text_lines(path: Path) -> Iterator[tuple[str, str]]:
+    """(place, line) of a file of UTF-8 text, maybe packed; blank lines are left out. InputError."""
+    require_readable(path, str(path))
+    with open_unpacked(path) as stream:
+        for number, line in enumerate(stream, 1):
+            place = f"{path}, line {number}"
+            try:
+                text = line.decode().strip()
+            except UnicodeDecodeError as error:
+                raise InputError(f"{place}: {error}; save it as UTF-8 text") from error
+            if text:
+                yield place, text
+
+
 @contextmanager
 def open_range(name: str, low: int, high: int) -> Iterator[io.BufferedReader]:
     """The bytes from `low` to `high` of a path or URL that is not packed; nothing is copied.

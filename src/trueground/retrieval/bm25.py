@@ -26,7 +26,7 @@ from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
 from trueground.options import Progress
 from trueground.plugins import PartSpec
-from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind
+from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind, stemmer, words
 from trueground.retrieval.bm25_index import (
     BLOCK,
     RANGE,
@@ -38,7 +38,6 @@ from trueground.retrieval.bm25_index import (
     write_index,
 )
 from trueground.retrieval.store import PassageStore, next_step
-from trueground.retrieval.words import stemmer, words
 
 _HEADER = "bm25.json"
 _MOST_K1 = 1_000  # far beyond, float32 would round scores to 0

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.options import Progress
-from trueground.retrieval.words import stemmer, words
+from trueground.retrieval.base import stemmer, words
 
 # Of each term's postings, one term after the other: where they begin, the passages, the scores; the
 # highest score of each term. The terms in the order of their letters: as text, where each line

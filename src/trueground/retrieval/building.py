@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +34,6 @@ from trueground.retrieval.index import (
 )
 from trueground.retrieval.store import PassageEntry, PassageStore, TornError, next_step
 
-_GONE = ".gone-"  # what was moved away, and is removed
 _NOTED_AFTER = 3.0  # seconds for which another process is waited for without a word
 _FRESH_NS = 2_000_000_000  # some file systems count in steps of two seconds
 _DEFAULT = CorpusReading()
@@ -92,10 +90,8 @@ def build_index(
     store = None if rebuild else _passages_of(source, out, files, reading)
     if store is None:
         with _building(out, progress, note):
-            for gone in out.glob(f"{_GONE}*"):
-                shutil.rmtree(gone, ignore_errors=True)
             if rebuild:
-                _put_away(out, [INDEX, PASSAGES, RETRIEVERS])
+                _remove(out, [RETRIEVERS, INDEX, PASSAGES])
             # What another process has made meanwhile counts.
             store = _passages_of(source, out, files, reading)
             if store is None:
@@ -186,9 +182,8 @@ def _check_usable(source: Path, out: Path) -> None:
         )
     ours = {PASSAGES, *(part_of(out / name).name for name in (INDEX, PASSAGES))}
     names = {entry.name for entry in out.iterdir()} - ours if out.is_dir() else set()
-    foreign = any(not name.startswith(_GONE) for name in names)
     # Asked last: another process may just be beginning an index there.
-    if foreign and not is_index(out):
+    if names and not is_index(out):
         raise OutputError(f"{out} holds files but no index; choose another --out")
 
 
@@ -244,7 +239,7 @@ def _write_passages(
     made_from = _origin(files, reading)
     store = _store(out)
     if store is None or store.made_from != made_from:
-        _put_away(out, [PASSAGES])
+        _remove(out, [PASSAGES])
         notes: list[str] = []
 
         def entries() -> Iterator[PassageEntry]:
@@ -290,7 +285,7 @@ def _add(
             if state.retrievers.pop(part.folder, None) is not None:
                 state.write(path)
                 if part.given.model is None:
-                    _put_away(path, [part.folder])
+                    _remove(path, [part.folder])
             (path / RETRIEVERS).mkdir(exist_ok=True)
             part.kind.build(path / part.folder, index.passages, part.given, progress)
             state.retrievers[part.folder] = part.written
@@ -345,23 +340,20 @@ def _building(out: Path, progress: Progress, note: Note) -> Iterator[None]:
             raise
 
 
-def _put_away(out: Path, names: Iterable[str]) -> None:
-    """Remove what is there: first all is moved away, so that none stays. WriteError."""
-    names = [name for name in names if (out / name).exists()]
-    if not names:
-        return
-    gone = out / f"{_GONE}{secrets.token_hex(6)}"
-    try:
-        gone.mkdir()
-        for number, name in enumerate(names):
-            (out / name).rename(gone / str(number))
-    except OSError as error:
-        raise WriteError(
-            f"{out}: what was there cannot be moved away: {error.strerror or error} "
-            f"({error.filename or gone}); {next_step(error)} and build again"
-        ) from error
-    # What cannot be deleted now is in nobody's way, and is tried again by the next build.
-    shutil.rmtree(gone, ignore_errors=True)
+def _remove(out: Path, names: Iterable[str]) -> None:
+    """Remove what is there: broken off, it leaves what is seen not to be whole. WriteError."""
+    for name in names:
+        path = out / name
+        try:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise WriteError(
+                f"{path} cannot be removed: {error.strerror or error}; {next_step(error)} and "
+                "build again"
+            ) from error
 
 
 def source_files(

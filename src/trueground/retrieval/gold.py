@@ -1,9 +1,14 @@
-"""Questions with their gold passages: read from rows, and looked up in a corpus."""
+"""Questions with their gold passages, and passages that look like an answer and hold none.
+
+Source of the latter, distractors: Truly-Ground, step 5 and appendix A.9: the 40 nearest passages to
+a question, without those of pages that hold a gold fact, added in the order of their rank.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,13 +17,13 @@ from typing import Any
 
 import orjson
 
-from trueground.errors import InputError
+from trueground.errors import InputError, UsageError
+from trueground.records.files import inner_ending, text_lines
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
 from trueground.records.schema import to_record
-from trueground.retrieval.base import SearchQuery
+from trueground.retrieval.base import Hit, Retriever, SearchQuery, words
 from trueground.retrieval.store import PassageStore, bare_id, page_key
-from trueground.retrieval.words import words
 
 # A shorter passage may stand within a gold text by chance.
 _LEAST_WORDS = 8
@@ -82,30 +87,19 @@ def own_query(place: str, row: Mapping[str, Any]) -> str | None:
 def read_questions(path: Path, form: str = "auto") -> list[RetrievalQuestion]:
     """Rows of question (or query), history?, retrieval_query?, id?, gold? and contexts?.
 
-    JSON lines, a JSON array, CSV or Parquet, also packed; a .txt file has one query a line. `form`
+    JSON lines, a JSON array, CSV or Parquet; a .txt file has one query a line; also packed. `form`
     is one of `base.FORMS`. Gold passages are read by `read_gold`. A row without an id has its
     number (from 0). InputError names the place: no question, a field of another type.
     """
-    rows = _lines(path) if path.suffix.lower() == ".txt" else plain_rows(path)
+    rows: Iterable[tuple[str, Mapping[str, Any]]]
+    if inner_ending(path) == ".txt":
+        rows = ((place, {"question": line}) for place, line in text_lines(path))
+    else:
+        rows = plain_rows(path)
     found = [_question(number, place, row, form) for number, (place, row) in enumerate(rows)]
     if not found:
         raise InputError(f"{path} holds no question; expected one a row, in the field 'question'")
     return found
-
-
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    try:
-        # Not splitlines(): it also cuts at signs that may stand within a line, such as U+2028.
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror or error}; fix that, or name another file"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} cannot be read: {error}; save it as UTF-8 text") from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield f"{path}, line {number}", {"question": line.strip()}
 
 
 def _question(number: int, place: str, row: Mapping[str, Any], form: str) -> RetrievalQuestion:
@@ -319,3 +313,84 @@ def _plain(text: str) -> str:
 def _spaced(split: Sequence[str]) -> str:
     """The words with a space around each."""
     return f" {' '.join(split)} "
+
+
+TOP = 40
+
+
+@dataclass(frozen=True)
+class Gold:
+    """What a question's gold contexts are: the titles or addresses of their pages, their texts."""
+
+    pages: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def mine(
+    corpus: PassageStore,
+    retriever: Retriever,
+    queries: Sequence[str],
+    gold: Sequence[Gold],
+    top: int = TOP,
+) -> list[list[int]]:
+    """For each query the numbers of its `top` distractors in the corpus, nearest first.
+
+    Left out are all passages of the gold pages, passages whose text is that of a gold context, and
+    those whose text came before (case and white space make no difference). Where that leaves fewer
+    than `top`, the search goes deeper until there are as many or nothing more is found. UsageError:
+    as many golds as queries are needed, and a `top` of 1 or more.
+    """
+    if len(queries) != len(gold) or top < 1:
+        raise UsageError(
+            f"distractors: {len(queries)} queries, {len(gold)} golds, top={top}; "
+            "expected one gold for each query, and a top of 1 or more"
+        )
+    mined: list[list[int]] = [[] for _ in queries]
+    waiting = list(range(len(queries)))
+    depth = 2 * top
+    while waiting:
+        found = retriever.search([queries[i] for i in waiting], depth)
+        deeper = []
+        for i, hits in zip(waiting, found, strict=True):
+            mined[i] = _distractors(corpus, hits, gold[i], top)
+            if len(mined[i]) < top and len(hits) == depth < len(corpus):
+                deeper.append(i)
+        waiting, depth = deeper, min(4 * depth, len(corpus))
+    return mined
+
+
+def fill(ranked: Sequence[int], lengths: Sequence[int], room: int, skip: bool = False) -> list[int]:
+    """The passages, in rank order, that fit into `room` tokens together.
+
+    `lengths[k]` are the tokens of `ranked[k]`. The first passage that does not fit ends the list:
+    so a larger room only ever adds to a smaller one, and every point of a curve over room holds
+    the nearest passages. With `skip` it is passed over and later, shorter ones may still come.
+    """
+    taken: list[int] = []
+    for passage, length in zip(ranked, lengths, strict=True):
+        if length <= room:
+            taken.append(passage)
+            room -= length
+        elif not skip:
+            break
+    return taken
+
+
+def _distractors(corpus: PassageStore, hits: Sequence[Hit], gold: Gold, top: int) -> list[int]:
+    pages = {page_key(page) for page in gold.pages}
+    seen = {_text_key(text) for text in gold.texts}
+    found: list[int] = []
+    for hit in hits:
+        if len(found) == top:
+            break
+        if not pages.isdisjoint(corpus.page_keys(hit.index)):
+            continue
+        key = _text_key(corpus.texts[hit.index])
+        if key not in seen:
+            seen.add(key)
+            found.append(hit.index)
+    return found
+
+
+def _text_key(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -1,10 +1,8 @@
 """Results of a search that was made elsewhere, in place of a retriever: `file:RESULTS.json`.
 
-DPR's             rows of question, ctxs: [{id, title, text, …}] (Karpukhin et al. 2020)
-pyserini's, BEIR's an object from question id to {question, contexts: [{docid, …}]}, or to
-                  {passage id: score}
-Instruct-QA's     rows of id_, indices: [passage number in the corpus, from 0]
-a TREC run        lines of question id, Q0, passage id, rank, score, name
+DPR's          rows of question, ctxs: [{id, title, text, …}] (Karpukhin et al. 2020)
+Instruct-QA's  rows of id_, indices: [passage number in the corpus, from 0]
+a TREC run     lines of question id, Q0, passage id, rank, score, name
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +17,11 @@ from trueground.errors import InputError, UsageError
 from trueground.net.files import file_digest
 from trueground.plugins import PartSpec
 from trueground.records.files import open_unpacked, require_readable
-from trueground.records.jsonl import read_members
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
-from trueground.retrieval.base import Hit, SearchQuery
+from trueground.retrieval.base import Hit, SearchQuery, words
 from trueground.retrieval.gold import GoldPassage, find_gold, same_text
 from trueground.retrieval.store import PassageStore
-from trueground.retrieval.words import words
 
 NAME = "file"
 _IDS = ("id", "id_", "qid", "q_id", "query_id", "question_id", "_id")
@@ -160,7 +155,7 @@ def _run(path: Path) -> Iterator[_Row]:
 
 
 def _rows(path: Path, store: PassageStore) -> Iterator[_Row]:
-    for place, row in _placed(path):
+    for place, row in plain_rows(path):
         known = next((row[name] for name in _IDS if row.get(name) is not None), None)
         question = next(
             (row[n] for n in ("question", "query") if isinstance(row.get(n), str)), None
@@ -178,28 +173,6 @@ def _rows(path: Path, store: PassageStore) -> Iterator[_Row]:
         yield place, None if known is None else str(known), question, found
 
 
-def _placed(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Rows; of an object those that its members are, with the key as the id."""
-    if _start(path) == b"{":
-        with open_unpacked(path) as stream:
-            members = read_members(stream, str(path))
-            first = next(members, None)
-            if first is not None and isinstance(first[1], dict):
-                for key, value in chain([first], members):
-                    yield f"{path}, entry {key!r}", _member(path, key, value)
-                return
-    yield from plain_rows(path)
-
-
-def _member(path: Path, key: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{path}, entry {key!r}: found {describe(value)}; expected an object")
-    if all(isinstance(score, int | float) for score in value.values()):
-        best = sorted(value.items(), key=lambda one: -one[1])
-        value = {"ctxs": [{"id": id_, "score": score} for id_, score in best]}
-    return {**value, "id": key}
-
-
 def _named(place: str, value: Any, rank: int, store: PassageStore) -> _Named:
     """A passage by its number, where the id and the text say the same; else by what it is."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -211,7 +184,7 @@ def _named(place: str, value: Any, rank: int, store: PassageStore) -> _Named:
         return value, -float(rank)
     given: Mapping[str, Any] = value if isinstance(value, dict) else {"id": value}
     id_ = next((given[name] for name in _PASSAGE_IDS if given.get(name) is not None), None)
-    text, title = given.get("text") or given.get("contents"), given.get("title")
+    text, title = given.get("text"), given.get("title")
     if not isinstance(text, str | None) or (id_ is None and not text):
         raise InputError(
             f"{place}: found {describe(value)}; expected a passage with id or text, or its number"

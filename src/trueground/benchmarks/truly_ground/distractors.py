@@ -32,7 +32,7 @@ from trueground.errors import InputError, UsageError
 from trueground.records.files import data_files
 from trueground.records.problems import Problem, describe
 from trueground.retrieval.corpus import read_corpus, read_published
-from trueground.retrieval.distractors import Gold, fill, mine
+from trueground.retrieval.gold import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
 from trueground.retrieval.store import PassageStore
 from trueground.text.draws import draw_number

@@ -59,7 +59,7 @@ from trueground.claims import get_decomposer
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.plugins import parse_part
 from trueground.records import FileInfo
-from trueground.retrieval.distractors import Gold, fill, mine
+from trueground.retrieval.gold import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
 from trueground.retrieval.store import PassageEntry, PassageStore
 from trueground.types import Passage
