@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from trueground.stats.correlation import average_ranks, correlation, pearson, spearman
+from trueground.stats.agreement import average_ranks, correlation, pearson, spearman
 
 
 def by_definition(x: list[float], y: list[float]) -> float:

@@ -22,7 +22,7 @@ from tests.reports.truly_ground_fixture import (
 from typer.testing import CliRunner
 
 from trueground.errors import InputError, UsageError
-from trueground.stats.correlation import pearson, spearman
+from trueground.stats.agreement import pearson, spearman
 from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
 
 

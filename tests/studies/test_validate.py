@@ -18,7 +18,7 @@ from trueground.evaluate.parts import make_parts
 from trueground.evaluate.plan import make_plan
 from trueground.evaluate.scoring import score_batches
 from trueground.reports.validation import render
-from trueground.stats.correlation import spearman
+from trueground.stats.agreement import spearman
 from trueground.stats.thresholds import auroc
 from trueground.studies.validate.result import Validation
 from trueground.studies.validate.study import validate

@@ -29,6 +29,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from trueground.stats.agreement import average_ranks
 from trueground.stats.bootstrap import (
     Floats,
     Ints,
@@ -37,7 +38,6 @@ from trueground.stats.bootstrap import (
     resampled_means,
     variance_of_mean,
 )
-from trueground.stats.correlation import average_ranks
 from trueground.stats.paired import differences, signed_rank
 from trueground.stats.rates import LEAST_LABELS, LEAST_OF_A_CLASS, share_interval, t_quantile
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueground.stats.agreement import average_ranks
 from trueground.stats.bootstrap import (
     ALIKE,
     Floats,
@@ -34,7 +35,6 @@ from trueground.stats.bootstrap import (
     resampled_means,
     sum_clusters,
 )
-from trueground.stats.correlation import average_ranks
 
 MCNEMAR = "mcnemar"
 SIGN_FLIP = "sign-flip"  # random patterns of signs

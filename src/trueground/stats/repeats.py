@@ -179,7 +179,6 @@ def _blocks(
 
 
 def _sums(codes: Ints, block: NDArray[np.generic], count: int) -> Floats:
-    """Sums of each column over the rows of each question, shape (questions, metrics)."""
     columns = [np.bincount(codes, weights=column, minlength=count) for column in block.T]
     return np.stack(columns, axis=1) if columns else np.zeros((count, 0))
 
@@ -241,7 +240,11 @@ def _noise(
             min(mean + half, float(answers.high[i])),
         )
         share = min(1.0, (errors.noise / errors.now) ** 2) if errors.now > 0 else None
-    sds = np.sqrt(variances[several])
+    sds, flips = np.sqrt(variances[several]), None
+    if answers.has_verdicts[i]:
+        sides, apart = answers.flips[several, i], float(answers.differ[several, i].mean())
+        n = int(sides.sum())
+        flips = Flips(n, counts[1], n / counts[1], flipped, apart, differ)
     return Noise(
         *counts,
         mean=mean,
@@ -253,7 +256,7 @@ def _noise(
         errors=errors,
         share=share,
         sd=AnswerSpread(float(sds.mean()), float(np.median(sds)), float(sds.max())),
-        flips=_flips(answers, i, flipped, differ) if answers.has_verdicts[i] else None,
+        flips=flips,
     )
 
 
@@ -268,15 +271,3 @@ def _errors(
     own = within * float((1 / scored[known]).sum()) / count**2
     endless = max(0.0, now - own)
     return StandardErrors(*map(math.sqrt, (now, endless + within / count, endless, own)))
-
-
-def _flips(
-    answers: PerQuestion, i: int, ci: Interval | None, differ_ci: Interval | None
-) -> Flips | None:
-    flips, differ = answers.flips[:, i], answers.differ[:, i]
-    known = ~np.isnan(flips)
-    if not known.any():
-        return None
-    flipped, questions = int(flips[known].sum()), int(known.sum())
-    share = float(differ[known].mean())
-    return Flips(flipped, questions, flipped / questions, ci, share, differ_ci)

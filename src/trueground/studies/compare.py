@@ -65,10 +65,9 @@ class RunComparison:
     def find_worse(self, limits: Mapping[str, float]) -> list[str]:
         """A sentence for each metric on which a later run is surely worse by more than its limit.
 
-        `limits` has metrics (whole or bare names) and how much worse, 0 or more, each may be. It is
-        sure where the whole interval lies beyond the limit and the metric's own test, if it has
-        one, is significant at `alpha`. Where no item is scored in both runs there is a sentence
-        too. UsageError for a metric that was not compared.
+        It is sure where the whole interval lies beyond the limit, and the metric's own test, if it
+        has one, is significant at `alpha`; not to know is worse too. UsageError: a metric that was
+        not compared.
         """
         found = []
         for pair in self.pairs:

@@ -106,7 +106,6 @@ class RunLabels:
 def _correct(
     aligned: Aligned, place: int, label: str, a: LabelledSlice, b: LabelledSlice, level: float
 ) -> dict[str, Any]:
-    """The entry of one metric. InputError where the labels are refused."""
     scores: Floats = aligned.b.scores.values[:, place] - aligned.a.scores.values[:, place]
     rows = np.flatnonzero(~np.isnan(scores))
     scores = scores[rows]

@@ -47,8 +47,8 @@ _REASONS = 5  # that an error names
 class Change:
     """One item whose score differs; the texts are None where the runs kept no records.
 
-    `link_a` and `link_b` lead to the item from the runs' directories, such as
-    `report.html#item-q1`; None where there is no page, or the item is not on it.
+    The links lead to it from the runs' directories (`report.html#item-q1`), None where there is
+    none.
     """
 
     id: str
@@ -63,10 +63,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What stands beside the test of a metric: none of it is adjusted for the number of metrics.
+    """What stands beside the test of a metric, not adjusted for the number of metrics.
 
-    `wilcoxon` is None for values 0 and 1, where McNemar's test is the same question. All of it is
-    about the items scored in both runs.
+    `wilcoxon` is None for values 0 and 1, where McNemar's test is the same question.
     """
 
     wilcoxon: SignedRank | None
@@ -79,13 +78,11 @@ class MetricComparison:
     """One metric in two runs: `result` is about the items scored in both, b − a.
 
     Of a micro value, and of an F1 that is the harmonic mean of two means, it is about the runs as
-    wholes, over all items that both have, and there is no test: p and `test` are None. What
-    is counted or named item by item goes by the items' own values; items are named for one of both.
+    wholes, over all items that both have, without test and `sizes`; what is counted or named item
+    by item goes by the items' own values.
 
-    `won` and `lost` count items that are better and worse in b, whichever way is better.
-    `only_a` counts, by their status in b, the items that are scored in a alone; `only_b` likewise.
-    `changes_lost` and `changes_won` are the items with the largest changes, ties in the order of a.
-    `sizes` is None for numbers of whole runs.
+    `won` and `lost` count items that are better and worse in b, whichever way is better, `only_a`
+    by their status in b the items that are scored in a alone. `changes_…` are the largest changes.
     """
 
     result: Paired
@@ -104,12 +101,10 @@ class MetricComparison:
 class PairComparison:
     """Run b against run a, by their labels. `items` are those that both have.
 
-    `clusters` is the number of groups, None where no two items are of one group. `notes` tells in
-    sentences the mismatch that was allowed, and what else to know. `left_out_a` are metrics of a
-    that b lacks, `left_out_b` the other way round. `verdicts` are the shares of answers that are
-    grounded, partly, not, declined, unscored, over all items that both have; None where a run has
-    none, or other ones. Their p values are not adjusted. `corrected` are the differences that
-    people would see, by metric, where labels were given.
+    `clusters` is the number of groups, None where no two items are of one group. `notes` are
+    sentences. `left_out_a` are metrics of a that b lacks. `verdicts` are the shares of answers that
+    are grounded, partly, not, declined, unscored; None where a run has none, or other ones.
+    `corrected` are the differences that people would see, by metric, where labels were given.
     """
 
     a: str
@@ -206,7 +201,6 @@ def compare_pair(
 def _compare_items(
     aligned: Aligned, metrics: Sequence[str], options: CompareOptions
 ) -> dict[str, MetricComparison]:
-    """Each metric as means over the items that both have scored."""
     a, b, clusters = aligned.a.scores, aligned.b.scores, aligned.clusters
     results = paired(a.values, b.values, clusters, tests=options.tests, **options.draws)
     sizes = _compute_sizes(results, a.values, b.values, clusters, options)
@@ -365,11 +359,7 @@ def _check_scored(
 
 
 def check_detect(wanted: Sequence[float], names: Sequence[str], *values: Floats) -> None:
-    """UsageError for a wanted difference of 1 or more where every score lies in 0…1.
-
-    `values` are scores, each (items, metrics) with a column for each of `names`, NaN where not
-    scored.
-    """
+    """UsageError for a wanted difference of 1 or more where every score lies in 0…1."""
     most = max(wanted, default=0.0)
     if most < 1:
         return

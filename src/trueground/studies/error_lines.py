@@ -56,10 +56,10 @@ _PROPOSAL = ("proposed", "by", "reason", "evidence", "status", "reply")
 class Line(msgspec.Struct, kw_only=True):
     """One item. `category` is a person's; while it is null, what was `proposed` counts.
 
-    `by` is who proposed, null where nobody did (`status` is then `not_applicable`). `proposed` is
-    null where `status` is not `scored`; `reply` is then the model's raw reply. `correct_by` is who
-    found the response correct. `selected` is False for an item that a person wrote something into,
-    and that is no longer among the correct ones with a low score.
+    `by` is who proposed, null where nobody did (`status` is then `not_applicable`); `reply` the
+    model's raw reply where `status` is not `scored`. `correct_by` is who found the response
+    correct. `selected` is False for an item that a person wrote into, and that is no longer a
+    correct one with a low score.
     """
 
     id: str
@@ -92,8 +92,6 @@ Lines = list[tuple[Line, dict[str, Any]]]  # with all fields of the line, people
 
 
 class _LabelledRecord(msgspec.Struct):
-    """What of a record is sorted."""
-
     id: str
     response: str
     question: str | None = None
@@ -107,8 +105,7 @@ class _LabelledRecord(msgspec.Struct):
 class ErrorSelection:
     """The items of a run that are to be sorted, out of `n`, as lines without a proposal.
 
-    `metric` is the run's name of the metric. `labelled` has (score, whether the label is positive,
-    hash of the group) of each item that has both the score and the label.
+    `labelled` has (score, whether the label is positive, hash of the group) of each item with both.
     """
 
     n: int
@@ -200,7 +197,6 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
 
 
 def _find_metric(run: FinishedRun, name: str) -> str:
-    """The metric as the run names it. Raises InputError, UsageError."""
     near = run.metrics_named(name)
     if len(near) == 1:
         return near[0]
@@ -270,7 +266,6 @@ def propose_categories(lines: Sequence[Line], part: PartSpec, progress: Progress
 
 
 def _read_lines(path: Path) -> Lines:
-    """The lines of a file. Raises InputError."""
     lines: Lines = []
     try:
         data = path.read_bytes()
@@ -356,10 +351,8 @@ def compute_by_label(
 ) -> dict[str, Any] | None:
     """Mean with its interval, median and deviation of the metric by label; None without labels.
 
-    `labelled` has score, whether the label is positive, and hash of the group of each item. Where
-    items name groups, whole groups are resampled. `median` and `sd` (n - 1; null of a single item)
-    are plain: `trueground validate` gives them intervals. `table` counts the items by label and by
-    whether the metric is at most `at_most`.
+    Where items name groups, whole groups are resampled. `median` and `sd` are plain: `trueground
+    validate` gives them intervals. `table` counts the items by label and by whether they are low.
     """
     if not labelled:
         return None

@@ -223,10 +223,9 @@ def wrong_records(run: FinishedRun) -> InputError:
 def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     """The runs, each by its questions if one of them has several answers to some.
 
-    There is one rule for which question an answer is of, `evaluate.table.question_of`, by
-    which the run was summed up. A run that tells no repeats is read as the first that does, so that
-    one answer stands against several. Where some run cannot be read so, as its records were not
-    kept, none is. InputError: records that cannot be read.
+    The rule for which question an answer is of is `evaluate.table.question_of`, as the run was
+    summed up by. A run that tells no repeats is read as the first that does. Where some run cannot
+    be read so, as its records were not kept, none is. InputError: records that cannot be read.
     """
     rules = [run.repeats_of for run in runs]
     shared = next((rule for rule in rules if rule is not None), None)
@@ -326,9 +325,9 @@ _RecordFields: Any = msgspec.defstruct(
 class Scores:
     """The numbers of a run, rows in the order of items.jsonl.
 
-    `ids` (n,) are hashes; `values` (n, metrics) holds NaN where `status` (n, metrics) is not
-    `scored`; `counts` (n, metrics, 2) holds hits and units, NaN where an item tells none;
-    `verdicts` (n, 5) is 1 where the answer has a verdict (of ANSWER_VERDICTS) and 0 elsewhere.
+    `ids` (n,) are hashes; `values` (n, metrics) holds NaN where `status` is not `scored`; `counts`
+    (n, metrics, 2) hits and units, NaN where an item tells none; `verdicts` (n, 5) is 1 where the
+    answer has a verdict (of ANSWER_VERDICTS) and 0 elsewhere.
     """
 
     ids: Hashes

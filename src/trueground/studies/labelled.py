@@ -96,9 +96,8 @@ class LabelledSet:
     """One file of records, or a finished run (`run`), with the labels of those that have one.
 
     `labels` are as the statistics get them, `clusters` equal within a group. `unused` counts
-    records without a label. `votes` are those of annotators, on tied records too: a record that
-    people are split on tells of them, though it has no label. So does `people_mean`, the mean over
-    records of what people say on average.
+    records without a label. `votes` and `people_mean`, the mean over records of what people say on
+    average, are of tied records too: these tell of people, though they have no label.
     """
 
     name: str
@@ -135,11 +134,10 @@ class LabelledSet:
 
 
 class LabelledSets:
-    """Several sets under one label.
+    """Several sets under one label; `sets` are those with anything that can serve.
 
-    `use` tells of a record why it cannot serve, if so. `sets` are those with anything that can,
-    `all_sets` all of them. InputError: no such label, labels of one kind only, a bad row, a file or
-    run that cannot be read. UsageError: a file twice.
+    `use` tells of a record why it cannot, if so. InputError: no such label, labels of one kind
+    only, a bad row, a file or run that cannot be read. UsageError: a file twice.
     """
 
     def __init__(
@@ -316,7 +314,6 @@ class LabelledSets:
             )
 
     def _why_empty(self, one: LabelledSet) -> str:
-        """Why a set has nothing that can serve."""
         if one.unused.keys() - _NOT_OF_USE == {"no_response_b"}:
             labelled, counts = "", ""
             if one.unused[NO_LABEL]:

@@ -48,11 +48,9 @@ class OtherField:
 class Mismatch:
     """What sets two runs apart; empty when they can be compared as they are.
 
-    `only_a` and `only_b` count ids, `first_only_…` names the first of them. `other_questions`
-    counts ids that have another question in b, `other_fields` (field → how many) those that were
-    measured against something else, such as other references. `signatures` holds both signatures of
-    each metric where they differ, `tasks` both tasks where they differ. `other_groups` counts ids
-    that stand in another group in b.
+    `only_a` and `only_b` count ids; `other_questions`, `other_groups` and `other_fields` (by field)
+    those with something else in b. `first_…` name some. `signatures` holds both of each metric
+    where they differ, `tasks` likewise.
     """
 
     only_a: int = 0
@@ -100,8 +98,7 @@ class Aligned:
 class ItemTexts(msgspec.Struct):
     """What of a record is shown beside its scores.
 
-    Of a question with several answers `id` is the question's name, and `answer` the id of the first
-    of them.
+    Of a question with several answers `id` is the question's name, `answer` the id of the first.
     """
 
     id: str
@@ -265,7 +262,6 @@ def check_alike(aligned: Aligned, allow_mismatch: bool) -> Texts:
 
 
 def _mismatch_notes(aligned: Aligned) -> Iterator[str]:
-    """One for each kind of difference."""
     a, b, mismatch = aligned.a.label, aligned.b.label, aligned.mismatch
     if mismatch.only_a or mismatch.only_b:
         yield (
@@ -291,7 +287,6 @@ def _mismatch_notes(aligned: Aligned) -> Iterator[str]:
 
 
 def _only_in(signature: str, other: str) -> str:
-    """The parts of a signature that the other one lacks."""
     theirs = other.split("|")
     return "|".join(part for part in signature.split("|") if part not in theirs)
 

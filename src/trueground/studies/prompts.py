@@ -40,10 +40,9 @@ def prompt_studies(
 ) -> list[dict[str, Any]]:
     """One study for each model and task that was asked with several prompts, else none.
 
-    The first of the runs, in the order given, is the one from which the others' differences are
-    told. Runs are alike in all but the prompt: benchmark, options, data, model, parameters, limit
-    and repeats; a prompt that comes twice counts once. Plain dicts, lists, strings and numbers.
-    Raises InputError for items that cannot be read.
+    Runs are alike in all but the prompt; one that comes twice counts once, and the first run is the
+    one from which the others' differences are told. Raises InputError for items that cannot be
+    read.
     """
     groups: dict[bytes, dict[bytes, Path]] = {}
     for path in paths:
@@ -156,8 +155,8 @@ def _metric(
 ) -> dict[str, Any]:
     """One metric: its means, their spread, flips, and differences from the first prompt.
 
-    All but `scored` is over the questions that have a value with every prompt (`n`). `rows` are the
-    places of the common questions in each run, `clusters` (questions,) their groups.
+    All but `scored` is over the questions that have a value with every prompt. `rows` are the
+    places of the common questions in each run.
     """
 
     def of(name: str) -> Floats:
@@ -216,8 +215,8 @@ def _flips(
 ) -> dict[str, Any]:
     """Questions whose value lies above 0.5 with one prompt and not with another.
 
-    All three have shape (questions, prompts): means, shares of answers above 0.5, and how often two
-    answers to one prompt differ.
+    All of shape (questions, prompts): means, shares of answers above 0.5, and how often two answers
+    to one prompt differ.
     """
     above = used > VERDICT_AT
     flipped = np.asarray(above.any(axis=1) & ~above.all(axis=1))

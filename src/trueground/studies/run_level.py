@@ -24,10 +24,7 @@ from trueground.studies.finished import Scores
 
 
 class RunDifference(NamedTuple):
-    """One number of both runs; `difference` is b − a. Without units: None.
-
-    There is no interval where every resample gives the same difference.
-    """
+    """One number of both runs, `difference` is b − a; None: no units, or nothing varies."""
 
     mean_a: float | None
     mean_b: float | None

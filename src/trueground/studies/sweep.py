@@ -81,11 +81,9 @@ def variants(
 ) -> list[Variant]:
     """Every task with every combination of the varied options and prompts, each different one once.
 
-    `prompts` are files, and `default` for the benchmark's own; without any, `sources` names it.
-
-    An option may have no say beside another one (a retriever where nothing is retrieved): then the
-    first of the equal tasks stands for all. `options` has a list where an option was given several
-    times. UsageError: one value twice, and whatever `prepare` raises.
+    `prompts` are files, and `default` for the benchmark's own. An option may have no say beside
+    another one (a retriever where nothing is retrieved): then the first of the equal tasks stands
+    for all. UsageError: one value twice, and whatever `prepare` raises.
     """
     several = {
         option.name: _values(option.name, options[option.name], option.default)
@@ -235,8 +233,7 @@ class SweepOutcome:
 def place(name: str, runs: Sequence[SweepRun], settings: RunSettings) -> tuple[Path, bool]:
     """Where a sweep without a folder of its own goes, and whether it began there before.
 
-    The newest unfinished sweep of the same runs under runs/ is gone on with; where only what failed
-    is to be asked again, also a finished one. Else it is a new one.
+    The newest unfinished one of the same runs is gone on with, a finished one to retry what failed.
     """
     fresh = free_path(name)
     known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
@@ -267,8 +264,7 @@ def _count_ours(out: Path, runs: Sequence[SweepRun], settings: RunSettings) -> t
 def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[SweepOutcome]:
     """Make every run in turn; a model that cannot be reached does not stop the others.
 
-    What can be refused is refused before the first call. Raises what `run_task` raises, but for
-    UnreachableError, which is kept in the outcome.
+    What can be refused is refused before the first call. Raises what `run_task` raises otherwise.
     """
     for run in runs:
         if settings.prices is not None:
@@ -309,8 +305,7 @@ def draw(
 ) -> Path | None:
     """The page that sets the runs of a sweep side by side; None where fewer than two have ended.
 
-    `prompts` are what `studies_of` returned. Raises OutputError where its place is taken by
-    something else, WriteError.
+    `prompts` are what `studies_of` returned. Raises OutputError, WriteError.
     """
     ended = [outcome.path for outcome in outcomes if outcome.result is not None]
     return write_leaderboard(ended, out / PAGE, prompts=prompts) if len(ended) > 1 else None

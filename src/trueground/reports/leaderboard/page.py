@@ -79,7 +79,11 @@ def leaderboard_page(
 ) -> Page:
     """The page as blocks. `hrefs` lead to the pages of runs, by the runs' labels."""
     hrefs = hrefs or {}
-    board = {**board, "rows": [_linked(row, hrefs) for row in board["rows"]]}
+    rows = []
+    for row in board["rows"]:  # each leads to its run, where it has one run alone
+        runs = {cell["run"] for cell in row["cells"].values()} - {None}
+        rows.append({**row, "href": hrefs.get(runs.pop()) if len(runs) == 1 else None})
+    board = {**board, "rows": rows}
     sections = [_scores(board), *_sizes(board), *study_sections(board["studies"])]
     sections += _paper_ranks(board)
     sections += [prompts_section(study, k) for k, study in enumerate(prompts, 1)]
@@ -105,12 +109,6 @@ def leaderboard_page(
     )
 
 
-def _linked(row: Json, hrefs: Mapping[str, str]) -> Json:
-    """The row of a model with the place of its run, where it has one run alone."""
-    runs = {cell["run"] for cell in row["cells"].values()} - {None}
-    return {**row, "href": hrefs.get(runs.pop()) if len(runs) == 1 else None}
-
-
 def _lead(board: Json) -> Rich:
     tasks = {
         column["id"]: column["benchmark"] for column in board["columns"] if column["benchmark"]
@@ -134,10 +132,6 @@ def _sources(board: Json) -> list[str]:
     return sorted({row["source"] for row in board["rows"] if row["source"]})
 
 
-def _cells(board: Json, column: Json) -> list[Json]:
-    return [row["cells"][column["id"]] for row in board["rows"] if column["id"] in row["cells"]]
-
-
 # ---- the table of all ----
 
 
@@ -145,7 +139,8 @@ def _scores(board: Json) -> Part:
     columns, title = [Head("Model")], {column["id"]: column["title"] for column in board["columns"]}
     reasons: list[Rich] = []
     for column in board["columns"]:
-        cells = _cells(board, column)
+        every = (row["cells"].get(column["id"]) for row in board["rows"])
+        cells = [cell for cell in every if cell]
         columns.append(estimates(_column_label(column, cells), cells, column["higher_is_better"]))
     rows = []
     for row in board["rows"]:
@@ -213,7 +208,6 @@ def _why_not(cell: Json, column: Json) -> list[str]:
 
 
 def _sizes(board: Json) -> list[Part]:
-    """Each column against the models' sizes, and what the models table says."""
     charts: list[Block] = []
     for column in board["columns"] if len(board["columns"]) <= 12 else ():
         dots = [
@@ -260,7 +254,6 @@ def _paper_ranks(board: Json) -> list[Part]:
 
 
 def _splits(board: Json, splits: str, title: str, whole: str) -> list[Part]:
-    """Tables of the columns' means over parts of the items, one for each task."""
     options: list[tuple[str, list[Block]]] = []
     for split in board[splits]:
         head = [Head("Model")]
@@ -274,7 +267,6 @@ def _splits(board: Json, splits: str, title: str, whole: str) -> list[Part]:
 
 
 def _outside(outside: Json) -> Part:
-    """Scores elsewhere against the runs' means."""
     blocks: list[Block] = [
         Text(
             [

@@ -210,13 +210,13 @@ def _drawn(table: Json) -> list[Block]:
     columns = [_values(table, label, k, 0) for k, label in enumerate(table["measures"])]
     if table["kind"] == "scatter":
         return _sizes(table, columns) if table["sizes"] else _scatter(table, columns)
-    for at, gain in enumerate(table["rows"][0]["changes"][0]):
-        columns.append((Head(f"{gain['before']} → {gain['after']}"), partial(_gain, at=at)))
+
+    def gain(row: Json, at: int) -> Cell:
+        return _signed(row["changes"][0][at]["difference"])
+
+    for at, step in enumerate(table["rows"][0]["changes"][0]):
+        columns.append((Head(f"{step['before']} → {step['after']}"), partial(gain, at=at)))
     return [_table(table["rows"], columns)]
-
-
-def _gain(row: Json, at: int) -> Cell:
-    return _signed(row["changes"][0][at]["difference"])
 
 
 def _table(
@@ -237,13 +237,11 @@ def _table(
 
 
 def _values(table: Json, label: str, k: int, at: int) -> Column:
-    """The column of a measure at a place."""
     head = estimates(label, [row["cells"][k][at] for row in table["rows"]])
     return head, lambda row: estimate(row["cells"][k][at])
 
 
 def _spellings(keys: Sequence[str]) -> Rich:
-    """The metrics of a measure, as a caption."""
     told: list[str | Span] = []
     for key in keys:
         told += [", "] * bool(told) + [code(key)]
@@ -277,6 +275,9 @@ def _steps(table: Json, k: int) -> list[Column]:
     def share(row: Json, at: int) -> Cell:
         return row["changes"][k][at]["relative"] if row["changes"] else None
 
+    def rank(row: Json, at: int) -> Cell:
+        return row["ranks"][at] if row["ranks"] else None
+
     for at, step in enumerate(changed[0] if changed else ()):
         label = step["before"] if table["baseline"] else f"{step['before']} → {step['after']}"
         columns.append((Head(label, "estimate", low=-1.0, high=1.0), partial(difference, at=at)))
@@ -285,12 +286,8 @@ def _steps(table: Json, k: int) -> list[Column]:
             columns.append((Head(words, "number", percent=True), partial(share, at=at)))
     if any(row["ranks"] for row in table["rows"]):
         for at, words in enumerate(("rank, before", "rank, after", "rank difference")):
-            columns.append((Head(words, "number"), partial(_rank, at=at)))
+            columns.append((Head(words, "number"), partial(rank, at=at)))
     return columns
-
-
-def _rank(row: Json, at: int) -> Cell:
-    return row["ranks"][at] if row["ranks"] else None
 
 
 def _lines(table: Json, k: int, title: str) -> list[Block]:
@@ -313,7 +310,6 @@ def _lines(table: Json, k: int, title: str) -> list[Block]:
 
 
 def _lost_by_size(table: Json) -> list[Block]:
-    """The share lost at each step against the model's size, a chart for each step."""
     charts: list[Block] = []
     for at, step in enumerate(table["rows"][0]["changes"][0]):
         dots = [
@@ -340,16 +336,16 @@ def _scatter(table: Json, columns: Sequence[Column]) -> list[Block]:
     )
     blocks += coefficients(table["over_models"])
     caption: Rich = [code(table["metrics"][0][0]), ", ", code(table["metrics"][1][0])]
-    counts = _DECLINING.items() if table["declining"] else ()
+
+    def count(row: Json, name: str) -> Cell:
+        found: Cell = (row["declining"] or {}).get(name)
+        return found
+
     more: list[Column] = [
-        (Head(words, "number"), partial(_declining, name=name)) for name, words in counts
+        (Head(words, "number"), partial(count, name=name))
+        for name, words in (_DECLINING.items() if table["declining"] else ())
     ]
     return [*blocks, _table(table["rows"], [*columns, *more], caption)]
-
-
-def _declining(row: Json, name: str) -> Cell:
-    found: Cell = (row["declining"] or {}).get(name)
-    return found
 
 
 def _sizes(table: Json, columns: Sequence[Column]) -> list[Block]:

@@ -120,12 +120,11 @@ class LabelledScores:
         grades = grades if len(grades) <= GRADES else grades[:0]
         self.grades = [group(grade, self.labels == grade) for grade in grades.tolist()]
         side: Any = "left" if at_least else "right"
-        self.below = (
-            0 if threshold is None else int(np.searchsorted(self.distinct, threshold, side))
-        )
-        self.scale = None
-        if ordinal:
-            self.scale = GradedLabels(self.place, self.scores, self.labels, self.unit)
+        self.below = 0
+        if threshold is not None:
+            self.below = int(np.searchsorted(self.distinct, threshold, side))
+        graded = (self.place, self.scores, self.labels, self.unit)
+        self.scale = GradedLabels(*graded) if ordinal else None
         inside = self.n and self.distinct[0] >= 0.0 and self.distinct[-1] <= 1.0
         self.bins = self._bin_edges() if probability and inside else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -66,11 +66,6 @@ class LabelStats:
     median: MeasureEstimate
     sd: MeasureEstimate
 
-    def raw(self) -> dict[str, Any]:
-        """The JSON form, the estimates nested."""
-        each = {name: getattr(self, name).raw() for name in ("mean", "median", "sd")}
-        return {"label": self.label, "n": self.n, **each}
-
 
 @dataclass(frozen=True)
 class Measured(Estimated):
@@ -115,8 +110,8 @@ class Measured(Estimated):
             "threshold": self.threshold,
             "measures": raw_estimates(self.estimates),
             "best_threshold": self.best_threshold,
-            "by_label": [one.raw() for one in self.by_label],
-            "by_grade": [one.raw() for one in self.by_grade],
+            "by_label": list(map(asdict, self.by_label)),
+            "by_grade": list(map(asdict, self.by_grade)),
             "confusion": self.confusion,
             "confusion_best": self.confusion_best,
             "calibration_by_chance": self.raw_chance(),
@@ -341,7 +336,6 @@ def _estimate(
 
 
 def _why_undefined(name: str, column: LabelledScores, wants_probability: bool) -> str:
-    """Why the column has no value of this measure."""
     n, positives, distinct = column.n, int(column.positive.sum()), column.distinct
     both = _needs_both(name, column)
     if not n:
@@ -396,7 +390,6 @@ def _why_no_interval(name: str, column: LabelledScores) -> str | None:
 
 
 def _needs_both(name: str, column: LabelledScores) -> bool:
-    """Whether the measure needs positives and negatives."""
     return name in _BOTH_KINDS or (name in _RANKS and not column.ordinal)
 
 

@@ -241,7 +241,6 @@ def rank_measures(scale: GradedLabels, draws: Draws) -> dict[str, Floats]:
 
 
 def _dot_rows(a: NDArray[Any], b: NDArray[Any]) -> Floats:
-    """The scalar product of each row of `a` with that of `b`, shape (rows,)."""
     return np.asarray(np.einsum("ij,ij->i", a, b), np.float64)
 
 
@@ -322,7 +321,6 @@ def _sum_group(name: str, group: LabelGroup, draws: Draws) -> _GroupSums:
 
 
 def _describe(name: str, group: LabelGroup, sums: _GroupSums) -> dict[str, Floats]:
-    """Mean, median and sample standard deviation of the scores."""
     total = sums.total
     middle = np.stack(((total - 1) // 2, total // 2), axis=1)
     place = np.zeros(middle.shape, np.int64)

@@ -28,10 +28,9 @@ _POSITIVE = 0.5  # between labels as the statistics get them, 0 and 1
 class JudgedRecords:
     """Scores and labels of all judged records of some sets, each of shape (n,).
 
-    `by_verdict` says that scores are verdicts, 1 for True and 0 for False, because the judge has no
-    others. `unscored` counts for each of `sets.all_sets` the records without a number, by status.
-    `probabilities` is NaN where the judge gave none; `clusters` is None where no record has a
-    group; `file_numbers` counts from 0 in the order of `sets.all_sets`.
+    `by_verdict`: the judge has no scores, so these are 1 for True and 0 for False. `unscored`
+    counts for each of `sets.all_sets` the records without a number, by status; `file_numbers`
+    counts these sets from 0. `probabilities` is NaN where the judge gave none.
     """
 
     judge: Judge

@@ -21,12 +21,11 @@ _USUAL_LEAST = 1_000
 
 @dataclass(frozen=True)
 class Calibration:
-    """A judge's threshold and probabilities; a claim is supported where its score is greater than
-    `threshold`.
+    """A judge's threshold and probabilities: a claim is supported where its score is greater.
 
     With the method "platt" `probability = 1 / (1 + exp(−(slope · score + intercept)))`; with
-    "isotonic" it is read between `knots`. `raw` is everything, as it stands in the file and in the
-    JSON output.
+    "isotonic" it is read between `knots`. `raw` is everything, as in the file and in the JSON
+    output.
     """
 
     raw: dict[str, Any]

@@ -40,7 +40,7 @@ from trueground.stats.human.measure import measure_all, paired_difference
 from trueground.stats.thresholds import best_threshold, folds, held_out, measures_at
 from trueground.studies.calibrate.judging import context_texts
 from trueground.studies.labelled import LabelledSets
-from trueground.types import Failure, JudgeRequest, Status, Verdict
+from trueground.types import Failure, JudgeRequest, Status
 
 FOLDS = 5
 STACK = "stack"
@@ -92,7 +92,9 @@ class MeasuredJudge:
         verdicts, features = self.member.read(requests)
         self.features.append(features)
         alone = ask(self.alone, requests) if self.alone is not self.member.part else verdicts
-        self.numbers += [_number(verdict) for verdict in alone]
+        for verdict in alone:
+            known = verdict.score if verdict.probability is None else verdict.probability
+            self.numbers.append(float(bool(verdict.supported)) if known is None else known)
         pairs = zip(verdicts, alone, strict=True)
         return [a.status if a.status is not Status.SCORED else b.status for a, b in pairs]
 
@@ -229,8 +231,13 @@ def compute_stack(
     threshold = best_threshold(held, labels)
     at_held = held_out(held, labels, parts)
     alone: dict[str, dict[str, Any]] = {}
+
+    def fit_platt(scores: Floats, labels: Mask) -> Callable[[Floats], Floats]:
+        slope, intercept = fit_logistic(scores, labels)
+        return lambda some: by_curve(some, slope, intercept)
+
     for label, scores in m.alone.items():
-        curve = held_out(scores, labels, parts, _curve, "fit").values
+        curve = held_out(scores, labels, parts, fit_platt, "fit").values
         difference = paired_difference(measured[STACK], measured[label]).estimates["auroc"]
         alone[label] = {
             "auroc": measured[label].estimates["auroc"].raw(),
@@ -239,9 +246,18 @@ def compute_stack(
         }
     best = max(alone, key=lambda label: alone[label]["auroc"]["value"])
     written = {judge.member.label: judge.written for judge in m.judges}
+    weights = iter(found.weights.tolist())
+    judges = [
+        {
+            "judge": redact_urls(judge.written),
+            "basis": judge.member.basis,
+            "weights": {name: round(next(weights), 6) for name in names},
+        }
+        for judge, names in zip(m.judges, m.names, strict=True)
+    ]
     raw: dict[str, Any] = {
         "format": FORMAT,
-        "judges": _judges(m, found),
+        "judges": judges,
         "intercept": round(found.intercept, 6),
         "threshold": round(threshold, 4),
         "decomposer": decomposer.signature,
@@ -303,18 +319,6 @@ def _leave_out(m: MeasuredClaims, parts: Ints, found: Logistic) -> tuple[Floats,
     return held, ranked
 
 
-def _judges(m: MeasuredClaims, found: Logistic) -> list[dict[str, Any]]:
-    weights = iter(found.weights.tolist())
-    return [
-        {
-            "judge": redact_urls(judge.written),
-            "basis": judge.member.basis,
-            "weights": {name: round(next(weights), 6) for name in names},
-        }
-        for judge, names in zip(m.judges, m.names, strict=True)
-    ]
-
-
 def _refusal(
     best: dict[str, Any], label: str, written: str, n: int, level: float
 ) -> dict[str, Any]:
@@ -341,21 +345,11 @@ def _refusal(
     return {"refused": why, "needed": needed}
 
 
-def _curve(scores: Floats, labels: Mask) -> Callable[[Floats], Floats]:
-    slope, intercept = fit_logistic(scores, labels)
-    return lambda some: by_curve(some, slope, intercept)
-
-
 def _errors(probabilities: Floats | None, labels: Mask) -> dict[str, float | None]:
     if probabilities is None:
         return {"calibration_error": None, "brier": None}
     error = calibration_error(probabilities, labels)
     return {"calibration_error": error, "brier": brier(probabilities, labels)}
-
-
-def _number(verdict: Verdict) -> float:
-    known = verdict.score if verdict.probability is None else verdict.probability
-    return float(bool(verdict.supported)) if known is None else known
 
 
 def _worst(statuses: Sequence[Status]) -> Status:

@@ -251,7 +251,6 @@ def _threshold_curve(
 
 
 def _predict(j: JudgedRecords, method: str, parts: NDArray[np.int64]) -> HeldOut:
-    """Probabilities of each part by the curve of the others."""
     return held_out(j.scores, j.labels, parts, lambda *data: fit_curve(method, *data)[0], "fit")
 
 

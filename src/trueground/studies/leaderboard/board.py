@@ -60,9 +60,7 @@ class BoardRow:
     """A model (or the folder of a scoring run) with its number and its run in each column.
 
     `source` names the publication where the numbers are a paper's. `best` lists the columns where
-    it ranks first. `apart` is column → why its number there cannot be ranked with the others: it is
-    over other data, or over other items. `facts` are the line of the models table, `runs` no part
-    of the JSON.
+    it ranks first, `apart` why its number in a column cannot be ranked with the others.
     """
 
     name: str
@@ -132,7 +130,6 @@ class _CellKey(NamedTuple):
 
 
 def _keys(run: Run) -> list[_CellKey]:
-    """The columns in which a run stands."""
     benchmark = run.manifest.benchmark
     if benchmark is None:
         return [_CellKey(None, None, name, "{}") for name in run.summary.metrics]
@@ -197,7 +194,13 @@ def _apart(column: BoardColumn, runs: Sequence[Run]) -> dict[str, str]:
     }
     if not own:
         return found
-    alike = [[other for other in own if _may_be_alike(run, other)] for run in own]
+
+    def may_be_alike(one: Run, other: Run) -> bool:
+        """Scoring runs have files of answers of their own, and a checksum may not be known."""
+        unknown = any(None in run.checksums or not run.checksums for run in (one, other))
+        return one.manifest.benchmark is None or unknown or same_files(one, other)
+
+    alike = [[other for other in own if may_be_alike(run, other)] for run in own]
     usual = max(alike, key=lambda group: (len(group), max(run.summary.n for run in group)))
     most = max(run.summary.n // run.manifest.repeats for run in usual)
     for run in own:
@@ -209,12 +212,6 @@ def _apart(column: BoardColumn, runs: Sequence[Run]) -> dict[str, str]:
         elif papers and run.manifest.limit is not None:
             found[run.label] = f"over {asked:,} questions, published numbers are over all"
     return found
-
-
-def _may_be_alike(one: Run, other: Run) -> bool:
-    """Scoring runs have files of answers of their own, and a checksum may not be known."""
-    unknown = any(None in run.checksums or not run.checksums for run in (one, other))
-    return one.manifest.benchmark is None or unknown or same_files(one, other)
 
 
 # ---- rows ----
@@ -246,7 +243,6 @@ def _named(columns: Mapping[str, Sequence[Run]]) -> Iterable[tuple[str, Identity
 
 
 def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[Identity]:
-    """The models that were asked one thing with several prompts."""
     prompts: dict[Any, set[str]] = defaultdict(set)
     for run in (run for runs in columns for run in runs):
         if (told := run.manifest.benchmark) is not None and run.source is None:
@@ -283,11 +279,8 @@ def _cell(column: BoardColumn, run: Run, apart: bool) -> BoardCell | None:
 def _rank(row: BoardRow, column: BoardColumn) -> tuple[float, str, str]:
     cell = row.cells.get(column.id)
     value = cell.place_value if cell else None
-    if value is None:
-        value = float("inf")
-    elif column.higher_is_better is not False:
-        value = -value
-    return value, row.name.casefold(), row.name
+    sign = 1 if column.higher_is_better is False else -1
+    return float("inf") if value is None else sign * value, row.name.casefold(), row.name
 
 
 def _mark_best(column: BoardColumn, rows: Sequence[BoardRow]) -> None:
@@ -355,16 +348,10 @@ def short_names(values: Iterable[str]) -> dict[str, str]:
     A value of up to 40 characters stays whole; a checksum is cut within.
     """
     known = set(values)
-    return {value: _short(value, known - {value}) for value in known}
-
-
-def _short(value: str, others: set[str]) -> str:
-    if len(value) <= LONG:
-        return value
-    cuts = [m.start() for m in _CUT.finditer(value) if m.start()]
-    if _CHECKSUM.fullmatch(value):
-        cuts = [_FEW]
-    for cut in cuts:
-        if not any(other.startswith(value[:cut]) for other in others):
-            return value[:cut]
-    return value
+    names = {}
+    for value in known:
+        cuts = [m.start() for m in _CUT.finditer(value) if m.start()]
+        starts = [value[:cut] for cut in ([_FEW] if _CHECKSUM.fullmatch(value) else cuts)]
+        alone = (s for s in starts if not any(v.startswith(s) for v in known - {value}))
+        names[value] = value if len(value) <= LONG else next(alone, value)
+    return names

@@ -150,7 +150,6 @@ def _places(study: Study, columns: Sequence[BoardColumn]) -> Mapping[str, Where]
 
 
 def _rest(column: BoardColumn, moved: set[str], bound: frozenset[str]) -> Rest:
-    """What tells a column from others, without the study's dimension."""
     rest = {"task": column.task, **column.options, "judge": split_key(column.metric).judge}
     return {
         name: value

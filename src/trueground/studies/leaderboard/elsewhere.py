@@ -174,7 +174,12 @@ def beside_published(board: Board) -> list[str]:
             cut += own
         studies = studies_of(column.benchmark)
         for judge in studies.judges:
-            strange = [run for run in ours if _has(judge, run) and not _by(judge, run)]
+            strange = [
+                run
+                for run in ours
+                if _has(judge, run)
+                and judge.model not in getattr(getattr(run.manifest, judge.part), "signature", "")
+            ]
             if strange and any(_has(judge, run) for run in papers):
                 named, others = judged.setdefault(judge, ([], defaultdict(list)))
                 named.append(column.title)
@@ -200,11 +205,6 @@ def _has(judge: PaperJudge, run: Run) -> bool:
     return any(
         bare_name(key).removesuffix("_micro") in judge.metrics for key in run.summary.metrics
     )
-
-
-def _by(judge: PaperJudge, run: Run) -> bool:
-    part = getattr(run.manifest, judge.part)
-    return judge.model in (part.signature if part else "")
 
 
 # ---- scores of the same models (MMLU, RULES …) in a CSV file ----

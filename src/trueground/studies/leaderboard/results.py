@@ -10,7 +10,7 @@ import numpy as np
 
 from trueground.errors import InputError
 from trueground.reports.listings import few
-from trueground.stats.correlation import Correlation, correlation
+from trueground.stats.agreement import Correlation, correlation
 from trueground.studies.finished import open_run, read_scores
 from trueground.studies.leaderboard.board import BoardRow
 from trueground.studies.leaderboard.runs import BoardCell, Run, difference, same_files
@@ -63,10 +63,10 @@ class Declining:
 class StudyRow:
     """One model: `cells` by measure and place, `changes` by measure and step.
 
-    `size` is in billions of parameters with who says so. `ranks` are of both ends of the step and
-    their difference. `score` is a mean over the places, `placed_by` what it is ranked by where a
-    place is over fewer items. `unlike` says how the questions of its runs differ, `apart` why it is
-    not to be ranked with the others. `runs` are the labels, none of a paper.
+    `size` is in billions of parameters with who says so, `ranks` are of both ends of the step and
+    their difference, `score` a mean over the places, `placed_by` what it is ranked by where one is
+    over fewer items. `unlike` says how the questions of its runs differ, `apart` why it is not to
+    be ranked.
     """
 
     name: str
@@ -95,9 +95,8 @@ class StudyRow:
 class StudyTable:
     """One table of a study, of the runs that were asked alike; `group` says how.
 
-    `metrics` are the spellings by measure. `missing` are models that lack something; `over_models`
-    are correlations of the two measures of a scatter. `baseline` is the model against which changes
-    are told, if any.
+    `metrics` are the spellings by measure, `missing` models that lack something, `over_models`
+    correlations of two measures, `baseline` the model against which changes are told, if any.
     """
 
     id: str

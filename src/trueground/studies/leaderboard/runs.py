@@ -123,10 +123,9 @@ class BoardCell:
     `run` is the run's label, or `place` says where a paper has printed the number. `sd` is the
     standard deviation over `repeats` answers to each question; a paper need not say over how many.
 
-    Where the mean is over fewer items than were asked of it, or of another run in the column,
-    `asked` is how many it should be over, and `placed_by` the mean with 0 for those that are
-    missing (1 where lower is better), by which it is ranked: what a model leaves out, or declines,
-    must not lift it above others.
+    Where the mean is over fewer items than the `asked`, or than another run's in the column,
+    `placed_by` is the mean with 0 for those that are missing (1 where lower is better), by which it
+    is ranked: what a model leaves out, or declines, must not lift it above others.
     """
 
     mean: float | None
@@ -240,7 +239,9 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     found: dict[Path, Path] = {}
     problems = []
     for path in paths:
-        folders = [path] if is_run(path) else _runs_below(path)
+        first = sorted(p for p in path.glob("*/") if is_run(p))
+        second = (p for p in path.glob("*/*/") if is_run(p) and p.parent not in first)
+        folders = [path] if is_run(path) else [*first, *sorted(second)]
         if not folders:
             what = "holds no run" if path.is_dir() else "is no folder"
             problems.append(
@@ -255,12 +256,6 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
 def is_run(path: Path) -> bool:
     """Whether the folder itself says that it is a run, finished or not."""
     return (path / MANIFEST).is_file()
-
-
-def _runs_below(path: Path) -> list[Path]:
-    first = sorted(p for p in path.glob("*/") if is_run(p))
-    second = sorted(p for p in path.glob("*/*/") if is_run(p) and p.parent not in first)
-    return first + second
 
 
 def label_runs(folders: Sequence[Path]) -> list[tuple[str, Path]]:
@@ -331,8 +326,8 @@ def same_files(one: Run, other: Run) -> bool:
 def difference(one: Run, other: Run, skips: str = "") -> str | None:
     """How the questions of two runs differ, in words; None where they are the same.
 
-    A file that one run alone has read makes no other questions; a paper's numbers are all over the
-    same. `skips` is the option under which "skip" leaves questions out before the limit.
+    A paper's numbers are all over the same. `skips` is the option under which "skip" leaves
+    questions out before the limit.
     """
     if one is other or one.source is not None or other.source is not None:
         return None

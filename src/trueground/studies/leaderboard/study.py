@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
 
 Json = dict[str, Any]
 _Of = Callable[[Run, BoardColumn], str]
+_ROW = ("name", "model", "source", "cells", "best")
 _FACTS = ("family", "base", "size", "training", "organisation", "open")
 
 
@@ -47,14 +49,12 @@ def leaderboard_data(
 ) -> Json:
     """Compare runs: every table of the page in full precision, as plain values ready for JSON.
 
-    The order of `runs` does not matter. Columns are named by their ids; `notices` are what every
-    page of a run must say → the labels of the runs.
-
-    `runs` are run directories or folders that hold some, at most two levels deep; `models` is a
-    file that adds to the models table; `baseline` names the model against which those of
-    Truly-Ground are set; `outside` is a CSV file of the models' scores elsewhere. Raises InputError
-    for folders that hold no finished run and for a file that is no such table, UsageError where
-    nothing published is comparable or no model has the baseline's name.
+    `runs` are run directories or folders that hold some, at most two levels deep, in any order;
+    `models` is a file that adds to the models table; `baseline` names the model against which those
+    of Truly-Ground are set; `outside` is a CSV file of the models' scores elsewhere. `notices` →
+    the labels of the runs. Raises InputError for folders that hold no finished run and for a file
+    that is no such table, UsageError where nothing published is comparable or no model has the
+    baseline's name.
     """
     found = read_runs(runs)
     known = load_models(models)
@@ -70,11 +70,22 @@ def leaderboard_data(
             notices.setdefault(notice, []).append(run.label)
     data = {
         "columns": board.columns,
-        "rows": [_row(row) for row in board.rows],
+        "rows": [
+            {
+                **{name: getattr(row, name) for name in _ROW},
+                "facts": row.facts and {name: getattr(row.facts, name) for name in _FACTS},
+                "apart": row.apart,
+            }
+            for row in board.rows
+        ],
         "studies": studies,
         "paper_ranks": paper_ranks(board.columns) if with_published else [],
-        "datasets": _splits(board, of_datasets=True),
-        "factors": _splits(board, of_datasets=False),
+        **{
+            # Parts are the datasets of a run, or what else a benchmark tells apart (Truly-Ground's
+            # factors, as in its Tables 8 to 11).
+            name: [one for c in board.columns if (one := _split(board, c, name == "datasets"))]
+            for name in ("datasets", "factors")
+        },
         "outside": elsewhere,
         "runs": _run_facts(board),
         "notices": notices,
@@ -95,11 +106,8 @@ def write_leaderboard(
 ) -> Path:
     """Compare runs on one page and return its path. The same runs give the same bytes.
 
-    `prompts` are studies of runs that differ in their prompts, as the JSON of a sweep has them.
-
-    The arguments, and what is raised for them, are those of `leaderboard_data`. `out` is
-    FILE.html or a folder. Raises OutputError where another file is there than an earlier
-    leaderboard, WriteError where it cannot be written.
+    Arguments and errors are those of `leaderboard_data`; `prompts` are studies of runs that differ
+    in their prompts. `out` is FILE.html or a folder. Raises OutputError, WriteError.
     """
     find_page(out, MARK)
     board = leaderboard_data(
@@ -108,29 +116,8 @@ def write_leaderboard(
     return write(board, out, prompts)
 
 
-def _row(row: BoardRow) -> Json:
-    """A model's line, without its runs."""
-    return {
-        "name": row.name,
-        "model": row.model,
-        "source": row.source,
-        "cells": row.cells,
-        "best": row.best,
-        "facts": row.facts and {name: getattr(row.facts, name) for name in _FACTS},
-        "apart": row.apart,
-    }
-
-
-def _splits(board: Board, of_datasets: bool) -> list[Json]:
-    """The columns' means and counts over parts of the items, and over all of them.
-
-    Parts are the values of the fields by which the runs are broken down: their datasets, or what
-    else a benchmark tells apart (Truly-Ground's factors, as in its Tables 8 to 11).
-    """
-    return [split for column in board.columns if (split := _split(board, column, of_datasets))]
-
-
 def _split(board: Board, column: BoardColumn, of_datasets: bool) -> Json | None:
+    """The column's means and counts over parts of the items, and over all of them."""
     rows: list[tuple[BoardRow, dict[tuple[str, str], MetricEntry]]] = []
     for row in board.rows:
         run = row.runs.get(column.id)
@@ -229,13 +216,13 @@ _COMPARED_SCORES: dict[str, _Of] = {
 
 
 def _warnings(board: Board) -> list[str]:
-    """Why some numbers cannot simply be compared, in words."""
     found: list[tuple[str, str]] = []
     for column in board.columns:
         compared = _COMPARED_SCORES
         if column.benchmark is not None:
             alike = studies_of(column.benchmark).alike
-            compared = {words: _of_options(of) for words, of in alike.items()} | _COMPARED
+            own = {words: partial(_of_options, of) for words, of in alike.items()}
+            compared = own | _COMPARED
         for what, value in compared.items():
             groups: dict[str, list[str]] = defaultdict(list)
             for run in board.runs(column, published=False):
@@ -251,8 +238,8 @@ def _warnings(board: Board) -> list[str]:
     return [*differ, *beside_published(board), *repeated]
 
 
-def _of_options(of: Callable[[Mapping[str, Any]], str]) -> _Of:
-    return lambda run, _: of(run.options)
+def _of_options(of: Callable[[Mapping[str, Any]], str], run: Run, _: BoardColumn) -> str:
+    return of(run.options)
 
 
 def _run_again(board: Board, column: BoardColumn) -> list[str]:

@@ -100,10 +100,7 @@ def turn(key: str, scores: Floats) -> Floats:
 
 
 def is_share(scores: Floats) -> bool:
-    """Whether all scores lie between 0 and 1, so that a threshold and a probability mean a thing.
-
-    `scores` has at least one that is not NaN.
-    """
+    """Whether all scores (some not NaN) lie between 0 and 1: a threshold means a thing there."""
     return bool(np.nanmin(scores) >= 0.0 and np.nanmax(scores) <= 1.0)
 
 
@@ -216,9 +213,8 @@ def measure_sets(
 def _ceiling(one: LabelledSet, settings: MeasureSettings) -> dict[str, Any] | None:
     """One annotator against the rest: each by name, and their mean; None for fewer than two.
 
-    Records that all of them together are tied on have no label, but count here: only a tie of the
-    rest leaves one out. Without them two annotators would always agree. Of pairs, the preferences
-    of each are held against the mean of the rest.
+    Records on which all are tied have no label, but count here: only a tie of the rest leaves one
+    out, else two annotators would always agree. Of pairs the rest's preference is their mean.
     """
     names, rule = one.votes.annotators, settings.rule
     if len(names) < 2:
@@ -250,7 +246,6 @@ def _metric_entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any
 def _item_lines(
     sets: LabelledSets, of: LabelledSet, scores: Mapping[str, Floats]
 ) -> Iterator[dict[str, Any]]:
-    """Id, label and scores of each labelled record."""
     for row, (record, label) in enumerate(chain.from_iterable(sets.batches(of))):
         own = {key: float(values[row]) for key, values in scores.items()}  # NaN becomes null
         line: dict[str, Any] = {"id": record.id, "label": label.shown, "scores": own}
@@ -262,8 +257,7 @@ def _worst_rows(
 ) -> NDArray[np.int64]:
     """Rows whose verdict (score > threshold, or ≥) is not the label, the farthest from it first.
 
-    By the default threshold; by the best one for a metric that has no default, or where none of the
-    grades, or all, are positive: then there is none. Of equals the earlier row comes first.
+    By the default threshold, or the best one where there is none or no verdict can be told.
     """
     threshold, at_least = measured.threshold, settings.verdict == "at-least"
     if measured.confusion is None or threshold is None:
@@ -420,7 +414,6 @@ def measure_pairs(
 
 
 def _both_responses(sets: LabelledSets) -> Iterator[list[Record]]:
-    """Response A and response B of each record in turn."""
     for one in sets.sets:
         for batch in sets.batches(one):
             both = []

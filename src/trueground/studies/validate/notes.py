@@ -74,10 +74,9 @@ def check_judging(judge: object, decomposer: object, judge_calibration: object) 
 
 
 class RunMetrics:
-    """The metrics that are taken from the runs among the sets.
+    """The metrics of the runs among the sets: `keys` by the number of the set, all `signatures`.
 
-    `keys` names them by the number of the set; `signatures` are those of all of them, `judge` and
-    `decomposer` those of the first that a run names.
+    `judge` and `decomposer` are those of the first that a run names.
     """
 
     def __init__(self, sets: Sequence[LabelledSet], metrics: MetricNames) -> None:
@@ -138,7 +137,7 @@ def format_unscored(
 ) -> list[str]:
     """One note for all metrics without any score of which the same is to be said.
 
-    `unscored` has for each metric the sets in which it has no score, and why. Of metrics that were
+    `unscored` has for each metric the sets in which it has none, and why. Of metrics that were
     `named` every such set is told, of the default ones only those that no set scores.
     """
     lines: dict[tuple[str, str], list[str]] = {}
@@ -206,9 +205,7 @@ def published_tables(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The tables that papers print of the label of a validation, row by row.
 
     A row is a metric as the paper names it, with the paper's numbers by measure, and under `here`
-    the same numbers of the validation's metric `key` (None: it has none). Of several sets the
-    numbers here are means over sets; those by label are told of a single set alone.
-
+    those of the validation's metric `key`: means over sets, by label of a single set alone.
     InputError: no paper prints anything of this label.
     """
     printed = [(name, table) for name in all_benchmarks() for table in published(name)]
@@ -232,7 +229,9 @@ def _paper_rows(table: PublishedTable, raw: Mapping[str, Any]) -> Iterator[Paper
     def row(
         metric: str | None, name: str, judge: str | None, label: int | None, **paper: float
     ) -> PaperRow:
-        key = None if metric is None else _find_metric(raw, metric)
+        key = None  # plain, or the first with options or another judge
+        if metric is not None:
+            key = next(iter(keys_named(metric, raw["mean"])), None)
         here = _measured(raw, key, label)
         own = {measure: here.get(measure) for measure in paper}
         return {"metric": key, "name": name, "judge": judge, "paper": paper, "here": own}
@@ -256,11 +255,6 @@ def _paper_rows(table: PublishedTable, raw: Mapping[str, Any]) -> Iterator[Paper
         name = f"{each.printed or each.metric}, label {each.label}"
         paper = {"mean": each.mean, "median": each.median, "sd": each.sd}
         yield row(each.metric, name, each.judge, each.label, **paper)
-
-
-def _find_metric(raw: Mapping[str, Any], metric: str) -> str | None:
-    """The validation's metric of that name: plain, or the first with options or another judge."""
-    return next(iter(keys_named(metric, raw["mean"])), None)
 
 
 def _measured(raw: Mapping[str, Any], key: str | None, label: int | None) -> dict[str, Any]:

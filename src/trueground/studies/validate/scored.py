@@ -42,8 +42,8 @@ _decode = msgspec.json.Decoder(_Evidence).decode
 class ScoredSet:
     """A set with the scores of its labelled records, all of shape (n,), by metric.
 
-    `scores` are NaN where `status` (codes of STATUSES) is not 0, scored. `open_items` opens lines
-    of items.jsonl, in which `places` (n,) are the numbers of the labelled records.
+    `scores` are NaN where `status` (codes of STATUSES) is not 0. `open_items` opens lines of
+    items.jsonl, in which `places` (n,) are the numbers of the labelled records.
     """
 
     set: LabelledSet
@@ -77,9 +77,8 @@ def score_sets(
 ) -> Iterator[ScoredSet]:
     """The sets that are runs, with the scores that these have; then the others, newly scored.
 
-    `run_keys` are the metrics of each run, by the number of its set. All other sets are one stream
-    of batches. Only labelled records are scored: nothing is paid for the others. InputError: the
-    records of a run are not those of its items.
+    All those others are one stream of batches; nothing is paid for records without a label.
+    InputError: the records of a run are not those of its items.
     """
     for one in sets.sets:
         if one.run is not None:
@@ -132,7 +131,6 @@ def _read_run(
 
 
 def _columns(keys: Sequence[str], table: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """`table` (n, metrics) by metric."""
     return {key: np.ascontiguousarray(table[:, i]) for i, key in enumerate(keys)}
 
 
