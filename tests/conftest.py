@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from trueground.wording import at_terminal
+from trueground.errors import at_terminal
 
 # `make test-long` tries all properties again, with more examples. How long one takes tells of the
 # machine, and what a fixture gives is the same for each.

@@ -10,9 +10,8 @@ import trueground as tg
 from trueground.builders.settings import EndpointDefaults
 from trueground.cli import app
 from trueground.cli._options import declared_by
-from trueground.errors import UsageError
+from trueground.errors import UsageError, at_terminal, in_python
 from trueground.options import Option
-from trueground.wording import at_terminal, in_python
 
 
 @pytest.fixture(autouse=True)

@@ -14,21 +14,20 @@ TruegroundError                exit code
 └── RunInterrupted             130 Ctrl-C; what was finished is kept
 
 Library code raises; only the command line exits. A message names the place, what was found, what
-was expected and the next step. Options are named as the command line does; in Python they are shown
-as parameters (`wording`).
+was expected and the next step. It names options as the command line does; where no command runs, it
+is shown with the parameters of the functions instead (`spoken`); `tests/test_wording.py` holds the
+tables to their signatures.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
-
-import msgspec
-
-from trueground.wording import spoken
 
 
 class TruegroundError(Exception):
@@ -37,7 +36,7 @@ class TruegroundError(Exception):
     exit_code = 2
 
     def __str__(self) -> str:
-        """The message; of options it speaks as the caller knows them (see `wording`)."""
+        """The message; of options it speaks as the caller knows them (see `spoken`)."""
         return spoken(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -59,8 +58,12 @@ class InputError(TruegroundError):
     """A file, a data frame or a list that cannot be read as records."""
 
 
-class BadRow(msgspec.Struct, frozen=True):
-    """One row that is no record: where it stands, what was found, what was expected."""
+@dataclass(frozen=True)
+class BadRow:
+    """One row that is no record: where it stands, what was found, what was expected.
+
+    `row` counts `unit`s: lines of a text file, rows of anything else.
+    """
 
     file: str
     row: int
@@ -68,6 +71,7 @@ class BadRow(msgspec.Struct, frozen=True):
     field: str | None
     found: str
     expected: str
+    unit: str = "row"
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -76,7 +80,7 @@ class BadRow(msgspec.Struct, frozen=True):
         return self.file, field, self.expected.partition(";")[0]
 
     def __str__(self) -> str:
-        where = f"{self.file}, row {self.row}"
+        where = f"{self.file}, {self.unit} {self.row}"
         if self.id is not None:
             where += f" (id {self.id!r})"
         if self.field is not None:
@@ -245,7 +249,7 @@ def hide_notes(quiet: bool) -> bool:
 def tell(message: str, *, note: bool = False) -> None:
     """Say something on standard error, at once: what a user should know before the work ends.
 
-    Of options it speaks as the caller knows them (see `wording`).
+    Of options it speaks as the caller knows them (see `spoken`).
     """
     if not (note and _quiet):
         print(f"trueground: {spoken(message)}", file=sys.stderr)
@@ -268,3 +272,82 @@ def fails_alone(error: BaseException) -> bool:
     return isinstance(error, Exception) or (
         kind.__module__ not in sys.modules or "Panic" in kind.__name__
     )
+
+
+# Options that are not called like their parameters; then those that are on or off.
+_PARAMETERS = {
+    "no-cache": "cache=False",
+    "no-records": "keep_records=False",
+    "poll": "poll_seconds",
+    "map": "mapping",
+    "param": "extra",
+    "prompt": "prompts",
+}
+_SWITCHES = frozenset(
+    (
+        *("allow-mismatch", "batch", "ordinal", "overwrite", "pairs", "retry-failed"),
+        *("reuse-bad", "trust-remote-code", "with-published"),
+    )
+)
+# An option, with its value where that is told from the words behind it; not within a command.
+_OPTION = re.compile(
+    r"(?P<command>`[^`]*`|\btrueground [a-z]+ [^\n`;]*)"
+    r"|(?<![\w-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)"
+    r"(?: (?P<value>skip\b|stop\b|'[^'\n]*'|\"[^\"\n]*\"|[A-Z0-9…][^\s,;:)]*"
+    r"|[a-z_.]+=[^\s,;:)]+|[^\s,;:)]+(?=:)))?"
+)
+# Commands that are functions too.
+_FUNCTIONS = {
+    "judge fit": "trueground.fit_judge",
+    "judge calibrate": "trueground.calibrate",
+    "list metrics": "dir(trueground.metrics)",
+    "validate": "trueground.validate",
+}
+_COMMAND = re.compile(rf"`?trueground ({'|'.join(_FUNCTIONS)})\b.*", re.DOTALL)
+_at_terminal = False
+
+
+@contextmanager
+def at_terminal() -> Iterator[None]:
+    """Within the block errors speak of options: a command runs."""
+    global _at_terminal
+    before, _at_terminal = _at_terminal, True
+    try:
+        yield
+    finally:
+        _at_terminal = before
+
+
+def spoken(text: str) -> str:
+    """The text as the one should read it who called: a person at a terminal, or Python."""
+    options = "--" in text or "trueground " in text
+    return in_python(text) if options and not _at_terminal else text
+
+
+def in_python(text: str) -> str:
+    """`choose another --out` → ``choose another `out` ``; commands of a shell stay as they are,
+    but for those that are functions.
+    """
+    return _OPTION.sub(_parameter, text)
+
+
+def _parameter(match: re.Match[str]) -> str:
+    if match["command"] is not None:
+        function = _COMMAND.fullmatch(match["command"])
+        return f"`{_FUNCTIONS[function[1]]}`" if function else match["command"]
+    name, value = match["name"], match["value"]
+    parameter = _PARAMETERS.get(name, name.replace("-", "_"))
+    if name in _SWITCHES:
+        parameter += "=True"
+    if value is None or "=" in parameter:
+        return f"`{parameter}`" + (f" {value}" if value else "")
+    if name == "map" and "=" in value:
+        field, _, column = value.partition("=")
+        value = f'{{"{field}": "{column}"}}'
+    elif not value.startswith(("'", '"')) and not _is_number(value):
+        value = f'"{value}"'
+    return f"`{parameter}={value}`"
+
+
+def _is_number(value: str) -> bool:
+    return re.fullmatch(r"-?\d[\d_.e+-]*", value) is not None

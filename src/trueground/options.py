@@ -8,10 +8,13 @@ option of a command. Modules that hold such signatures import nothing heavy befo
 
 # No `from __future__ import annotations` here and in modules with such signatures: the command line
 # reads the annotations as values, without the modules that heavy types come from.
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import update_wrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
+P = ParamSpec("P")
+T = TypeVar("T")
 UNSET: Any = object()
 # progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
 Progress = Callable[[str, int, int | None], None]
@@ -58,6 +61,16 @@ class Option:
 
     def __repr__(self) -> str:
         return f"Option({self.help!r})"
+
+
+def for_event_loops(
+    function: Callable[P, T], work: Callable[..., Coroutine[Any, Any, T]]
+) -> Callable[P, Coroutine[Any, Any, T]]:
+    """`work`, which does the same in an event loop, under the signature of the function."""
+    update_wrapper(work, function)
+    work.__name__ = work.__qualname__ = f"a{function.__name__}"
+    work.__doc__ = f"`{function.__name__}` for callers that own an event loop."
+    return work
 
 
 def check_whole_numbers(**values: tuple[int | None, int]) -> None:

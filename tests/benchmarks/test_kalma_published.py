@@ -6,7 +6,7 @@ import pytest
 
 from trueground.benchmarks.kalma import BENCHMARK
 from trueground.benchmarks.published import PublishedScore, PublishedTable, find_model, published
-from trueground.evaluate.run_level import macro_key
+from trueground.evaluate.plan import macro_key
 from trueground.metrics.registry import parse_spec
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("kalma")}

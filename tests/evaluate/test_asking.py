@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import UnreachableError, UsageError
-from trueground.evaluate.asking import Asking, Call
+from trueground.evaluate.questions import Asking, Call
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Reply, Usage, prompt_sha256
 from trueground.net.cache import ResponseCache
 from trueground.runs.responses import Response, ResponseLog

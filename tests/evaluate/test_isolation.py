@@ -34,7 +34,7 @@ from trueground.judges.comparing import comparers
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import METRICS, parse_specs
 from trueground.models.calls import Spent
-from trueground.records.schema import to_record
+from trueground.records.problems import to_record
 from trueground.testing import FakeJudge
 from trueground.types import (
     Comparison,
@@ -471,7 +471,7 @@ def test_a_reply_that_cannot_be_scored_is_an_error(
 
 
 def test_a_failed_text_has_a_reason_everywhere() -> None:
-    from trueground.evaluate.verdicts import decompose
+    from trueground.evaluate.scorer import decompose
 
     found = decompose(Failing(RuleDecomposer(), FAILURES[1]), ["It is red.", MARK, "It is red."])
     assert found[0] == found[2] != []

@@ -18,7 +18,7 @@ from tests.records.record_files import write
 import trueground as tg
 from trueground.errors import BadRowsError, InputError
 from trueground.records.files import LARGEST_ROW
-from trueground.records.schema import LARGEST_RESPONSE
+from trueground.records.problems import LARGEST_RESPONSE
 
 MIB = 1 << 20
 # Runs a call in a process of its own; prints its peak in MiB, then what was raised.

@@ -16,7 +16,7 @@ from tests.reports.browser import browser, needs_a_browser, resize
 from tests.reports.report_fixture import make_item, sample_run, write_run
 
 from trueground import score
-from trueground.records.spreadsheets import guard_formulas
+from trueground.records.tables import guard_formulas
 from trueground.reports.run_page import write_run_page
 from trueground.runs.worst import read_texts, write_worst_csv
 from trueground.types import Passage, Turn

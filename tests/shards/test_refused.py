@@ -174,19 +174,19 @@ def test_a_full_disk_in_the_merge_is_named_by_its_place(
     def full(_: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    normal = merging._Merging._open
+    normal = merging.replacing
 
-    def opened(self: Any, name: str) -> Any:
+    def opened(path: Path) -> Any:
         from contextlib import nullcontext
 
         return (
             nullcontext(SimpleNamespace(write=full))
-            if name == "items.jsonl"
-            else normal(self, name)
+            if str(path) == "run/items.jsonl"
+            else normal(path)
         )
 
     with monkeypatch.context() as patch:
-        patch.setattr(merging._Merging, "_open", opened)
+        patch.setattr(merging, "replacing", opened)
         with pytest.raises(WriteError, match=r"writing run/items\.jsonl failed: No space left"):
             merging.merge("run")
     assert told("merge", "run", "--quiet") == (0, "")

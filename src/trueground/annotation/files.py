@@ -25,7 +25,7 @@ from trueground.annotation.kinds import KINDS, NONE, Field, TaskKind
 from trueground.errors import InputError
 from trueground.records.files import open_unpacked
 from trueground.records.problems import UNREADABLE, describe, shorten
-from trueground.records.spreadsheets import guard, unguard
+from trueground.records.tables import guard, unguard
 
 T = TypeVar("T")
 LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer

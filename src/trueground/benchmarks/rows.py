@@ -39,9 +39,8 @@ from msgspec import Meta
 from trueground.errors import InputError
 from trueground.records.files import open_unpacked, require_readable
 from trueground.records.jsonl import read_members
-from trueground.records.problems import Problem, describe
+from trueground.records.problems import Problem, describe, to_record
 from trueground.records.reading import plain_rows
-from trueground.records.schema import to_record
 from trueground.types import Record
 
 PlacedRows = Iterable[tuple[str, dict[str, Any]]]

@@ -28,9 +28,9 @@ from trueground.annotation.kinds import KINDS
 from trueground.builders.ask import PERPLEXITY, AskedModel
 from trueground.builders.base import BatchStage, BuildPlan
 from trueground.errors import OutputError, RunInterrupted, TruegroundError
-from trueground.evaluate.manifest import shown_word
 from trueground.models.calls import Spent
 from trueground.net.files import locked, make_folder, part_of
+from trueground.net.redact import shown_word
 from trueground.runs.directory import SHARDS, replacing, write_error, write_json
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
+from contextlib import suppress
 from functools import wraps
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from trueground.cli._output import Format, Screen
 from trueground.options import UNSET, Option
 
 if TYPE_CHECKING:
@@ -26,29 +27,26 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _LARGEST, _LARGEST_SEED = 2**53 - 1, 2**63 - 1
 
 
-class Format(StrEnum):
-    """How a result is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 def _hide_notes(quiet: bool) -> bool:
     from trueground.errors import hide_notes
 
     return hide_notes(quiet)
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet",
-        callback=_hide_notes,
-        help="No summary, no progress; errors and JSON still print.",
-    ),
-]
-NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar.")]
+def _screen(
+    *,
+    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            callback=_hide_notes,
+            help="No summary, no progress; errors and JSON still print.",
+        ),
+    ] = False,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+) -> None:
+    """A signature only: the options in the place of a parameter `screen: Screen`."""
 
 
 def takes(
@@ -60,12 +58,15 @@ def takes(
 
     The command declares the parameters that only it has, and `**options` for the others. Its own
     keywords stand behind all others in the help, or before the option that `before` says; they may
-    be declared by an `Option` too.
+    be declared by an `Option` too. A parameter `screen: Screen` is --format, --quiet and
+    --no-progress.
     """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         own = {p.name: p for p in parameters_of(command)}
         theirs = [] if function is None else declared_by(function)
+        if any(p.name == "format_" for p in theirs):
+            own.pop("format_", None)
         early = {name for names in (before or {}).values() for name in names}
         parameters = [p for p in own.values() if p.kind is not _KEYWORD]
         for parameter in theirs:
@@ -86,6 +87,10 @@ def as_command(
 
     @wraps(command)
     def run(**given: Any) -> None:
+        if "quiet" in given:
+            is_ours = isinstance(given.get("format_"), Format)  # else that of a file
+            format_ = given.pop("format_") if is_ours else Format.TEXT
+            given["screen"] = Screen(format_, given.pop("quiet"), given.pop("no_progress"))
         command(**_ready(declared, given))
 
     shown = [_typer_parameter(p).replace(kind=_KEYWORD) for p in parameters]
@@ -132,20 +137,17 @@ def make_command(name: str, function: Callable[..., None], help_text: str | None
 
 def parameters_of(source: Callable[..., Any]) -> list[inspect.Parameter]:
     """The named parameters of a function, or the fields of a class; annotations are values."""
-    names = vars(sys.modules[source.__module__])
-    hints = {name: _evaluated(hint, names) for name, hint in source.__annotations__.items()}
-    return [
-        parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
-        for parameter in inspect.signature(source).parameters.values()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
-
-
-def _evaluated(hint: Any, names: dict[str, Any]) -> Any:
-    try:
-        return eval(hint, names) if isinstance(hint, str) else hint
-    except NameError:  # the type of something heavy; then it is no option of a command
-        return hint
+    names, found = vars(sys.modules[source.__module__]), []
+    for parameter in inspect.signature(source).parameters.values():
+        hint = source.__annotations__.get(parameter.name, parameter.annotation)
+        if isinstance(hint, str):
+            with suppress(NameError):  # the type of something heavy is no option of a command
+                hint = eval(hint, names)
+        if hint is Screen:
+            found += parameters_of(_screen)
+        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            found.append(parameter.replace(annotation=hint))
+    return found
 
 
 def declared_by(source: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -11,15 +11,17 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from enum import StrEnum
+from inspect import signature
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import typer
 
+from trueground.options import Progress, no_progress
+
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
-
-    from trueground.cli._options import Format
-    from trueground.options import Progress
 
 # All of C0, DEL and C1 but line end and tab, and what turns the direction of writing.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -107,48 +109,72 @@ def guard_streams() -> None:
             setattr(sys, name, EscapedText(stream))
 
 
-@contextmanager
-def progress_bar(off: bool) -> Iterator[Progress]:
-    """A callback that draws on a terminal: phase, how many of how many, rate, time left."""
-    if off or not sys.stderr.isatty():
-        yield lambda _phase, _done, _total: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+class Format(StrEnum):
+    """How a result is printed."""
 
-    columns = (
-        TextColumn("{task.description:>16}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(compact=True),
-    )
-    with _bar(columns, lambda phase: _PHASES.get(phase, phase)) as progress:
-        yield progress
+    TEXT = "text"
+    JSON = "json"
 
 
-@contextmanager
-def download_bar(off: bool) -> Iterator[Progress]:
-    """The same of files: bytes, rate and time left for each."""
-    if off or not sys.stderr.isatty():
-        yield lambda _file, _done, _total: None
-        return
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
+@dataclass(frozen=True)
+class Screen:
+    """What `--format`, `--quiet` and `--no-progress` ask for."""
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(compact=True),
-    )
-    with _bar(columns, escaped) as progress:
-        yield progress
+    format: Format = Format.TEXT
+    quiet: bool = False
+    no_progress: bool = False
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the result is to be JSON, which prints even where all else is quiet."""
+        return self.format is Format.JSON
+
+    def show(self, value: Any, render: Callable[[], str]) -> None:
+        """Print a result: all of it as JSON, or as text unless quiet."""
+        if self.as_json:
+            import msgspec
+
+            echo_json(value if isinstance(value, dict | list) else msgspec.to_builtins(value))
+        elif not self.quiet:
+            typer.echo(render())
+
+    def say(self, text: str) -> None:
+        """Print a line behind a text."""
+        if not (self.as_json or self.quiet):
+            typer.echo(text)
+
+    def note(self, message: str) -> None:
+        """Say something on standard error, unless quiet."""
+        if not self.quiet:
+            echo_note(message)
+
+    def call(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
+        """What the function gives; its progress and its notes are shown meanwhile."""
+        if "note" in signature(function).parameters:
+            options.setdefault("note", self.note)
+        with self.progress() as progress:
+            return function(*args, **options, progress=progress)
+
+    @contextmanager
+    def progress(self, *, files: bool = False) -> Iterator[Progress]:
+        """A callback that draws on a terminal: phase, how many of how many, rate, time left; of
+        `files` their bytes.
+        """
+        if self.quiet or self.no_progress or not sys.stderr.isatty():
+            yield no_progress
+            return
+        from rich import progress as rich
+
+        columns: list[ProgressColumn] = [rich.BarColumn()]
+        if files:
+            columns.insert(0, rich.TextColumn("{task.description}", markup=False))
+            columns += [rich.DownloadColumn(), rich.TransferSpeedColumn()]
+        else:
+            columns.insert(0, rich.TextColumn("{task.description:>16}"))
+            columns += [rich.MofNCompleteColumn(), rich.TextColumn("{task.fields[rate]}")]
+        columns.append(rich.TimeRemainingColumn(compact=True))
+        with _bar(columns, escaped if files else lambda phase: _PHASES.get(phase, phase)) as show:
+            yield show
 
 
 @contextmanager
@@ -182,34 +208,10 @@ def echo_json(value: Any) -> None:
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
 
-def echo_result(result: T, render: Callable[[T], str], format_: Format, quiet: bool) -> None:
-    """Print a result: all of it as JSON, or as text unless `quiet`."""
-    if format_ == "json":
-        import msgspec
-
-        echo_json(msgspec.to_builtins(result))
-    elif not quiet:
-        typer.echo(render(result))
-
-
 def echo_note(message: str | None) -> None:
     """Say something on standard error, beside the result; nothing for None and ""."""
     if message:
         typer.echo(f"trueground: {message}", err=True)
-
-
-def shorten(text: str, limit: int = 60) -> str:
-    """`records.problems.shorten`, imported when it is needed."""
-    from trueground.records.problems import shorten as shorten_text
-
-    return shorten_text(text, limit)
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """`reports.text.table`, imported when it is needed."""
-    from trueground.reports.text import table as format_table
-
-    return format_table(rows)
 
 
 def command_line() -> list[str]:

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from trueground.annotation import export_tasks, import_answers, measure_agreement
-from trueground.cli._options import Format, FormatOption, Quiet, takes
-from trueground.cli._output import echo_result
+from trueground.cli._options import takes
+from trueground.cli._output import Screen
 from trueground.studies.label_plan import plan_labels
 from trueground.web.labels import serve_project
 
@@ -42,14 +42,14 @@ def export(
         typer.Argument(help="Folders of `trueground build`, run directories, files of records."),
     ],
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Write a file of tasks for each annotator, and their instructions."""
     from trueground.reports.annotation import render_export
 
-    echo_result(export_tasks(kind, sources, **options), render_export, format_, quiet)
+    exported = export_tasks(kind, sources, **options)
+    screen.show(exported, lambda: render_export(exported))
 
 
 @annotate.command("plan")
@@ -57,14 +57,14 @@ def export(
 def plan(
     run: Annotated[Path, typer.Argument(help="A finished run that kept its records.")],
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """How many answers to label for a rate that people would confirm, and which: they are drawn."""
     from trueground.reports.annotation import render_plan
 
-    echo_result(plan_labels(run, **options), render_plan, format_, quiet)
+    planned = plan_labels(run, **options)
+    screen.show(planned, lambda: render_plan(planned))
 
 
 @annotate.command("import")
@@ -72,14 +72,14 @@ def plan(
 def import_(
     answers: Answers,
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Check the answers of all annotators, and merge them into labels."""
     from trueground.reports.annotation import render_import
 
-    echo_result(import_answers(answers, **options), render_import, format_, quiet)
+    imported = import_answers(answers, **options)
+    screen.show(imported, lambda: render_import(imported))
 
 
 @annotate.command("serve")
@@ -102,11 +102,11 @@ def serve(
 def agreement(
     answers: Answers,
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Agreement of annotators in each field, with intervals, and the hardest tasks."""
     from trueground.reports.annotation import render_agreement
 
-    echo_result(measure_agreement(answers, **options), render_agreement, format_, quiet)
+    measured = measure_agreement(answers, **options)
+    screen.show(measured, lambda: render_agreement(measured))

@@ -14,7 +14,7 @@ import typer
 from trueground._version import __version__
 from trueground.cli._options import HELP, ListedGroup
 from trueground.cli._output import guard_streams
-from trueground.wording import at_terminal
+from trueground.errors import at_terminal
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
@@ -23,13 +23,13 @@ USAGE = 2
 # Where each command is found, in the order of the help.
 COMMANDS = {
     "score": "score:score",
-    "merge": "merge:merge",
+    "merge": "score:merge",
     "agreement": "annotate:agreement",
     "validate": "labels:validate",
     "compare": "compare:compare",
     "errors": "labels:errors",
     "report": "report:report",
-    "view": "view:view",
+    "view": "report:view",
     "list": "list:list_",
     "run": "run:group",
     "build": "build:group",
@@ -124,7 +124,8 @@ def _run(arguments: Sequence[str], name: str | None) -> int:
         return _leave_quietly()
     except OSError as error:
         if error.filename is not None:
-            return _fail(f"{_named(error)}. Fix it, or name another path", USAGE)
+            place = os.fsdecode(error.filename)
+            return _fail(f"{place}: {error.strerror}. Fix it, or name another path", USAGE)
         # What has no name is standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _fail(f"writing to standard output failed: {error.strerror or error}", WRITE_FAILED)
@@ -183,10 +184,6 @@ def _unusable(option: str, value: str, *, in_stores: bool) -> str | None:
             f"is the URL {redact_urls(value)}; name a path on this machine, and copy it from there"
         )
     return None
-
-
-def _named(error: OSError) -> str:
-    return f"{os.fsdecode(error.filename)}: {error.strerror}"
 
 
 def _exit_code(error: Exception) -> int:

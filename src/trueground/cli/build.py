@@ -15,25 +15,20 @@ import typer
 
 from trueground.cli._options import (
     HELP,
-    Format,
-    FormatOption,
     ListedGroup,
-    NoProgress,
-    Quiet,
     as_command,
     check_numbers,
     make_command,
     order_options,
     parameter_of,
     pop_fields,
+    takes,
 )
-from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
+from trueground.cli._output import Screen, command_line, echo_note
 from trueground.evaluate.options import OneShard
 
 if TYPE_CHECKING:
     from trueground.builders.base import Builder
-    from trueground.builders.build import BuildSettings, Built
-    from trueground.builders.flow import BuildEstimate
 
 _NOTHING_LEFT = 3  # as where too few items could be scored
 # The options in the order of the help; those of the builder follow.
@@ -93,7 +88,14 @@ def _command(builder: Builder) -> Any:
         _start(builder, {k: v for k, v in models.items() if v is not None}, options, **values)
 
     parameters = order_options(_ORDER, _own_options, EndpointDefaults, BuildSettings)
-    parameters += [_role(role.name, role.doc) for role in builder.roles[1:]]
+    for role in builder.roles[1:]:
+        info = typer.Option(f"--{role.name}-model", help=f"{role.doc} NAME, or NAME(base_url=URL).")
+        kind = Annotated[str | None, info]
+        parameters.append(
+            inspect.Parameter(
+                _field(role.name), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind
+            )
+        )
     parameters += [parameter_of(option) for option in builder.options]
     return make_command(builder.name, as_command(run, parameters), _help(builder))
 
@@ -105,16 +107,6 @@ def _help(builder: Builder) -> str:
 
 def _field(role: str) -> str:
     return f"{role.replace('-', '_')}_model"
-
-
-def _role(name: str, doc: str) -> inspect.Parameter:
-    info = typer.Option(f"--{name}-model", help=f"{doc} NAME, or NAME(base_url=URL).")
-    return inspect.Parameter(
-        _field(name),
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[str | None, info],
-    )
 
 
 def _own_options(
@@ -129,9 +121,7 @@ def _own_options(
         bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
     ] = False,
     shard: OneShard = None,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
 ) -> None:
     """A signature only: what `trueground build KIND` takes beside the fields of BuildSettings."""
 
@@ -145,15 +135,14 @@ def _start(
     out: Path,
     dry_run: bool,
     shard: str | None = None,
-    format_: Format,
-    quiet: bool,
-    no_progress: bool,
+    screen: Screen,
     **values: Any,
 ) -> None:
     """Build, or say what it would cost, and print what came of it. Exit 3: no item is left."""
     from trueground.builders.build import BuildSettings, Built, ask_shard, build
     from trueground.builders.build import dry_run as estimate
     from trueground.builders.settings import EndpointDefaults
+    from trueground.models.options import price_of
     from trueground.net.pool import share_limits
     from trueground.options import parse_shard
     from trueground.reports.listings import render_built, render_estimated
@@ -162,7 +151,7 @@ def _start(
     share_limits(1 if part is None else part[1])
     check_numbers(values)
     endpoint = EndpointDefaults(**pop_fields(values, EndpointDefaults))
-    with progress_bar(quiet or no_progress) as progress:
+    with screen.progress() as progress:
         settings = BuildSettings(
             **values,
             endpoint=endpoint,
@@ -177,38 +166,22 @@ def _start(
             return
         do = estimate if dry_run else build
         result = do(builder.name, sources, out, models=models, options=options, settings=settings)
-    if format_ is Format.JSON:
-        echo_json(_as_json(result))
-    elif isinstance(result, Built):
-        if not quiet:
-            typer.echo(
-                render_built(result.summary, result.path, result.spent, _usd(result, settings))
-            )
-    else:
-        typer.echo(render_estimated(_as_json(result)))
-    if isinstance(result, Built) and not result.items:
+    if not isinstance(result, Built):
+        stages = [vars(one) for one in result.stages]
+        told = {"items": result.items, "done": result.done, "stages": stages}
+        Screen(screen.format).show(told, lambda: render_estimated(told))
+        return
+    usd = {}  # of each role, where prices were given
+    if settings.prices is not None:
+        for role, one in result.spent.items():
+            price = price_of(one["name"], settings.prices)
+            usd[role] = price.cost(one["tokens_in"], one["tokens_out"])
+    screen.show(
+        {**result.summary, "spent": result.spent, "out": str(result.path)},
+        lambda: render_built(result.summary, result.path, result.spent, usd),
+    )
+    if not result.items:
         raise typer.Exit(_NOTHING_LEFT)
-
-
-def _usd(built: Built, settings: BuildSettings) -> dict[str, float]:
-    """What each role cost, where prices were given."""
-    from trueground.models.options import price_of
-
-    if settings.prices is None:
-        return {}
-    return {
-        role: price_of(one["name"], settings.prices).cost(one["tokens_in"], one["tokens_out"])
-        for role, one in built.spent.items()
-    }
-
-
-def _as_json(result: Built | BuildEstimate) -> dict[str, Any]:
-    from trueground.builders.build import Built
-
-    if isinstance(result, Built):
-        return {**result.summary, "spent": result.spent, "out": str(result.path)}
-    stages = [vars(one) for one in result.stages]
-    return {"items": result.items, "done": result.done, "stages": stages}
 
 
 def example(
@@ -221,22 +194,23 @@ def example(
     typer.echo(copy_example(kind, out).rstrip())
 
 
+@takes()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The --out of a finished build.")],
     labels: Annotated[
         Path | None,
         typer.Option(help="Merged human labels, as `annotate import` writes them."),
     ] = None,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
+    *,
+    screen: Screen,
 ) -> None:
     """Draw the page and the data card of a build again, with labels that came after it."""
     from trueground.builders.quality import draw_again
 
     drawn = draw_again(folder, labels)
-    if format_ is Format.JSON:
-        echo_json({"page": str(drawn.page), "card": str(drawn.card), "people": drawn.people})
-    elif not quiet:
-        for kind in (drawn.people or {}).get("kinds", ()):
-            typer.echo(f"{kind['kind']}  {kind['labelled']:,} of {kind['tasks']:,} tasks labelled")
-        typer.echo(f"page   {drawn.page}\ncard   {drawn.card}")
+    lines = [
+        f"{kind['kind']}  {kind['labelled']:,} of {kind['tasks']:,} tasks labelled"
+        for kind in (drawn.people or {}).get("kinds", ())
+    ]
+    told = {"page": str(drawn.page), "card": str(drawn.card), "people": drawn.people}
+    screen.show(told, lambda: "\n".join([*lines, f"page   {drawn.page}\ncard   {drawn.card}"]))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.cli._options import Format, FormatOption
-from trueground.cli._output import echo_json
+from trueground.cli._options import takes
+from trueground.cli._output import Screen
 
 if TYPE_CHECKING:
     from trueground.net.cache import CacheStats
@@ -26,24 +26,21 @@ _NOUNS = {
 
 
 @cache.command("stats")
-def stats(format_: FormatOption = Format.TEXT) -> None:
+@takes()
+def stats(screen: Screen) -> None:
     """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
     from trueground.net.cache import default_path
     from trueground.net.cache import stats as count
+    from trueground.reports.listings import render_cache
     from trueground.web.stored import count_indexes
 
     result = count(default_path())
     beside = {name: count(path) for name, path in _beside().items()}
     beside["views"] = count_indexes()
-    if format_ is Format.JSON:
-        echo_json({**_as_json(result), **{name: _as_json(one) for name, one in beside.items()}})
-        return
-    from trueground.reports.listings import render_cache
-
-    typer.echo(render_cache(result, "replies"))
-    for name, one in beside.items():
-        if one.entries:
-            typer.echo(render_cache(one, _NOUNS[name]))
+    lines = [render_cache(result, "replies")]
+    lines += [render_cache(one, _NOUNS[name]) for name, one in beside.items() if one.entries]
+    told = {**_as_json(result), **{name: _as_json(one) for name, one in beside.items()}}
+    screen.show(told, lambda: "\n".join(lines))
 
 
 def _beside() -> dict[str, Path]:
@@ -67,15 +64,18 @@ def _as_json(result: CacheStats) -> dict[str, Any]:
 
 
 @cache.command("clear")
+@takes()
 def clear(
     model: Annotated[str | None, typer.Option(help="Only what this model gave.")] = None,
     older_than: Annotated[
         float | None, typer.Option(min=0, metavar="DAYS", help="Only what is older than this.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    format_: FormatOption = Format.TEXT,
+    *,
+    screen: Screen,
 ) -> None:
     """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
+    from trueground.errors import UsageError
     from trueground.net.cache import clear_several, default_path
     from trueground.net.files import home
     from trueground.web.stored import clear_indexes
@@ -84,14 +84,19 @@ def clear(
     paths = files | {"views": home() / "views"}
     which = "" if model is None else f" of {model}"
     which += "" if older_than is None else f" older than {older_than:g} days"
-    age = None if older_than is None else _age(older_than)
+    age = None
+    if older_than is not None:
+        if not older_than <= _LONGEST_DAYS:  # nor NaN
+            most = f"{_LONGEST_DAYS:,}"
+            raise UsageError(f"--older-than {older_than}; expected a number of days up to {most}")
+        age = timedelta(days=older_than)
     there = {name: path for name, path in paths.items() if not name or path.exists()}
     if model is not None:  # indexes are of no model
         there.pop("views", None)
     named = " and ".join(str(path) for path in there.values())
     asked = f"Remove {'the' if which else 'all'} replies{which} from {named}?"
     if not (yes or _confirmed(asked)):
-        _tell(paths, dict.fromkeys(paths, 0), "nothing was removed", format_)
+        _tell(paths, dict.fromkeys(paths, 0), "nothing was removed", screen)
         return
     gone = dict(zip(files, clear_several(list(files.values()), model, age), strict=True))
     gone["views"] = clear_indexes(age) if "views" in there else 0
@@ -99,24 +104,12 @@ def clear(
         f"removed {gone[name]:,} {_NOUNS.get(name, 'replies')}{which} from {path}"
         for name, path in there.items()
     )
-    _tell(paths, gone, words, format_)
+    _tell(paths, gone, words, screen)
 
 
-def _tell(paths: dict[str, Path], removed: dict[str, int], words: str, format_: Format) -> None:
-    if format_ is Format.JSON:
-        each = {n: {"path": str(path), "removed": removed[n]} for n, path in paths.items()}
-        echo_json({**each.pop(""), **each})
-    else:
-        typer.echo(words)
-
-
-def _age(days: float) -> timedelta:
-    """UsageError for what is no length of time, or longer than the calendar."""
-    from trueground.errors import UsageError
-
-    if not days <= _LONGEST_DAYS:
-        raise UsageError(f"--older-than {days}; expected a number of days up to {_LONGEST_DAYS:,}")
-    return timedelta(days=days)
+def _tell(paths: dict[str, Path], removed: dict[str, int], words: str, screen: Screen) -> None:
+    each = {n: {"path": str(path), "removed": removed[n]} for n, path in paths.items()}
+    screen.show({**each.pop(""), **each}, lambda: words)
 
 
 def _confirmed(question: str) -> bool:

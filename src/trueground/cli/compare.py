@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli._options import Format, FormatOption, Quiet, takes
-from trueground.cli._output import echo_json, echo_note
+from trueground.cli._options import takes
+from trueground.cli._output import Screen, echo_note
 from trueground.studies.compare import compare as compare_runs
 
 GATE_FAILED = 1
@@ -34,11 +34,11 @@ def compare(
     all_: Annotated[
         bool, typer.Option("--all", help="Print all statistics, and all items listed.")
     ] = False,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Compare runs item by item: which is better on what, how sure that is, which items changed."""
+    from trueground.reports.comparison import format_comparison
     from trueground.reports.comparison_page import MARK, write_comparison
     from trueground.reports.viewer import find_page
     from trueground.studies.compare import parse_limits
@@ -51,15 +51,10 @@ def compare(
     comparison = compared.as_dict()
     if out is not None:
         write_comparison(out, comparison)
-    if format_ is Format.JSON:
-        echo_json(comparison)
-    elif not quiet:
-        from trueground.reports.comparison import format_comparison
-
-        typer.echo(format_comparison(comparison, every=all_))
-        more = [] if all_ else ["all statistics: --all"]
-        more.append("as a page: --out FOLDER or FILE.html" if out is None else f"page   {out}")
-        typer.echo("\n" + "\n".join(more))
+    screen.show(comparison, lambda: format_comparison(comparison, every=all_))
+    more = [] if all_ else ["all statistics: --all"]
+    more.append("as a page: --out FOLDER or FILE.html" if out is None else f"page   {out}")
+    screen.say("\n" + "\n".join(more))
     for why in worse:
         echo_note(f"gate failed: {why}")
     if worse:

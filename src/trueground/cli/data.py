@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from trueground.benchmarks import count_data, fetch_data, verify_data
-from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
-from trueground.cli._output import download_bar, echo_json, echo_note
-
-if TYPE_CHECKING:
-    from trueground.benchmarks.fetching import Fetched
+from trueground.cli._options import takes
+from trueground.cli._output import Screen, echo_note
 
 data = typer.Typer(name="data", help="Benchmarks' data: fetch, verify, and count.")
 
@@ -23,54 +20,51 @@ NAME_HELP = "A dataset; `trueground list datasets` shows them."
 def fetch(
     name: Annotated[str, typer.Argument(help=NAME_HELP)],
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Download a benchmark's data, and record revision and checksum of each file."""
+    import msgspec
+
     from trueground.benchmarks.datasets import get_dataset
 
     dataset = get_dataset(name)
-    if not quiet:
+    if not screen.quiet:
         typer.echo(f"{name}: {dataset.doc.rstrip('.')}. Licence: {dataset.licence}", err=True)
-    with download_bar(quiet or no_progress) as progress:
+    with screen.progress(files=True) as progress:
         fetched = fetch_data(name, **options, progress=progress)
     if fetched.missing:
         echo_note(f"--from {options['from_path']} does not hold: {', '.join(fetched.missing)}")
-    if format_ is Format.JSON:
-        echo_json(_as_json(fetched))
-    elif not quiet:
-        for file in fetched.files:
-            record = file.record
-            origin = record.copied_from or f"{record.repo}@{record.revision}"
-            state = "fetched" if file.new else "intact"
-            typer.echo(f"  {state:8}{record.local}  {record.size:,} bytes  {origin}")
-        typer.echo(f"in {fetched.folder}")
+    lines = []
+    for file in fetched.files:
+        record = file.record
+        origin = record.copied_from or f"{record.repo}@{record.revision}"
+        state = "fetched" if file.new else "intact"
+        lines.append(f"  {state:8}{record.local}  {record.size:,} bytes  {origin}")
+    told = {
+        "name": fetched.name,
+        "folder": str(fetched.folder),
+        "files": [msgspec.to_builtins(f.record) | {"new": f.new} for f in fetched.files],
+        "missing": list(fetched.missing),
+    }
+    screen.show(told, lambda: "\n".join([*lines, f"in {fetched.folder}"]))
 
 
 @data.command("verify")
+@takes()
 def verify(
     name: Annotated[str, typer.Argument(help=f"{NAME_HELP} Without it: all fetched.")] = "",
-    format_: FormatOption = Format.TEXT,
+    *,
+    screen: Screen,
 ) -> None:
     """Compare fetched files with the checksums of their first fetch; exit 2 if one differs."""
     checks = verify_data(name)
-    if format_ is Format.JSON:
-        echo_json(
-            [
-                {
-                    "dataset": each,
-                    "file": str(c.path),
-                    "ok": c.problem is None,
-                    "problem": c.problem,
-                }
-                for each, c in checks
-            ]
-        )
-    else:
-        for each, check in checks:
-            typer.echo(f"{each}  {check.path.name}  {check.problem or 'ok'}")
+    told = [
+        {"dataset": each, "file": str(c.path), "ok": c.problem is None, "problem": c.problem}
+        for each, c in checks
+    ]
+    lines = [f"{each}  {check.path.name}  {check.problem or 'ok'}" for each, check in checks]
+    screen.show(told, lambda: "\n".join(lines))
     wrong = sorted({each for each, check in checks if check.problem})
     if wrong:
         from trueground.errors import InputError
@@ -90,29 +84,14 @@ def stats(
         ),
     ],
     *,
-    format_: FormatOption = Format.TEXT,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Count questions, words of the answers, and passages; the paper's numbers beside them."""
     from dataclasses import asdict
 
+    from trueground.reports.listings import render_statistics
+
     counts = count_data(name, **options)
-    if format_ is Format.JSON:
-        echo_json([asdict(one) for one in counts])
-    else:
-        from trueground.reports.listings import render_statistics
-
-        for one in counts:
-            typer.echo(render_statistics(one))
-
-
-def _as_json(fetched: Fetched) -> dict[str, object]:
-    import msgspec
-
-    files = [msgspec.to_builtins(file.record) | {"new": file.new} for file in fetched.files]
-    return {
-        "name": fetched.name,
-        "folder": str(fetched.folder),
-        "files": files,
-        "missing": list(fetched.missing),
-    }
+    lines = map(render_statistics, counts)
+    screen.show([asdict(one) for one in counts], lambda: "\n".join(lines))

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
-from trueground.cli._output import echo_json, echo_note, progress_bar
+from trueground.cli._options import takes
+from trueground.cli._output import Screen
 from trueground.graph import find_entities, link_questions, load_graph, query_graph
-from trueground.options import Overwrite, no_note
+from trueground.options import Overwrite
 
 graph = typer.Typer(name="graph", help="Knowledge graphs: load, query, show, link.")
 
@@ -43,19 +43,16 @@ def link(
         typer.Option(help="Write [[question, [graph, …]], …] with the subgraphs found."),
     ] = None,
     overwrite: Overwrite = False,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Find entities in questions, re-ranked; against gold ids also precision and recall."""
+    from trueground.reports.listings import render_links
     from trueground.runs.directory import check_out_file, replacing
 
     if out is not None:
         check_out_file(out, "linked.json", overwrite=overwrite)
-    note = no_note if quiet else echo_note
-    with progress_bar(quiet or no_progress) as progress:
-        found = link_questions(questions, graph, **options, progress=progress, note=note)
+    found = screen.call(link_questions, questions, graph, **options)
     if out is not None:
         import orjson
 
@@ -64,14 +61,9 @@ def link(
                 file.write(b",\n" if number else b"[\n")
                 file.write(orjson.dumps([text, one.graphs()]))
             file.write(b"\n]\n")
-    if format_ is Format.JSON:
-        echo_json(found.as_dict())
-    elif not quiet:
-        from trueground.reports.listings import render_links
-
-        typer.echo(render_links(found, each=out is None))
-        if out is not None:
-            typer.echo(f"\nfile   {out}")
+    screen.show(found.as_dict(), lambda: render_links(found, each=out is None))
+    if out is not None:
+        screen.say(f"\nfile   {out}")
 
 
 @graph.command("load")
@@ -85,26 +77,21 @@ def load(
         ),
     ],
     *,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Load files into a graph on disk; a file that it has already is passed over."""
     passed: list[str] = []
-    with progress_bar(quiet or no_progress) as progress:
-        state = load_graph(sources, **options, progress=progress, note=passed.append)
-    if quiet:
-        return
+    state = screen.call(load_graph, sources, **options, note=passed.append)
     from trueground.reports.listings import one_line, render_loaded
 
-    typer.echo(render_loaded(options["out"], state))
+    lines = [render_loaded(options["out"], state), *map(one_line, passed)]
+    screen.show(state, lambda: "\n".join(lines))
     if not state.names:
-        echo_note(
+        screen.note(
             f"nothing in {options['out']} has a name that serves readers of {state.lang!r}, so "
             "entities are found by id only. Is --lang right?"
         )
-    for message in passed:
-        typer.echo(one_line(message))
 
 
 @graph.command("query")
@@ -113,9 +100,7 @@ def query(
     graph: GraphArgument,
     sparql: Annotated[str, typer.Argument(help="SELECT, ASK, CONSTRUCT or DESCRIBE.")],
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Ask a graph in SPARQL; json: one line for each row."""
@@ -123,10 +108,8 @@ def query(
 
     from trueground.reports.listings import render_rows
 
-    note = no_note if quiet else echo_note
-    with progress_bar(quiet or no_progress) as progress:
-        rows = query_graph(graph, sparql, **options, progress=progress, note=note)
-    for line in map(orjson.dumps, rows) if format_ is Format.JSON else render_rows(rows):
+    rows = screen.call(query_graph, graph, sparql, **options)
+    for line in map(orjson.dumps, rows) if screen.as_json else render_rows(rows):
         typer.echo(line)
 
 
@@ -138,9 +121,7 @@ def show(
         list[str], typer.Argument(metavar="NAME_OR_QID…", help="Names, aliases or ids.")
     ],
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Show what a graph says of entities; json: one line for each, as records hold graphs."""
@@ -148,12 +129,8 @@ def show(
 
     from trueground.reports.listings import render_candidates, render_entity
 
-    note = no_note if quiet else echo_note
-    with progress_bar(quiet or no_progress) as progress:
-        found = find_entities(graph, wanted, **options, progress=progress, note=note)
-    for name, candidates, entities in found:
+    for name, candidates, entities in screen.call(find_entities, graph, wanted, **options):
         if len(candidates) > 1:
-            note(render_candidates(name, candidates))
+            screen.note(render_candidates(name, candidates))
         for one in entities:
-            as_json = format_ is Format.JSON
-            typer.echo(orjson.dumps(one.graph()) if as_json else render_entity(one))
+            typer.echo(orjson.dumps(one.graph()) if screen.as_json else render_entity(one))

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
-from trueground.cli._output import echo_json, echo_note, progress_bar
-from trueground.options import no_note
+from trueground.cli._options import takes
+from trueground.cli._output import Screen
 from trueground.retrieval import evaluate_index, make_index, search_index
 
 index = typer.Typer(name="index", help="Passages that can be searched: build, search, evaluate.")
@@ -23,26 +22,14 @@ def build(
         Path, typer.Argument(help="Passages or documents, a file or a folder; or an index.")
     ],
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Read passages and build retrievers over them (default: bm25); goes on where it stopped."""
-    note = no_note if quiet else echo_note
-    with progress_bar(quiet or no_progress) as progress:
-        built, whole = make_index(corpus, **options, progress=progress, note=note)
-    if format_ is Format.JSON:
-        echo_json(
-            {
-                "index": str(built.path),
-                "passages": len(built.passages),
-                "signature": built.signature,
-                "retrievers": whole,
-            }
-        )
-    elif not quiet:
-        typer.echo(f"{built.path}\n{len(built.passages):,} passages; {', '.join(whole)}")
+    built, whole = screen.call(make_index, corpus, **options)
+    told = {"index": str(built.path), "passages": len(built.passages)}
+    told |= {"signature": built.signature, "retrievers": whole}
+    screen.show(told, lambda: f"{built.path}\n{len(built.passages):,} passages; {', '.join(whole)}")
 
 
 @index.command("search")
@@ -51,9 +38,7 @@ def search(
     index: IndexArgument,
     query: Annotated[list[str] | None, typer.Argument(help="What to search for.")] = None,
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Show the passages that are nearest to each query; json: one line for each query."""
@@ -61,11 +46,12 @@ def search(
 
     from trueground.reports.listings import render_hits
 
-    note = no_note if quiet else echo_note
-    with progress_bar(quiet or no_progress) as progress:
-        asked, found = search_index(index, query or (), **options, progress=progress, note=note)
+    with screen.progress() as progress:
+        asked, found = search_index(
+            index, query or (), **options, progress=progress, note=screen.note
+        )
         for question, hits in zip(asked, found, strict=True):
-            if format_ is Format.JSON:
+            if screen.as_json:
                 shown = [
                     {
                         "rank": rank,
@@ -88,18 +74,11 @@ def search(
 def evaluate(
     index: IndexArgument,
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Measure recall, success, MRR and nDCG of retrievers against gold passages."""
-    note = no_note if quiet else echo_note
-    with progress_bar(quiet or no_progress) as progress:
-        found = evaluate_index(index, **options, progress=progress, note=note)
-    if format_ is Format.JSON:
-        echo_json(found.as_dict())
-    elif not quiet:
-        from trueground.reports.listings import render_evaluated
+    from trueground.reports.listings import render_evaluated
 
-        typer.echo(render_evaluated(found.results))
+    found = screen.call(evaluate_index, index, **options)
+    screen.show(found.as_dict(), lambda: render_evaluated(found.results))

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
-from trueground.cli._output import command_line, echo_json, progress_bar
+from trueground.cli._options import takes
+from trueground.cli._output import Screen, command_line
 from trueground.options import Overwrite
 from trueground.studies.calibrate.study import calibrate as calibrate_judge
 from trueground.studies.calibrate.study import fit_judge
@@ -31,20 +31,17 @@ def validate(
         ),
     ],
     *,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
-    with progress_bar(quiet or no_progress) as progress:
-        result = validate_metrics(files, **options, progress=progress, command=command_line())
-    if format_ is Format.JSON:
-        typer.echo(result.to_json(), nl=False)
-    elif not quiet:
-        from trueground.reports.validation import render
+    from trueground.reports.validation import render
 
-        typer.echo(render(result.raw, options.get("out")))
+    result = screen.call(validate_metrics, files, **options, command=command_line())
+    if screen.as_json:
+        typer.echo(result.to_json(), nl=False)
+    else:
+        screen.show(None, lambda: render(result.raw, options.get("out")))
 
 
 @judge.callback()
@@ -52,18 +49,16 @@ def _group() -> None:
     """Judges: calibrate one, or weigh several, by human labels."""
 
 
+Labelled = Annotated[
+    list[str],
+    typer.Argument(help="Records with `human` labels: JSONL, JSON, CSV or Parquet (.gz, .zst), -"),
+]
+
+
 @judge.command("calibrate")
-@takes(
-    calibrate_judge,
-    before={"label": ("judge",), "mapping": ("out", "overwrite")},
-)
+@takes(calibrate_judge, before={"label": ("judge",), "mapping": ("out", "overwrite")})
 def calibrate(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Records with `human` labels: JSONL, JSON, CSV or Parquet (.gz, .zst), -"
-        ),
-    ],
+    files: Labelled,
     *,
     judge: Annotated[str, typer.Option(help="NAME or NAME:MODEL(option=value).")] = "lexical",
     out: Annotated[
@@ -74,39 +69,26 @@ def calibrate(
         ),
     ] = None,
     overwrite: Overwrite = False,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
+    from trueground.reports.calibration import render
     from trueground.studies.calibrate.result import check_free
 
     if out is not None:
         check_free(out, overwrite)
-    with progress_bar(quiet or no_progress) as progress:
-        result = calibrate_judge(files, judge, **options, progress=progress)
-    if format_ is Format.JSON:
-        echo_json(result.raw)
-    elif not quiet:
-        from trueground.reports.calibration import render
-
-        typer.echo(render(result.raw))
+    result = screen.call(calibrate_judge, files, judge, **options)
+    screen.show(result.raw, lambda: render(result.raw))
     if out is not None:
         result.write(out, overwrite=overwrite)
-        if format_ is Format.TEXT and not quiet:
-            typer.echo(f"\nout    {out}")
+        screen.say(f"\nout    {out}")
 
 
 @judge.command("fit")
 @takes(fit_judge, before={"label": ("judges",), "mapping": ("out", "overwrite")})
 def fit(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Records with `human` labels: JSONL, JSON, CSV or Parquet (.gz, .zst), -"
-        ),
-    ],
+    files: Labelled,
     *,
     judges: Annotated[
         str, typer.Option(help="Judges to weigh, with commas between: NAME or NAME:MODEL(…).")
@@ -115,31 +97,23 @@ def fit(
         Path | None, typer.Option(help="Write FILE.json, which --judge FILE.json reads.")
     ] = None,
     overwrite: Overwrite = False,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Weigh several judges by human labels, where that is better than the best of them alone."""
     from trueground.errors import InputError
+    from trueground.reports.calibration import render_stack
     from trueground.studies.calibrate.stacking import check_free
 
     if out is not None:
         check_free(out, overwrite)
-    with progress_bar(quiet or no_progress) as progress:
-        result = fit_judge(files, judges, **options, progress=progress)
-    if format_ is Format.JSON:
-        echo_json(result.raw)
-    elif not quiet:
-        from trueground.reports.calibration import render_stack
-
-        typer.echo(render_stack(result.raw))
+    result = screen.call(fit_judge, files, judges, **options)
+    screen.show(result.raw, lambda: render_stack(result.raw))
     if result.refused is not None:
         raise InputError(result.refused)
     if out is not None:
         result.write(out, overwrite=overwrite)
-        if format_ is Format.TEXT and not quiet:
-            typer.echo(f"\nfile   {out}")
+        screen.say(f"\nfile   {out}")
 
 
 @takes(sort_errors, before={"seed": ("page",)})
@@ -154,36 +128,28 @@ def errors(
     page: Annotated[
         Path | None, typer.Option(help="Also write the items as a page, FILE.html.")
     ] = None,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Answers that people call correct and a metric does not, by why; corrections are kept."""
-    from trueground.reports.errors import format_errors
+    from trueground.reports.errors import check_page, format_errors, write_errors
     from trueground.studies.error_lines import read_errors, read_selected
 
     if page is not None:
-        from trueground.reports.errors import check_page
-
         check_page(page)
     if source.is_file():
         _check_of_file(source, options)
         result = read_errors(source)
     else:
-        with progress_bar(quiet or no_progress) as progress:
-            result = sort_errors(source, **options, progress=progress)
+        result = screen.call(sort_errors, source, **options)
     file = Path(result["file"])
     if page is not None:
-        from trueground.reports.errors import write_errors
-
         write_errors(page, result, read_selected(file))
-    if format_ is Format.JSON:
-        echo_json(result | {"items": read_selected(file)})
-    elif not quiet:
-        typer.echo(format_errors(result, file))
-        if page is not None:
-            typer.echo(f"page   {page}")
+    if screen.as_json:
+        result = result | {"items": read_selected(file)}
+    screen.show(result, lambda: format_errors(result, file))
+    if page is not None:
+        screen.say(f"page   {page}")
 
 
 def _check_of_file(source: Path, options: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`trueground report`: one run's page again, or several runs side by side."""
+"""`trueground report` and `view`: the pages of runs, as files or in a browser."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli._options import Format, FormatOption, Quiet
-from trueground.cli._output import echo_json, echo_note
+from trueground.cli._options import takes
+from trueground.cli._output import Screen, echo_note
 
 DEFAULT_OUT = Path("leaderboard.html")
 MAX_ITEMS = 20_000
+DEFAULT_PORT = 8421
 
 Runs = Annotated[
     list[Path], typer.Argument(help="Run directories, or folders that hold them (two levels deep).")
 ]
 
 
+@takes()
 def report(
     runs: Runs,
     out: Annotated[
@@ -43,35 +45,27 @@ def report(
         int | None,
         typer.Option(min=0, help=f"Answers with details inside one run's page: {MAX_ITEMS:,}."),
     ] = None,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
+    *,
+    screen: Screen,
 ) -> None:
     """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
+    from trueground.reports.leaderboard.page import is_leaderboard
     from trueground.studies.leaderboard.runs import is_run
 
-    runs = _without_pages(runs)
+    # `FOLDER/*` names the page of a sweep beside its runs.
+    pages = [path for path in runs if is_leaderboard(path)]
+    if len(pages) < len(runs):  # else no run is named at all, and the error says so
+        runs = [path for path in runs if path not in pages]
+        for page in pages:
+            echo_note(f"note: {page} is a leaderboard; passed over")
     if len(runs) == 1 and is_run(runs[0]) and not with_published:
         only = {"--out": out, "--models": models, "--baseline": baseline, "--outside": outside}
         _refuse(only, "a leaderboard; one run has a page of its own")
-        _one(runs[0], MAX_ITEMS if max_items is None else max_items, format_, quiet)
+        _one(runs[0], MAX_ITEMS if max_items is None else max_items, screen)
         return
     _refuse({"--max-items": max_items}, "the page of one run; this is a leaderboard")
     choices: dict[str, Any] = {"models": models, "baseline": baseline, "outside": outside}
-    _several(
-        runs, out or DEFAULT_OUT, {"with_published": with_published, **choices}, format_, quiet
-    )
-
-
-def _without_pages(paths: list[Path]) -> list[Path]:
-    """The paths without leaderboards: `FOLDER/*` names the page of a sweep beside its runs."""
-    from trueground.reports.leaderboard.page import is_leaderboard
-
-    pages = [path for path in paths if is_leaderboard(path)]
-    if len(pages) == len(paths):
-        return paths  # no run is named at all, and the error says so
-    for page in pages:
-        echo_note(f"note: {page} is a leaderboard; passed over")
-    return [path for path in paths if path not in pages]
+    _several(runs, out or DEFAULT_OUT, {"with_published": with_published, **choices}, screen)
 
 
 def _refuse(options: Mapping[str, object], belongs: str) -> None:
@@ -83,21 +77,16 @@ def _refuse(options: Mapping[str, object], belongs: str) -> None:
             raise UsageError(f"{name} is for {belongs}. Leave it out.")
 
 
-def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
+def _one(run: Path, max_items: int, screen: Screen) -> None:
     from trueground.reports.run_page import write_run_page
     from trueground.studies.leaderboard.runs import read_runs
 
     read_runs([run])  # an unfinished run has no page
     page = write_run_page(run, max_items=max_items)
-    if format_ is Format.JSON:
-        echo_json({"page": str(page)})
-    elif not quiet:
-        typer.echo(f"page   {page}")
+    screen.show({"page": str(page)}, lambda: f"page   {page}")
 
 
-def _several(
-    runs: list[Path], out: Path, choices: dict[str, Any], format_: Format, quiet: bool
-) -> None:
+def _several(runs: list[Path], out: Path, choices: dict[str, Any], screen: Screen) -> None:
     from trueground.reports.leaderboard.page import MARK, write
     from trueground.reports.leaderboard.terminal import render
     from trueground.reports.noise import render_prompts
@@ -110,11 +99,66 @@ def _several(
     board = leaderboard_data(runs, **choices)
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)
-    if format_ is Format.JSON:
-        echo_json({**board, "prompts": prompts, "page": str(page)})
-    elif not quiet:
-        for study in prompts:
-            typer.echo(render_prompts(study) + "\n")
-        typer.echo(render(board, page))
+    texts = [*(render_prompts(study) + "\n" for study in prompts), render(board, page)]
+    screen.show({**board, "prompts": prompts, "page": str(page)}, lambda: "\n".join(texts))
     for warning in board["warnings"]:
         echo_note(f"note: {warning}")
+
+
+@takes()
+def view(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Run directories, or folders that hold them. Default: runs/"),
+    ] = None,
+    bundle: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write static files there and end.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help=f"Default: {DEFAULT_PORT}, or a free one.")
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, open nothing.")
+    ] = False,
+    *,
+    screen: Screen,
+) -> None:
+    """Browse runs: each with all its answers, two side by side, a leaderboard of all."""
+    paths = _existing(runs or [Path("runs")])
+    if bundle is not None:
+        from trueground.web.pages import write_bundle
+
+        page = write_bundle(paths, bundle)
+        screen.show({"page": str(page)}, lambda: f"page   {page}")
+        return
+    from trueground.errors import UsageError
+    from trueground.studies.leaderboard.runs import is_run
+    from trueground.web.runs import RunFolders
+    from trueground.web.server import LOOPBACK, bind, run
+    from trueground.web.view import view_app
+
+    try:
+        listening, address = bind(LOOPBACK, DEFAULT_PORT if port is None else port)
+    except UsageError:
+        if port is not None:
+            raise
+        listening, address = bind(LOOPBACK, 0)
+    url = f"{address.url}/"
+    if len(paths) == 1 and is_run(paths[0]):
+        url += f"run/{RunFolders(paths).runs()[0].key}/"
+    typer.echo(f'{{"url": "{url}"}}' if screen.as_json else url)
+    screen.say("Only this machine can reach it. Ctrl-C ends it.")
+    run(listening, view_app(address, paths), open_url=None if no_browser else url)
+
+
+def _existing(paths: list[Path]) -> list[Path]:
+    from trueground.errors import InputError
+
+    for path in paths:
+        if not path.is_dir():
+            what = "is no folder" if path.exists() else "is not there"
+            raise InputError(
+                f"{path} {what}; name a folder of runs, or a run that `trueground score` or "
+                "`trueground run` has written"
+            )
+    return paths

@@ -6,8 +6,8 @@ are made when they are asked for, so that other commands do not wait for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,11 +17,7 @@ import typer
 
 from trueground.cli._options import (
     HELP,
-    Format,
-    FormatOption,
     ListedGroup,
-    NoProgress,
-    Quiet,
     as_command,
     check_numbers,
     make_command,
@@ -29,7 +25,7 @@ from trueground.cli._options import (
     parameter_of,
     pop_fields,
 )
-from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
+from trueground.cli._output import Screen, command_line, echo_note
 from trueground.evaluate.options import OneShard
 
 if TYPE_CHECKING:
@@ -151,9 +147,7 @@ def _own_options(
         bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
     ] = False,
     shard: OneShard = None,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
 ) -> None:
     """A signature only: what `trueground run BENCHMARK` takes and `trueground.run` does not."""
 
@@ -179,7 +173,8 @@ def _start(
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.run_settings import RunSettings
     from trueground.models.base import Params
-    from trueground.models.options import ModelOptions
+    from trueground.models.options import ModelOptions, check_variable
+    from trueground.models.registry import make_model
     from trueground.net.pool import share_limits
     from trueground.options import parse_shard
 
@@ -193,7 +188,12 @@ def _start(
         cache=values["cache"],
         calibration=judge_calibration,
     )
-    with closing(created) as parts, _scratch(dry_run) as scratch:
+    with closing(created) as parts, ExitStack() as stack:
+        scratch = None
+        if dry_run:  # what it must make to count its prompts goes at the end
+            # Windows keeps what is still mapped into memory.
+            folder = TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True)
+            scratch = Path(stack.enter_context(folder))
         params = Params(**pop_fields(values, Params), seed=seed)
         settings = RunSettings(
             **pop_fields(values, RunSettings),
@@ -204,53 +204,30 @@ def _start(
             command=command_line(),
         )
         of_models = ModelOptions(**pop_fields(values, ModelOptions))
-        models = _make_models(model, base_url, api_key_env, of_models)
+        for variable in api_key_env or ():
+            check_variable("--api-key-env", variable)
+        urls = _one_each("--base-url", base_url, model)
+        keys = _one_each("--api-key-env", api_key_env, model)
+        models = [
+            make_model(name, replace(of_models, base_url=url, api_key_env=key))
+            for name, url, key in zip(model, urls, keys, strict=True)
+        ]
         _sweep(benchmark, tasks, options, models, model, settings, scratch, **values)
 
 
-@contextmanager
-def _scratch(dry_run: bool) -> Iterator[Path | None]:
-    """A folder for what a dry run must make to count its prompts; it goes at the end."""
-    if not dry_run:
-        yield None
-        return
-    # Windows keeps what is still mapped into memory.
-    with TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
-def _make_models(
-    names: Sequence[str],
-    base_urls: list[str] | None,
-    variables: list[str] | None,
-    options: Any,
-) -> list[ChatModel]:
-    """The models named, each with its own endpoint where several are given."""
-    from trueground.models.options import check_variable
-    from trueground.models.registry import make_model
-
-    for variable in variables or ():
-        check_variable("--api-key-env", variable)
-    urls = _one_each("--base-url", base_urls, names)
-    keys = _one_each("--api-key-env", variables, names)
-    return [
-        make_model(name, replace(options, base_url=url or None, api_key_env=key or None))
-        for name, url, key in zip(names, urls, keys, strict=True)
-    ]
-
-
-def _one_each(option: str, values: list[str] | None, names: Sequence[str]) -> list[str]:
-    values = values or [""]
-    if len(values) == 1:
-        return values * len(names)
-    if len(values) != len(names):
+def _one_each(option: str, values: list[str] | None, names: Sequence[str]) -> Sequence[str | None]:
+    """The value for each model, where one is for all or each has its own."""
+    found: list[str | None] = list(values) if values else [None]
+    if len(found) == 1:
+        return found * len(names)
+    if len(found) != len(names):
         from trueground.errors import UsageError
 
         raise UsageError(
-            f"{option} is given {len(values)} times for {len(names)} models; give it once for all, "
+            f"{option} is given {len(found)} times for {len(names)} models; give it once for all, "
             "or once for each --model in the same order"
         )
-    return values
+    return found
 
 
 def _sweep(
@@ -265,14 +242,13 @@ def _sweep(
     data: Path | None = None,
     prompt: list[str] | None,
     out: Path | None,
-    format_: Format,
-    quiet: bool,
-    no_progress: bool,
+    screen: Screen,
 ) -> None:
     from trueground.benchmarks.base import Sources
+    from trueground.evaluate.questions import make_run_plan
     from trueground.studies.sweep import draw, pairs_of, place, studies_of, sweep, variants
 
-    with progress_bar(quiet or no_progress) as progress:
+    with screen.progress() as progress:
         sources = Sources(
             data,
             None,
@@ -292,17 +268,19 @@ def _sweep(
             "itself, with the labels of its own answers"
         )
     if settings.shard is not None:
-        _ask_shard(pairs, out, settings, quiet=quiet or no_progress)
+        _ask_shard(pairs, out, settings, screen)
         return
-    _tell_unused(pairs, settings)
+    if settings.parts.calibrations:
+        unused = [make_run_plan(pair.task, settings).unused for pair in pairs]
+        echo_note(unused[0] if all(unused) else None)  # before any call
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
     folder, resumed = (out, False) if out else place(name, pairs, settings)
     if scratch is not None:
-        _show_estimates(pairs, folder, settings, format_)
+        _show_estimates(pairs, folder, settings, screen)
         return
     if resumed:
         echo_note(f"going on with the unfinished run in {folder}")
-    with progress_bar(quiet or no_progress) as progress:
+    with screen.progress() as progress:
         outcomes = sweep(pairs, folder, replace(settings, progress=progress))
     prompts = studies_of(outcomes)
     page = draw(outcomes, folder, prompts)
@@ -310,17 +288,16 @@ def _sweep(
         for line in outcome.notes():
             echo_note(line)
     echo_note(settings.parts.note)
-    if format_ is Format.JSON or not quiet:
-        _show(outcomes, format_, prompts)
-    if page is not None and format_ is Format.TEXT and not quiet:
-        typer.echo(f"side by side: {page}")
+    _show(outcomes, screen, prompts)
+    if page is not None:
+        screen.say(f"side by side: {page}")
     errors = [outcome.error for outcome in outcomes if outcome.error]
     if errors:
         raise typer.Exit(errors[0].exit_code)
 
 
 def _ask_shard(
-    pairs: Sequence[SweepRun], out: Path | None, settings: RunSettings, *, quiet: bool
+    pairs: Sequence[SweepRun], out: Path | None, settings: RunSettings, screen: Screen
 ) -> None:
     from trueground.errors import UsageError
     from trueground.evaluate.run import ask_shard
@@ -330,48 +307,33 @@ def _ask_shard(
             "--shard asks a part of one run: name one model, one task BENCHMARK/TASK and --out, "
             "which all shards share; --batch is not for it"
         )
-    with progress_bar(quiet) as progress:
+    with screen.progress() as progress:
         own = replace(settings, progress=progress)
         folder = ask_shard(pairs[0].task, pairs[0].model, out, own)
     echo_note(f"replies in {folder}; when all shards are asked: trueground merge {out}")
 
 
-def _tell_unused(pairs: Sequence[SweepRun], settings: RunSettings) -> None:
-    """Say before any call what was given and is of no use in any of the runs."""
-    from trueground.evaluate.questions import make_run_plan
-
-    if settings.parts.calibrations:
-        unused = [make_run_plan(pair.task, settings).unused for pair in pairs]
-        if unused and all(unused):
-            echo_note(unused[0])
-
-
 def _show(
-    outcomes: Sequence[SweepOutcome], format_: Format, prompts: Sequence[Mapping[str, Any]]
+    outcomes: Sequence[SweepOutcome], screen: Screen, prompts: Sequence[Mapping[str, Any]]
 ) -> None:
     from trueground.reports.listings import render_runs
     from trueground.reports.noise import render_prompts
     from trueground.reports.terminal import render_run
 
     finished = [outcome for outcome in outcomes if outcome.result is not None]
-    if format_ is Format.JSON:
-        results = [outcome.as_json() for outcome in outcomes]
-        single: Any = results[0] if len(results) == 1 else results
-        if prompts:
-            single = {"runs": results, "prompts": prompts}
-        echo_json(single)
+    results = [outcome.as_json() for outcome in outcomes]
+    told: Any = results[0] if len(results) == 1 else results
+    if screen.as_json:
+        screen.show({"runs": results, "prompts": prompts} if prompts else told, str)
     elif len(outcomes) == 1 and finished:
-        typer.echo(render_run(finished[0].summary, finished[0].manifest, finished[0].path))
+        screen.say(render_run(finished[0].summary, finished[0].manifest, finished[0].path))
     elif finished:
-        typer.echo(
-            render_runs([(one.run.label, one.summary, one.manifest, one.path) for one in finished])
-        )
-        for study in prompts:
-            typer.echo("\n" + render_prompts(study))
+        rows = [(one.run.label, one.summary, one.manifest, one.path) for one in finished]
+        screen.say("\n\n".join([render_runs(rows), *map(render_prompts, prompts)]))
 
 
 def _show_estimates(
-    pairs: Sequence[SweepRun], out: Path, settings: RunSettings, format_: Format
+    pairs: Sequence[SweepRun], out: Path, settings: RunSettings, screen: Screen
 ) -> None:
     from trueground.evaluate.session import estimate_run
     from trueground.reports.listings import render_estimates
@@ -384,8 +346,5 @@ def _show_estimates(
         )
         for pair in pairs
     ]
-    if format_ is Format.JSON:
-        results = [{"model": m, "task": t, **e} for m, t, e in rows]
-        echo_json(results)
-        return
-    typer.echo(render_estimates(rows))
+    results = [{"model": m, "task": t, **e} for m, t, e in rows]
+    Screen(screen.format).show(results, lambda: render_estimates(rows))

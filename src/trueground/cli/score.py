@@ -1,19 +1,19 @@
-"""`trueground score`: score answers that already exist."""
+"""`trueground score` scores answers that already exist, `trueground merge` joins shards of runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
-from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
+from trueground.cli._options import takes
+from trueground.cli._output import Screen, command_line, echo_note
 from trueground.evaluate.options import EngineName, OneShard, ShardCount
 from trueground.evaluate.score import score as score_records
 
 if TYPE_CHECKING:
-    from trueground.evaluate.gates import GateOutcome
     from trueground.evaluate.result import Result
     from trueground.options import Progress
 
@@ -66,15 +66,12 @@ def score(
     engine: EngineName = None,
     shards: ShardCount = None,
     shard: OneShard = None,
-    format_: FormatOption = Format.TEXT,
-    quiet: Quiet = False,
-    no_progress: NoProgress = False,
+    screen: Screen,
     **options: Any,
 ) -> None:
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
 
-    from trueground.evaluate.gates import judge_gates, parse_gate
-    from trueground.net.redact import redact_urls
+    from trueground.evaluate.result import judge_gates, parse_gate
     from trueground.runs.directory import check_out_file, default_path
 
     gates = [parse_gate(text) for text in fail_under or ()]
@@ -97,7 +94,7 @@ def score(
         "require": [gate.metric for gate in gates],
         "command": command_line(),
     }
-    with progress_bar(quiet or no_progress) as progress:
+    with screen.progress() as progress:
         if engine or shards or shard or "://" in str(options["out"]):
             cut = {"engine": engine, "shards": shards, "shard": shard}
             result = _score_shards(files, options | cut | common, progress)
@@ -105,18 +102,14 @@ def score(
                 return
         else:
             result = score_records(files, **options, **common, unique=unique, progress=progress)
-    echo_note(result.note)
     if out_csv is not None:
         result.write_csv(out_csv)
-    if format_ is Format.JSON:
-        place = str(result.path or redact_urls(str(options["out"])))
-        echo_json({**result.summary.raw, "out": place})
-    elif not quiet:
-        typer.echo(_as_text(result, worst, whole=all_ or "metrics" in options))
-        if result.path is None:
-            typer.echo(f"\nfiles  {redact_urls(str(options['out']))}/")
-    chosen = "metrics" in options
-    _leave(judge_gates(result.summary, gates, min_coverage, chosen=chosen))
+    _show(result, str(options["out"]), screen, worst, whole=all_ or "metrics" in options)
+    verdict = judge_gates(result.summary, gates, min_coverage, chosen="metrics" in options)
+    for line in verdict.messages:
+        echo_note(line)
+    if verdict.failed or verdict.uncovered:
+        raise typer.Exit(GATE_FAILED if verdict.failed else COVERAGE_FAILED)
 
 
 def _score_shards(files: list[str], options: dict[str, Any], progress: Progress) -> Result | None:
@@ -130,18 +123,56 @@ def _score_shards(files: list[str], options: dict[str, Any], progress: Progress)
     return score_shards(files, **options, progress=progress)
 
 
-def _as_text(result: Result, worst: int, *, whole: bool) -> str:
-    """What is printed; `whole`: every metric of the run."""
-    from trueground.reports.terminal import render_overview
+def _show(result: Result, out: str, screen: Screen, worst: int = 5, *, whole: bool = False) -> None:
+    """Print a run; `whole`: every metric of it."""
+    from trueground.net.redact import redact_urls
 
-    found = result.worst_items(worst)
-    return render_overview(result.summary.raw, result.path, found, every=whole)
+    def text() -> str:
+        from trueground.reports.terminal import render_overview
+
+        found = result.worst_items(worst)
+        return render_overview(result.summary.raw, result.path, found, every=whole)
+
+    echo_note(result.note)
+    place = str(result.path or redact_urls(out))
+    screen.show({**result.summary.raw, "out": place}, text)
+    if result.path is None:
+        screen.say(f"\nfiles  {place}/")
 
 
-def _leave(verdict: GateOutcome) -> None:
-    for line in verdict.messages:
-        echo_note(line)
-    if verdict.failed:
-        raise typer.Exit(GATE_FAILED)
-    if verdict.uncovered:
-        raise typer.Exit(COVERAGE_FAILED)
+@takes()
+def merge(
+    out: Annotated[str, typer.Argument(help="The folder or URL that --out named.")],
+    *,
+    screen: Screen,
+) -> None:
+    """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
+    from trueground.shards.merge import merge as merge_shards
+
+    if (part := next((Path(out) / "shards").glob("*-of-*"), None)) is not None:
+        found, told = _join(Path(out), part)
+        screen.show({"out": out, **found}, lambda: told)
+        return
+    result = screen.call(merge_shards, out, command=command_line())
+    _show(result, out, screen)
+
+
+def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
+    """Bring together what shards of a build or a run were paid for; what to do next, in words."""
+    from trueground.runs.directory import read_manifest
+
+    if "builder" in (read_manifest(part) or {}):
+        from trueground.builders.build import join_shards
+
+        complete = join_shards(out)
+        rest = (
+            " without --shard"
+            if complete
+            else (": with --shard for another round, or without, which does the rest")
+        )
+        return {"complete": complete}, f"all is in {out}. Go on with the same command{rest}"
+    from trueground.shards.merge import join_logs
+
+    replies, command = join_logs(out)
+    words = f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}"
+    return {"replies": replies, "next": join(command)}, words

@@ -24,11 +24,10 @@ from trueground.errors import (
     InputError,
     OutputError,
     RunInterrupted,
-    TruegroundError,
     UnreachableError,
     UsageError,
 )
-from trueground.evaluate.asking import Asking, Call, Slot
+from trueground.evaluate.questions import Asking, Call, Slot
 from trueground.models.base import UNREACHABLE, ChatModel, Reply
 from trueground.models.batches import BatchApi, EndpointBatch
 from trueground.models.openai import OpenAIModel
@@ -189,7 +188,16 @@ class BatchAsking:
             async with asyncio.timeout(self._time_limit) as time:
                 await self._ask_in_rounds(waiting, calls)
         except HttpError as error:
-            raise self._unreachable(error) from None
+            hint = ""
+            if error.status in (404, 405):
+                hint = (
+                    " (an endpoint without batches, or one that does not hold what batches.json "
+                    "names: give another, leave --batch away, or delete that file to submit all "
+                    "anew)"
+                )
+            raise UnreachableError(
+                f"{self._name} cannot be reached through batches: {error}{hint}. {self._advice()}"
+            ) from None
         except OSError as error:
             if isinstance(error, TimeoutError) and time.expired():
                 raise RunInterrupted(f"the time limit is reached. {self._advice()}") from None
@@ -245,10 +253,8 @@ class BatchAsking:
         """Upload a file of calls and create a batch of it."""
         file_id = await self._api.upload(path)
         self._reached = True
-        parts = self._state.parts
-        part = BatchPart(
-            len(parts) + 1, *file, limit_name=self._state.limit_name, input_file_id=file_id
-        )
+        parts, limit_name = self._state.parts, self._state.limit_name
+        part = BatchPart(len(parts) + 1, *file, limit_name=limit_name, input_file_id=file_id)
         parts.append(part)
         self._write_state()  # from here on, a batch that nobody knows of can be found
         self._note(part, await self._api.create(file_id, part.url, self._mark(part)))
@@ -355,15 +361,4 @@ class BatchAsking:
         return (
             f"What was answered is kept, and {goes} on at the endpoint. Run the same command to "
             "collect what comes of it"
-        )
-
-    def _unreachable(self, error: HttpError) -> TruegroundError:
-        hint = ""
-        if error.status in (404, 405):
-            hint = (
-                " (an endpoint without batches, or one that does not hold what batches.json names: "
-                "give another, leave --batch away, or delete that file to submit all anew)"
-            )
-        return UnreachableError(
-            f"{self._name} cannot be reached through batches: {error}{hint}. {self._advice()}"
         )

@@ -63,16 +63,21 @@ class LabelledSlice:
     def draw(self, label: str, rows: Ints, clusters: Ints | None) -> tuple[Draw, list[str]]:
         """How the labels of these rows were drawn, and what is to know of it. InputError."""
         labelled = ~np.isnan(self.labels[label][rows])
-        check_enough(int(labelled.sum()), f"labelled answers with {label!r}")
+        done = int(labelled.sum())
+        check_enough(done, f"labelled answers with {label!r}")
         probability = self.probability[rows]
         notes: list[str] = []
         if labelled.all() or self.random[rows][labelled].all():
             return Draw.random(labelled, clusters), notes
         if unknown := int(np.isnan(probability[labelled]).sum()):
-            raise _undrawn(unknown, int(labelled.sum()))
+            raise InputError(
+                f"{unknown:,} of {done:,} labels do not say how they were drawn, or with which "
+                "probability; a rate can be corrected by a random or a weighted draw only. If it "
+                "was random, pass --labels-drawn random; else draw with `trueground annotate plan "
+                'RUN`, or give each line its "probability"'
+            )
         stands_for = float((1 / probability[labelled]).sum())
         if stands_for < len(rows) / 2 and not self.unknown:
-            done = int(labelled.sum())
             drawn = max(done + 1, round(done * len(rows) / stands_for))
             raise InputError(
                 f"about {drawn - done:,} of the {drawn:,} or so answers that were drawn are not "
@@ -140,7 +145,13 @@ def read_slice(
                 found = LabelRule(label).read(own)
                 tied += found == TIED
                 values[label].append(found.value if isinstance(found, RecordLabel) else np.nan)
-            how = _draw_of(files, record.id, source, where)
+            how: Any = files.draws.get(record.id, files.draws.get(f"{source}:{record.id}"))
+            if not (how in (None, RANDOM) or isinstance(how, LabelDraw)):
+                raise InputError(
+                    f'{where}: {record.id!r} was drawn {how!r}; expected "random", or a '
+                    "probability above 0 and at most 1. Labels of answers that were picked say "
+                    "nothing about the others"
+                )
             weighted = how if isinstance(how, LabelDraw) else None
             probability.append(weighted.probability if weighted else np.nan)
             strata.append(weighted.stratum if weighted else "")
@@ -159,16 +170,8 @@ def read_slice(
     notes = [f"{tied:,} labels are tied between people, and left out"] if tied else []
     names = np.unique(strata, return_inverse=True)[1] if any(strata) else None
     told = [{"path": str(path), "sha256": file_digest(path)} for path in paths]
-    slice_ = LabelledSlice(
-        told,
-        labels,
-        np.array(probability),
-        names,
-        np.array(random, np.bool_),
-        unknown,
-        changed,
-        notes,
-    )
+    drawing = np.array(probability), names, np.array(random, np.bool_)
+    slice_ = LabelledSlice(told, labels, *drawing, unknown, changed, notes)
     everything = np.arange(len(probability))
     try:
         for label in labels:  # refused before anything is judged
@@ -182,37 +185,9 @@ def note_unknown(ids: Sequence[str], changed: Collection[str]) -> list[str]:
     """What is told of labels of answers that are not there, or have another text by now."""
     missing = [id_ for id_ in ids if id_ not in changed]
     noun = "id is" if len(missing) == 1 else "ids are"
-    told = f"{len(missing):,} labelled {noun} not among the answers{_few(missing)}"
+    some = f"{', '.join(missing[:_SHOWN])}{', …' if len(missing) > _SHOWN else ''}"
+    told = f"{len(missing):,} labelled {noun} not among the answers ({some})"
     return [note for note in (told if missing else "", describe_changed(changed)) if note]
-
-
-def _draw_of(files: LabelFiles, id_: str, source: int, where: str) -> LabelDraw | Drawn | None:
-    how: Any = files.draws.get(id_, files.draws.get(f"{source}:{id_}"))
-    if how is None or isinstance(how, LabelDraw):
-        return how
-    if how == RANDOM:
-        return RANDOM
-    raise InputError(
-        f'{where}: {id_!r} was drawn {how!r}; expected "random", or a probability above 0 and '
-        "at most 1. Labels of answers that were picked say nothing about the others"
-    )
-
-
-def _undrawn(unknown: int, labels: int) -> InputError:
-    told = "the labels do not say how they were drawn"
-    if unknown < labels:
-        told = f"{unknown:,} of {labels:,} labels do not say with which probability they were drawn"
-    return InputError(
-        f"{told}; a rate can be corrected by a random or a weighted draw only. If it was random, "
-        "pass --labels-drawn random; else draw with `trueground annotate plan RUN`, or give each "
-        'line its "probability"'
-    )
-
-
-def _few(ids: Sequence[str]) -> str:
-    if not ids:
-        return ""
-    return f" ({', '.join(ids[:_SHOWN])}{', …' if len(ids) > _SHOWN else ''})"
 
 
 def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[str, dict[str, Any]]:
@@ -225,7 +200,9 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
     refused: InputError | None = None
     clusters = table.clusters if len(np.unique(table.clusters)) < table.n else None
     for key, label in predicted_labels(plan.specs).items():
-        values = _column(table, plan.keys.index(key))
+        at = plan.keys.index(key)
+        blocks = (table.scores[low : low + _ROWS][:, at] for low in range(0, table.n, _ROWS))
+        values = np.concatenate([np.empty(0), *blocks])
         rows = np.flatnonzero(~np.isnan(values))
         own = values[rows]
         if label not in slice_.labels or not len(rows) or own.min() < 0 or own.max() > 1:
@@ -282,27 +259,20 @@ def count_labelled(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[
     }
 
 
-def _column(table: ItemTable, at: int) -> Floats:
-    """One metric of all items, read in blocks."""
-    scores = table.scores
-    blocks = (scores[low : low + _ROWS][:, at] for low in range(0, table.n, _ROWS))
-    return np.concatenate([np.empty(0), *blocks])
-
-
-def check_predicted(plan: Plan, slice_: LabelledSlice) -> None:
-    """InputError where no metric predicts any of the labels."""
+def check_predicted(plan: Plan, slice_: LabelledSlice) -> LabelledSlice:
+    """The same; InputError where no metric predicts any of the labels."""
     if slice_.labels.keys().isdisjoint(predicted_labels(plan.specs).values()):
         raise InputError(
             f"no metric of this run predicts the label {' or '.join(map(repr, slice_.labels))}; "
             "faithful goes with support and other metrics of faithfulness, correct with "
             "correct_support and other metrics of correctness: name one with --metrics"
         )
+    return slice_
 
 
 def predicted_labels(specs: Iterable[Spec]) -> dict[str, str]:
     """Metric → the label that it predicts, of those metrics that predict one."""
-    labels = {spec.key: predicted_label(spec.metric) for spec in specs}
-    return {key: label for key, label in labels.items() if label is not None}
+    return {spec.key: label for spec in specs if (label := predicted_label(spec.metric))}
 
 
 def predicted_label(metric: Metric) -> str | None:

@@ -135,10 +135,14 @@ def make_parts(
     wanted = with_calibration(wanted, files := _as_paths(calibration), cache=cache)
     judges = tuple(get_judge(j, cache=cache) if isinstance(j, str) else j for j in wanted)
     splits = get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
-    if rater is None:
-        rater = next(
-            (_rater_of(j) for j in wanted if isinstance(j, str) and j.strip().startswith("llm:")),
-            None,
+    llms = [j for j in wanted if isinstance(j, str) and j.strip().startswith("llm:")]
+    if rater is None and llms:
+        from trueground.models.options import OPTIONS
+
+        spec = parse_part("judge", llms[0])  # without the options that only judges have
+        shared = spec.options.keys() & {*OPTIONS, "temperature", "max_tokens"}
+        rater = format_part(
+            "llm", spec.model, {k: v for k, v in spec.options.items() if k in shared}
         )
     rater_spec = parse_part("rater", rater, cache=cache) if isinstance(rater, str) else None
     if isinstance(rater, str):
@@ -161,15 +165,6 @@ def make_parts(
     )
 
 
-def _rater_of(judge: str) -> str:
-    """The same model as a rater, without the options that only judges have."""
-    from trueground.models.options import OPTIONS
-
-    spec, shared = parse_part("judge", judge), (*OPTIONS, "temperature", "max_tokens")
-    options = {name: value for name, value in spec.options.items() if name in shared}
-    return format_part("llm", spec.model, options)
-
-
 def _names_of(
     judges: Sequence[JudgeName], decomposer: str | Decomposer, parts: Sequence[Any]
 ) -> tuple[tuple[str, ...], str] | None:
@@ -189,10 +184,7 @@ def _names_of(
 
 
 def _as_paths(paths: Calibrations | None) -> tuple[str, ...]:
-    """The paths of one file or several, as texts."""
-    if paths is None:
-        return ()
-    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths))
+    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths or ()))
 
 
 def with_calibration(

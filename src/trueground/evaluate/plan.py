@@ -2,25 +2,131 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from trueground.errors import UsageError
+import numpy as np
+
+from trueground.errors import UsageError, spoken
 from trueground.evaluate.parts import Parts
-from trueground.evaluate.run_level import RunLevel
 from trueground.metrics.base import Spec, make_spec
-from trueground.metrics.context import ClaimCheck
+from trueground.metrics.batch import Column, Floats, Options, harmonic_mean
+from trueground.metrics.context import BatchContext, ClaimCheck
 from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
-from trueground.metrics.registry import default_specs, get_metric, parse_specs
+from trueground.metrics.registry import MICRO, default_specs, get_metric, parse_specs
 from trueground.plugins import keys_named
 from trueground.records import Check
 from trueground.records.columns import is_known
-from trueground.wording import spoken
+from trueground.stats.bootstrap import percentiles
 
 if TYPE_CHECKING:
     from trueground.models.prompts import PromptFile
+
+TOTAL_NAMES = ("#hits", "#units")  # behind a metric's key: the columns that sum up to its totals
+Entries = dict[str, dict[str, Any]]
+Draws = dict[str, Floats]
+
+
+def micro_key(key: str) -> str:
+    """`citation_precision(variant=paper)` → `citation_precision_micro(variant=paper)`."""
+    return re.sub(r"^[^(@]*", rf"\g<0>{MICRO}", key, count=1)
+
+
+def macro_key(key: str) -> str:
+    """The other way round; any other key as it is."""
+    return re.sub(rf"^([^(@]*){MICRO}(?=[(@]|$)", r"\1", key)
+
+
+class RunLevel:
+    """The run-level numbers that these metrics have.
+
+    `hidden` are the columns that they need beside the metrics' own, `keys` all names in the
+    summary, in order. Raises UsageError where two numbers have one name.
+    """
+
+    def __init__(self, specs: Sequence[Spec]) -> None:
+        own = {spec.key for spec in specs}
+        self._parts = {s.key: _parts(s) for s in specs if s.metric.harmonic}
+        parts = [part for pair in self._parts.values() for part in pair]
+        self._counted = {s.key: s for s in (*specs, *parts) if s.metric.totals}
+        wanted = {part.key: part for part in parts if part.key not in own}
+        for spec in self._counted.values():
+            wanted |= {part.key: part for part in (_total(spec, 0), _total(spec, 1))}
+        self.hidden = tuple(wanted.values())
+        self.keys = []
+        for spec in specs:
+            pair: Sequence[Spec] = self._parts.get(spec.key) or ()
+            counted = any(one.key in self._counted for one in (spec, *pair))
+            self.keys += [spec.key, micro_key(spec.key)] if counted else [spec.key]
+        for key in own:
+            if self.keys.count(key) > 1:
+                raise UsageError(
+                    f"{key} is a metric and the micro value of {macro_key(key)}; leave one of the "
+                    "two metrics out of this run"
+                )
+
+    def added(
+        self, entries: Entries, sums: dict[str, float], draws: Draws, level: float
+    ) -> tuple[Entries, Draws]:
+        """The same with the run-level numbers.
+
+        `entries` are the means of all columns, `sums` their sums over the items, `draws` their
+        means in each resample, shape (resamples,).
+        """
+        entries, draws = dict(entries), dict(draws)
+
+        def add(key: str, like: str, mean: float | None, drawn: Floats, *parts: str) -> None:
+            # Without an interval of its own, or of a part, there are too few items to draw from.
+            if mean is None or any(entries[one]["ci"] is None for one in (like, *parts)):
+                drawn = np.full_like(drawn, np.nan)
+            ci = percentiles(drawn, level)
+            entries[key] = {**entries[like], "mean": mean, "ci": ci}
+            draws[key] = drawn
+
+        for key in self._counted:
+            units, hits = sums[f"{key}{TOTAL_NAMES[1]}"], sums[f"{key}{TOTAL_NAMES[0]}"]
+            a, b = (draws[f"{key}{name}"] for name in TOTAL_NAMES)
+            drawn = np.divide(a, b, out=np.full_like(a, np.nan), where=b > 0)
+            add(micro_key(key), key, hits / units if units else None, drawn)
+        for key, (p, r) in self._parts.items():
+            for name in (lambda k: k, micro_key) if p.key in self._counted else (lambda k: k,):
+                one, other = name(p.key), name(r.key)
+                # Without any citation there is no precision, and F1 is 0 where recall is defined.
+                precision, mean = entries[one]["mean"] or 0.0, entries[other]["mean"]
+                if mean is not None:
+                    mean = float(harmonic_mean(np.array(precision), np.array(mean)))
+                drawn = harmonic_mean(np.nan_to_num(draws[one]), draws[other])
+                add(name(key), key, mean, drawn, one, other)
+        return entries, draws
+
+
+def _parts(spec: Spec) -> tuple[Spec, Spec]:
+    """The two metrics of a harmonic one, with the options that they share with it."""
+    assert spec.metric.harmonic is not None
+    parts = []
+    for name in spec.metric.harmonic:
+        metric = get_metric(name)
+        shared = {n: v for n, v in spec.options.items() if n in metric.options}
+        part = make_spec(metric, shared)
+        tail = spec.key[spec.key.rfind("@") :] if spec.judge else ""
+        parts.append(replace(part, key=part.key + tail, judge=spec.judge))
+    return parts[0], parts[1]
+
+
+def _total(spec: Spec, which: int) -> Spec:
+    """The hits (0) or units (1) of a metric as a column of its own."""
+    totals = spec.metric.totals
+    assert totals is not None
+
+    def compute(context: BatchContext, o: Options) -> Column:
+        return Column.of(totals(context, o)[which])
+
+    metric = replace(spec.metric, compute=compute, totals=None, harmonic=None)
+    return replace(spec, metric=metric, key=f"{spec.key}{TOTAL_NAMES[which]}")
+
 
 ABSTAINED = "abstained"
 
@@ -169,9 +275,6 @@ class Plan:
 
     def signature_of(self, spec: Spec) -> str:
         """The signature of a metric of this plan."""
-        return spec.signature + self._tail(spec)
-
-    def _tail(self, spec: Spec) -> str:
         parts, tail = self.parts, ""
         if spec.checks:
             tail = f"|judge:{parts.judges[spec.judge].signature}"
@@ -182,7 +285,7 @@ class Plan:
             tail = f"|rubric:{rubric.id}@{rubric.sha256[:16]}|rater:{parts.rater.signature}"
         if spec.comparer:
             tail = f"|comparer:{parts.comparer(spec.comparer).signature}"
-        return tail
+        return spec.signature + tail
 
 
 def make_plan(

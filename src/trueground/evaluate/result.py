@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import orjson
 
-from trueground.errors import unknown_name
+from trueground.errors import UsageError, unknown_name
+from trueground.evaluate.plan import ABSTAINED
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.plugins import keys_named
+from trueground.plugins import bare_name, keys_named, split_key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +73,10 @@ class Summary(Mapping[str, MetricSummary]):
         return found
 
     def __getitem__(self, name: str) -> MetricSummary:
-        near = keys_named(name, self._metrics) or keys_named(_our_name(name), self._metrics)
+        from trueground.metrics.registry import SAME, plain_name
+
+        theirs = SAME.get(plain_name(name), name)  # as other tools call it
+        near = keys_named(name, self._metrics) or keys_named(theirs, self._metrics)
         if len(near) != 1:
             raise KeyError(str(unknown_name("metric of this run", name, self._metrics)))
         return self._metrics[near[0]]
@@ -203,8 +207,156 @@ class Result:
         return pl.DataFrame(columns, schema_overrides=floats)
 
 
-def _our_name(name: str) -> str:
-    """The name of a metric that other tools call so; else the name."""
-    from trueground.metrics.registry import SAME, plain_name
+_MOST_NAMED = 3  # metrics that one message names
 
-    return SAME.get(plain_name(name), name)
+
+@dataclass(frozen=True)
+class Gate:
+    """The mean of `metric` must not be below `limit`, or not above it where it is a `ceiling`.
+
+    `metric` may be a verdict of answers: then it is the share of answers that have it. `written`
+    is another tool's name by which the metric was asked for.
+    """
+
+    metric: str
+    limit: float
+    ceiling: bool = False
+    written: str | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the gate is about a verdict of answers."""
+        return self.metric in ANSWER_VERDICTS
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """Which way is better; None where that is not known."""
+        from trueground.metrics.registry import higher_is_better
+
+        return self.metric == "grounded" if self.is_share else higher_is_better(self.metric)
+
+    @property
+    def wanted(self) -> str:
+        """What the mean must be."""
+        return f"{'at most ' if self.ceiling else ''}{self.limit:g} wanted"
+
+    def holds(self, mean: float) -> bool:
+        """Whether this mean passes; on the limit it does."""
+        return mean <= self.limit if self.ceiling else mean >= self.limit
+
+    def value_in(self, summary: Summary) -> float | None:
+        """The mean, or the share, that a run has; None where nothing was scored."""
+        if not self.is_share:
+            return summary[self.metric].mean
+        verdicts = summary.verdicts
+        if verdicts is None or (verdicts["unscored"].share == 1 and self.metric != "unscored"):
+            return None
+        return verdicts[self.metric].share
+
+
+@dataclass(frozen=True)
+class GateOutcome:
+    """What the gates say; `messages` tell why. Uncovered is also a run that scored nothing."""
+
+    failed: bool
+    uncovered: bool
+    messages: tuple[str, ...]
+
+
+def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
+    """`k_precision(abstain=zero)=0.8` or `grounded=0.5` → Gate. Raises UsageError."""
+    from trueground.evaluate.plan import macro_key, micro_key
+    from trueground.metrics.registry import all_metrics, parse_spec
+
+    option = f"--fail-{'over' if ceiling else 'under'} {text!r}"
+    name, equals, number = text.rpartition("=")
+    try:
+        if not equals or not name:
+            raise ValueError
+        limit = float(number)
+        if limit != limit:
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"{option} cannot be read; write METRIC=NUMBER, as in k_precision=0.8, or "
+            "VERDICT=SHARE, as in grounded=0.5"
+        ) from None
+    if name in ANSWER_VERDICTS:
+        if not 0 <= limit <= 1:
+            raise UsageError(f"{option}: a share of answers lies between 0 and 1; 0.5 is 50 %")
+        return Gate(name, limit, ceiling)
+    _, plain, judge = split_key(name)
+    macro = macro_key(plain)
+    # A metric's own name comes first, then that of a micro value.
+    micro = macro != plain and bare_name(plain) not in all_metrics()
+    spec = parse_spec(macro if micro else plain)
+    written = bare_name(macro if micro else plain)
+    label = f"@{judge.rstrip()}" if judge else ""
+    return Gate(
+        (micro_key(spec.key) if micro else spec.key) + label,
+        limit,
+        ceiling,
+        written if written != spec.metric.name else None,
+    )
+
+
+def judge_gates(
+    summary: Summary, gates: Sequence[Gate], min_coverage: float, *, chosen: bool = True
+) -> GateOutcome:
+    """A gate whose metric has no mean fails: what was not measured was not reached.
+
+    Where metrics were not `chosen` by name, a run that only tells whether answers decline counts as
+    one in which nothing could be scored, unless its records say what can be answered.
+    """
+    messages = []
+    for gate in gates:
+        mean, what = gate.value_in(summary), "no scored item"
+        if mean is None:
+            what = "no answer that could be judged" if gate.is_share else what
+            messages.append(f"gate failed: {gate.metric} has {what}, {gate.wanted}")
+        elif not gate.holds(mean):
+            of = " (share of answers)" if gate.is_share else ""
+            messages.append(f"gate failed: {gate.metric} is {mean:.4f}{of}, {gate.wanted}")
+    failed = bool(messages)
+    messages += [
+        f"note: this gate reads {gate.written} as {gate.metric}" for gate in gates if gate.written
+    ]
+    messages += [
+        f"note: {'higher' if gate.ceiling else 'lower'} is better for {gate.metric}; this gate is "
+        f"a {'ceiling' if gate.ceiling else 'floor'}"
+        for gate in gates
+        if gate.higher_is_better is gate.ceiling
+    ]
+    scored = {name for name, m in summary.items() if m.scored}
+    if scored == {ABSTAINED} and not chosen and summary.raw["abstention"] is None:
+        why = (summary.raw.get("missing") or "").partition(":")[0]  # the warning had the rest
+        messages.append(
+            f"nothing could be scored but whether answers decline{': ' * bool(why)}{why}. If that "
+            f"is all you want, name it: --metrics {ABSTAINED}"
+        )
+        return GateOutcome(failed, True, tuple(messages))
+    if not scored:
+        reasons = [
+            f"{name}: {', '.join(f'{n:,} {why}' for why, n in m.unscored.items())}"
+            f"{_format_needs(name)}"
+            for name, m in summary.items()
+        ]
+        messages.append(f"nothing could be scored; {'; '.join(reasons[:_MOST_NAMED])}")
+        return GateOutcome(failed, True, tuple(messages))
+    short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
+    if short:
+        (name, coverage), *rest = sorted(short.items(), key=lambda one: one[1])
+        told = [f"{name} was scored for {coverage:.1%} of the items"]
+        told += [f"{name} for {coverage:.1%}" for name, coverage in rest[: _MOST_NAMED - 1]]
+        more = len(short) - len(told)
+        told += [f"{more} more metric{'' if more == 1 else 's'} for too few"] * bool(more)
+        messages.append(f"coverage too low: {', '.join(told)}, {min_coverage:.1%} wanted")
+    return GateOutcome(failed, bool(short), tuple(messages))
+
+
+def _format_needs(key: str) -> str:
+    """The record fields that a metric needs, for what is said where it has not scored."""
+    from trueground.metrics.registry import metric_of_key
+
+    metric = metric_of_key(key)
+    return f" (it needs {', '.join(metric.needs)})" if metric and metric.needs else ""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields
-from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from trueground.evaluate.options import DecomposerName, JudgeCalibrations, Judges, RaterName
 from trueground.evaluate.run_settings import (
@@ -31,6 +30,7 @@ from trueground.options import (
     Option,
     Progress,
     RateLabels,
+    for_event_loops,
     no_progress,
 )
 
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from trueground.models.options import ModelOptions
     from trueground.records import Check
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -99,35 +98,15 @@ def run(
         return run_task(*prepared)
 
 
-def _in_loop(
-    function: Callable[P, Result],
-) -> Callable[
-    [Callable[[dict[str, Any]], Coroutine[Any, Any, Result]]],
-    Callable[P, Coroutine[Any, Any, Result]],
-]:
-    """The same call for an event loop: what the function declares, done by the coroutine."""
-
-    def with_signature(
-        work: Callable[[dict[str, Any]], Coroutine[Any, Any, Result]],
-    ) -> Callable[P, Coroutine[Any, Any, Result]]:
-        async def wrapper(*args: P.args, **kwargs: P.kwargs) -> Result:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            return await work(bound.arguments)
-
-        signature = inspect.signature(function)
-        update_wrapper(wrapper, work)
-        wrapper.__signature__ = signature  # type: ignore[attr-defined]
-        return wrapper
-
-    return with_signature
-
-
-@_in_loop(run)
-async def arun(arguments: dict[str, Any]) -> Result:
-    """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
-    with _prepare(arguments) as prepared:
+async def _arun(*args: Any, **kwargs: Any) -> Result:
+    bound = inspect.signature(run).bind(*args, **kwargs)
+    bound.apply_defaults()
+    with _prepare(bound.arguments) as prepared:
         return await arun_task(*prepared)
+
+
+arun = for_event_loops(run, _arun)
+"""`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
 
 
 @contextmanager

@@ -1,11 +1,11 @@
 """`score`: check the rows, plan, map batches, write, summarise, draw the page."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from trueground.evaluate.options import (
     DecomposerName,
@@ -26,6 +26,7 @@ from trueground.options import (
     Seed,
     Workers,
     check_whole_numbers,
+    for_event_loops,
     no_progress,
 )
 from trueground.records import Columns, SplitContexts
@@ -33,9 +34,6 @@ from trueground.records import Columns, SplitContexts
 if TYPE_CHECKING:
     from trueground.evaluate.result import Result
     from trueground.metrics.base import Spec
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def score(
@@ -150,27 +148,19 @@ def score(
                 from trueground.evaluate.corrected import check_predicted, read_slice
 
                 runs = [] if out is None else [Path(out).name]
-                labelled = read_slice(labels, labels_drawn, source.batches(), runs=runs)
-                check_predicted(plan, labelled)
+                found = read_slice(labels, labels_drawn, source.batches(), runs=runs)
+                labelled = check_predicted(plan, found)
             scoring = Scoring(plan, source, check, workers, progress, labelled)
             if out is None:
                 return scoring.in_memory()
             return scoring.to_folder(Path(out), command, overwrite=overwrite, unique=unique)
 
 
-def in_thread(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """The same function for callers that own an event loop: the work is done in a thread."""
+async def _score(*args: Any, **kwargs: Any) -> "Result":
+    import asyncio
 
-    @wraps(function)
-    async def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
-        import asyncio
-
-        return await asyncio.to_thread(function, *args, **kwargs)
-
-    wrapper.__name__ = wrapper.__qualname__ = f"a{function.__name__}"
-    wrapper.__doc__ = f"`{function.__name__}` for callers that own an event loop."
-    return wrapper
+    return await asyncio.to_thread(score, *args, **kwargs)
 
 
-ascore = in_thread(score)
+ascore = for_event_loops(score, _score)
 """`score` for callers that own an event loop: the work is done in a thread."""

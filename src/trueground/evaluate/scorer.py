@@ -2,27 +2,156 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-from itertools import combinations
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from itertools import combinations, product
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from trueground.claims import Decomposed, Decomposer
 from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.table import Scored, answer_hash, question_of
-from trueground.evaluate.verdicts import check_as_json, collect_results, new_results
+from trueground.evaluate.table import Scored, answer_hash, hash_text, question_of
+from trueground.judges import ask
+from trueground.judges.base import each_once
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import CODES, STATUSES, Batch, Column, Mask
-from trueground.metrics.context import BatchContext, Results
+from trueground.metrics.context import (
+    DECLINED,
+    NO_TEXT,
+    BatchContext,
+    Checked,
+    ClaimCheck,
+    ClaimRequest,
+    Results,
+)
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised
 from trueground.records.columns import field_text
-from trueground.types import Answered, Failure, ReasonKind, Record, Status
+from trueground.types import (
+    Answered,
+    ComparisonRequest,
+    Failure,
+    RatingRequest,
+    ReasonKind,
+    Record,
+    Status,
+    Verdict,
+)
+
+T = TypeVar("T")
+
+
+def decompose(
+    decomposer: Decomposer, texts: Sequence[str], known: dict[str, Decomposed] | None = None
+) -> list[Decomposed]:
+    """The claims of each text; equal texts, and those in `known`, which takes the others, are split
+    once. A text on which the decomposer fails has a Failure with the status `error`.
+    """
+
+    def lost(reason: str) -> Decomposed:
+        return Failure(Status.ERROR, reason)
+
+    who = f"the decomposer {decomposer.name!r}"
+    return each_once(who, "lists of claims", decomposer.decompose, texts, lost, known)[0]
+
+
+def new_results(plan: Plan) -> Results:
+    """No answers yet, under a plan."""
+    splitting = [check for check in plan.checks if check.splits]
+    return Results(
+        verdicts=[{} for _ in plan.parts.judges],
+        spare=plan.spare,
+        spare_claims=plan.spare.issuperset(splitting),
+    )
+
+
+def collect_results(plan: Plan, context: BatchContext) -> None:
+    """Ask all parts of the plan what its metrics need about this batch, and is not known yet."""
+    parts, results = plan.parts, context.results
+    specs = (*plan.specs, *plan.hidden)
+    checks = list(dict.fromkeys(check for spec in specs for check in spec.checks))
+    if any(check.splits for check in checks):
+        texts = _requests_of(lambda: context.texts_to_split)
+        decompose(parts.decomposer, texts, results.claims)
+    items: list[list[ClaimRequest] | Failure] = []
+    for check in checks:
+        items += _requests_of(context.requests, check)
+    claims = [claim for item in items if not isinstance(item, Failure) for claim in item]
+    requests = [claim.request for claim in claims if claim.request is not None]
+    for judge, verdicts in zip(parts.judges, results.verdicts, strict=True):
+        ask(judge, requests, verdicts)
+    ratings: list[RatingRequest] = []
+    comparisons: dict[str, list[ComparisonRequest]] = {}
+    for spec in specs:
+        if spec.metric.rating_requests:
+            ratings += _requests_of(spec.metric.rating_requests, context, spec.options)
+        if spec.comparer and spec.metric.comparison_requests:
+            asked = _requests_of(spec.metric.comparison_requests, context, spec.options)
+            comparisons.setdefault(spec.comparer, []).extend(asked)
+    if ratings and parts.rater is not None:
+        from trueground.judges.rating import rate
+
+        rate(parts.rater, ratings, results.ratings)
+    for name, asked in comparisons.items():
+        from trueground.judges.comparing import compare
+
+        compare(parts.comparer(name), asked, results.comparisons[name])
+
+
+def _requests_of(make: Callable[..., Sequence[T | None]], *args: Any) -> list[T]:
+    """The requests about items that are asked about.
+
+    None where they cannot be made: the metric that needs them will fail for the same reason.
+    """
+    try:
+        return [request for request in make(*args) if request is not None]
+    except BaseException as error:
+        if not fails_alone(error):
+            raise
+        return []
+
+
+def check_as_json(checked: Checked, check: ClaimCheck) -> dict[str, Any]:
+    """The evidence of one item as it stands in items.jsonl; empty where nothing was checked."""
+    if checked.failure is not None:
+        shown = checked.failure not in (NO_TEXT, DECLINED)
+        return {"reason": checked.failure.reason} if shown else {}
+    if not checked.claims:
+        return {}
+    subject, pairs = check.subject, zip(checked.claims, checked.verdicts, strict=True)
+    if subject in ("facts", "references"):
+        return {subject: [{"text": c.text, **_verdict_as_json(v)} for c, v in pairs]}
+    if subject == "response":
+        return {subject: [{"text_index": v.text, **_verdict_as_json(v)} for _, v in pairs]}
+    return {
+        subject: [
+            {
+                "text": c.text,
+                "start": c.start,
+                "end": c.end,
+                **({"text_index": v.text} if check.splits else {"sentence": c.sentence}),
+                **_verdict_as_json(v),
+            }
+            for c, v in pairs
+        ]
+    }
+
+
+def _verdict_as_json(v: Verdict) -> dict[str, Any]:
+    fields = {
+        "supported": v.supported,
+        "probability": v.probability,
+        "status": v.status,
+        "window": None if v.start is None else [v.start, v.end],
+        "reasons": v.reasons,
+    }
+    more = {"kind": v.kind, "score": v.score, "reply": v.reply}
+    return fields | {name: value for name, value in more.items() if value is not None}
+
 
 NONE = "(none)"
 _KINDS = list(ReasonKind)
@@ -57,6 +186,11 @@ class Scorer:
         numbers = self._score(records, new_results(plan))
         of = plan.repeats_of
         questions = None if of is None else [question_of(record, of) for record in records]
+        names = [record.id for record in records] if questions is None else questions
+        clusters = [  # an item without a group is its own, with the answers to its question
+            hash_text(f"i{name}" if record.group is None else f"g{record.group}")
+            for record, name in zip(records, names, strict=True)
+        ]
         there = [not (isinstance(r, Answered) and r.failure is not None) for r in records]
         pairs = list(zip(records, there, strict=True))
         answerable = [-1 if r.answerable is None or not ok else r.answerable for r, ok in pairs]
@@ -66,7 +200,7 @@ class Scorer:
             records=self._encoder.encode_lines(records) if plan.keep_records else b"",
             values=numbers.values,
             status=numbers.status,
-            clusters=_clusters(records, questions),
+            clusters=np.array(clusters, np.int64),
             answerable=np.array(answerable, np.int8),
             by=[[field_text(r, field) or NONE for r in records] for field in plan.by],
             empty=sum(ok and not r.response.strip() for r, ok in pairs),
@@ -113,13 +247,14 @@ class Scorer:
         for i, failure in enumerate(failures):
             if failure is not None:
                 evidence.items[i] = {key: {"reason": failure.reason} for key in plan.keys}
+        agreement, reasons = _no_counts(plan)
         try:
-            agreement = count_verdict_pairs(plan, context, failed)
-            reasons = count_reasons(plan, context, failed)
+            agreement, reasons = (
+                count(plan, context, failed) for count in (count_verdict_pairs, count_reasons)
+            )
         except BaseException as error:
             if not (alone and fails_alone(error)):
                 raise
-            agreement, reasons = _no_pairs(plan), _no_reasons()
         return _BatchNumbers(
             np.column_stack([c.values for c in columns]),
             np.column_stack([c.status for c in columns]),
@@ -240,21 +375,11 @@ def _unscored(column: Column, failures: Failures, failed: Mask) -> Column:
     )
 
 
-def _clusters(records: Sequence[Record], questions: Sequence[str] | None) -> NDArray[np.int64]:
-    """Hashes of the groups; an item without one is its own, with the answers to its question."""
-    names = [record.id for record in records] if questions is None else questions
-    found = [_hash(record.group, name) for record, name in zip(records, names, strict=True)]
-    return np.array(found, np.int64)
-
-
-def _hash(group: str | None, id_: str) -> int:
-    name = f"i{id_}" if group is None else f"g{group}"
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
-
-
-def _no_reasons() -> NDArray[np.int64]:
-    return np.zeros(len(ReasonKind), np.int64)
+def _no_counts(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Nothing counted yet: pairs of verdicts, and kinds of reasons."""
+    judges = len(plan.parts.judges)
+    pairs = np.zeros((judges * (judges - 1) // 2, len(plan.checks), 2, 2), np.int64)
+    return pairs, np.zeros(len(_KINDS), np.int64)
 
 
 def count_reasons(plan: Plan, context: BatchContext, failed: Mask) -> NDArray[np.int64]:
@@ -263,7 +388,7 @@ def count_reasons(plan: Plan, context: BatchContext, failed: Mask) -> NDArray[np
     Counted are the claims of the first check of that sort, of answers that came: `failed` (n,)
     tells which did not. A claim whose judge names no kind is not counted.
     """
-    counts = _no_reasons()
+    counts = _no_counts(plan)[1]
     check = next((check for check in plan.checks if check.splits), None)
     if check is None:
         return counts
@@ -274,27 +399,20 @@ def count_reasons(plan: Plan, context: BatchContext, failed: Mask) -> NDArray[np
     return counts
 
 
-def _no_pairs(plan: Plan) -> NDArray[np.int64]:
-    judges = len(plan.parts.judges)
-    return np.zeros((judges * (judges - 1) // 2, len(plan.checks), 2, 2), np.int64)
-
-
 def count_verdict_pairs(plan: Plan, context: BatchContext, failed: Mask) -> NDArray[np.int64]:
     """Counts of verdicts, shape (pairs of judges, checks, 2, 2): not supported, supported.
 
-    A verdict counts where both judges were asked and gave one, on an answer that came: `failed`
-    (n,) tells which did not.
+    A verdict counts where both judges were asked and gave one, on an answer that came.
     """
-    counts = _no_pairs(plan)
-    for number, judges in enumerate(combinations(range(len(plan.parts.judges)), 2)):
-        for place, check in enumerate(plan.checks):
-            one, other = (context.of_judge(judge).checks(check) for judge in judges)
-            items = zip(context.requests(check), one, other, failed.tolist(), strict=True)
-            for requests, ours, theirs, lost in items:
-                if lost or isinstance(requests, Failure):
-                    continue
-                for asked, v, w in zip(requests, ours.verdicts, theirs.verdicts, strict=True):
-                    if asked.request is None or v.supported is None or w.supported is None:
-                        continue
+    counts = _no_counts(plan)[0]
+    pairs = combinations(range(len(plan.parts.judges)), 2)
+    for (number, judges), (place, check) in product(enumerate(pairs), enumerate(plan.checks)):
+        one, other = (context.of_judge(judge).checks(check) for judge in judges)
+        items = zip(context.requests(check), one, other, failed.tolist(), strict=True)
+        for requests, ours, theirs, lost in items:
+            if lost or isinstance(requests, Failure):
+                continue
+            for asked, v, w in zip(requests, ours.verdicts, theirs.verdicts, strict=True):
+                if not (asked.request is None or v.supported is None or w.supported is None):
                     counts[number, place, int(v.supported), int(w.supported)] += 1
     return counts

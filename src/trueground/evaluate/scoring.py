@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from trueground.errors import RunInterrupted
-from trueground.evaluate.manifest import end_manifest, judging, make_manifest
+from trueground._version import __version__
+from trueground.errors import RunInterrupted, TruegroundError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
+from trueground.net.redact import redact_urls, shown_word
 from trueground.options import Progress, no_progress
 from trueground.records import Check
 from trueground.reports.run_page import write_run_page
@@ -31,6 +35,7 @@ from trueground.types import Record
 
 if TYPE_CHECKING:
     from trueground.evaluate.corrected import LabelledSlice
+    from trueground.models.calls import Spent
 
 _ASKED_AT_ONCE = 64  # records of a batch that a language model judges within a minute or so
 
@@ -64,14 +69,6 @@ def cut_for_asking(batches: Iterator[list[Record]]) -> Iterator[list[Record]]:
             yield batch[low : low + _ASKED_AT_ONCE]
 
 
-def _noting(
-    batches: Iterator[list[Record]], texts: list[tuple[str | None, str | None]]
-) -> Iterator[list[Record]]:
-    for batch in batches:
-        texts += [(record.question, record.response) for record in batch]
-        yield batch
-
-
 @dataclass(frozen=True)
 class Scoring:
     """One evaluation under way: what is computed, and from what.
@@ -90,9 +87,15 @@ class Scoring:
     def in_memory(self) -> Result:
         """Summary and items; nothing is written."""
         texts: list[tuple[str | None, str | None]] = []
+
+        def noted() -> Iterator[list[Record]]:
+            for batch in self.source.batches():
+                texts.extend((record.question, record.response) for record in batch)
+                yield batch
+
         with self._table() as table:
-            lines = b"".join([scored.items for scored in self._scored(table, texts=texts)])
-            summary, _ = self._summarise(table)
+            lines = b"".join([scored.items for scored in self._scored(table, noted())])
+            summary, _ = summarise_table(self.plan, table, self.check, self.labelled)
             return Result(Summary(summary), None, lines, self.plan.note, texts)
 
     def to_folder(
@@ -134,52 +137,31 @@ class Scoring:
         write_json(run.path / MANIFEST, manifest)
         with self._table() as table:
             try:
-                summary = self._write(run, table)
+                run.begin(self.plan.keep_records)
+                for scored in self._scored(table, self.source.batches()):
+                    run.append(scored.items, scored.records)
+                summary, repeats = summarise_table(self.plan, table, self.check, self.labelled)
+                if repeats is not None:
+                    with replacing(run.path / REPEATS) as out:
+                        out.writelines(repeats)
+                write_json(run.path / SUMMARY, summary)
+                self.progress("report", 0, None)
+                write_run_page(run.path)
             except BaseException as error:
                 end_manifest(run.path, manifest | latest(error), error)
                 raise
             end_manifest(run.path, manifest | latest(None) | {"scored": table.n}, None)
         return Result(Summary(summary), run.path, run.path / ITEMS, self.plan.note)
 
-    def _write(self, run: RunDirectory, table: ItemTable) -> dict[str, Any]:
-        """Items, records, summary and page."""
-        run.begin(self.plan.keep_records)
-        for _ in self._scored(table, run):
-            pass
-        summary, repeats = self._summarise(table)
-        if repeats is not None:
-            with replacing(run.path / REPEATS) as out:
-                out.writelines(repeats)
-        write_json(run.path / SUMMARY, summary)
-        self.progress("report", 0, None)
-        write_run_page(run.path)
-        return summary
-
     def _table(self) -> ItemTable:
         return ItemTable(self.plan.width, self.plan.by, self.plan.abstained_at)
 
-    def _scored(
-        self,
-        table: ItemTable,
-        run: RunDirectory | None = None,
-        texts: list[tuple[str | None, str | None]] | None = None,
-    ) -> Iterator[Scored]:
-        """Each batch, after its lines stand in the run and its numbers in the table.
-
-        Questions and answers are added to `texts`.
-        """
-        batches = self.source.batches()
-        if texts is not None:
-            batches = _noting(batches, texts)
+    def _scored(self, table: ItemTable, batches: Iterator[list[Record]]) -> Iterator[Scored]:
+        """Each batch; when the next is asked for, its numbers stand in the table."""
         for scored in score_batches(self.plan, batches, self.check.n, self.workers):
-            if run is not None:
-                run.append(scored.items, scored.records)
+            yield scored
             table.append(scored)
             self.progress("score", table.n, self.check.n)
-            yield scored
-
-    def _summarise(self, table: ItemTable) -> tuple[dict[str, Any], Iterator[bytes] | None]:
-        return summarise_table(self.plan, table, self.check, self.labelled)
 
 
 def summarise_table(
@@ -197,3 +179,88 @@ def summarise_table(
         return summary, None
     summary["repeats"], lines = found
     return summary, lines
+
+
+def make_manifest(
+    plan: Plan, check: Check, command: Sequence[str], kind: str = "score"
+) -> dict[str, Any]:
+    """The manifest as it stands while the run goes on."""
+    parts = plan.parts
+    checking = zip((*parts.judges, parts.decomposer), parts.written, strict=True)
+    *judges, decomposer = (_part_as_json(part, written) for part, written in checking)
+    if not plan.checks:
+        judges = []
+    rates = bool(plan.rubrics)
+    return {
+        "trueground": __version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "kind": kind,
+        "status": "running",
+        "command": [shown_word(word) for word in command],
+        "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
+        "n": check.n,
+        "skipped": check.bad_total,
+        "metrics": plan.signatures,
+        "judge": judges[0] if judges else None,
+        "judges": judges,
+        "decomposer": decomposer if plan.checks else None,
+        "rater": _part_as_json(parts.rater) if rates else None,
+        "comparers": [_part_as_json(comparer) for comparer in parts.comparers.values()],
+        "prompts": [{"id": p.id, "sha256": p.sha256} for p in plan.prompts],
+        "by": list(plan.by),
+        "seed": plan.seed,
+        "resamples": plan.resamples,
+        "start": datetime.now(UTC).isoformat(),
+        "end": None,
+        "calls": 0,
+        "tokens": {"in": 0, "out": 0},
+        "cache_hits": 0,
+        "cache_problem": None,
+    }
+
+
+def _part_as_json(part: Any, written: str | None = None) -> dict[str, str]:
+    """`written` makes the same part again: its name alone tells no model and no option."""
+    told = {"name": part.name, "signature": part.signature}
+    return told if written is None else {**told, "written": redact_urls(written)}
+
+
+def judging(spent: Spent | None) -> dict[str, Any]:
+    """Calls, tokens and cache hits of judges, decomposer and rater; empty where none is asked."""
+    if spent is None:
+        return {}
+    tokens = {"in": spent.tokens_in, "out": spent.tokens_out}
+    return {
+        "calls": spent.calls,
+        "failed_calls": spent.failed,
+        "tokens": tokens,
+        "cache_hits": spent.cache_hits,
+    }
+
+
+def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
+    """What earlier sessions of a run spent on judging, as their manifest tells it."""
+    from trueground.models.calls import Spent
+
+    part = (manifest or {}).get("judging") or {}
+    tokens = part.get("tokens", {})
+    return Spent(
+        part.get("calls", 0),
+        tokens.get("in", 0),
+        tokens.get("out", 0),
+        part.get("cache_hits", 0),
+        part.get("failed_calls", 0),
+    )
+
+
+def end_manifest(out: Path, manifest: dict[str, Any], error: BaseException | None) -> None:
+    """Write when and how the run ended; an error on the way out hides no other."""
+    manifest["end"] = datetime.now(UTC).isoformat()
+    manifest["status"] = "finished" if error is None else "failed"
+    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError | RunInterrupted):
+        manifest["status"] = "interrupted"
+    try:
+        write_json(out / MANIFEST, manifest)
+    except TruegroundError:
+        if error is None:
+            raise

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import orjson
 
 from trueground.benchmarks.base import Task
 from trueground.errors import OutputError, UnreachableError
-from trueground.evaluate.asking import Asking, Call
-from trueground.evaluate.manifest import end_manifest, judged_before, judging, make_manifest
 from trueground.evaluate.questions import (
     AnsweredQuestions,
+    Asking,
+    Call,
     Outcome,
     Questionnaire,
     check_questions,
@@ -23,7 +24,7 @@ from trueground.evaluate.questions import (
 )
 from trueground.evaluate.result import Result
 from trueground.evaluate.run_settings import RunSettings
-from trueground.evaluate.scoring import Scoring
+from trueground.evaluate.scoring import Scoring, end_manifest, judged_before, judging, make_manifest
 from trueground.models.base import ChatModel, estimate_tokens, request_key
 from trueground.models.options import price_of
 from trueground.net.cache import ResponseCache, default_path, known_keys
@@ -37,9 +38,6 @@ from trueground.runs.directory import (
     write_json,
 )
 from trueground.runs.responses import ResponseIndex, ResponseLog
-
-if TYPE_CHECKING:
-    from trueground.evaluate.corrected import LabelledSlice
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
 _USUAL_TOKENS_OUT = 64
@@ -84,14 +82,13 @@ def check_same(run: Path, identity: Mapping[str, Any]) -> dict[str, Any] | None:
         )
     differ = [name for name in identity if there.get(name) != identity[name]]
     if differ:
-        lines = [
-            f"  {name}: {_shorten(there.get(name))} there, {_shorten(identity[name])} now"
+        lines = "".join(
+            f"  {name}: {_shorten(there.get(name))} there, {_shorten(identity[name])} now\n"
             for name in differ
-        ]
+        )
         raise OutputError(
             f"{run} holds another run, which this command would not continue. They differ in\n"
-            + "\n".join(lines)
-            + "\nChoose another --out, or give the command that began the run."
+            f"{lines}Choose another --out, or give the command that began the run."
         )
     return manifest
 
@@ -219,36 +216,23 @@ class Session(AbstractContextManager["Session"]):
 
     def score(self) -> Result:
         """Score all answers; writes items, summary and page. Raises WriteError."""
-        plan = self._plan
-        outcome = Outcome()
+        settings, outcome, labelled = self._settings, Outcome(), None
         source = AnsweredQuestions(self._questionnaire, self._log, self._model.name, outcome)
-        labelled = self._read_labels()
+        if settings.labels:
+            from trueground.evaluate.corrected import check_predicted, read_slice
+
+            records = replace(source, outcome=Outcome()).batches()
+            runs = [self._directory.path.name, self._model.name]
+            found = read_slice(settings.labels, settings.labels_drawn, records, runs=runs)
+            labelled = check_predicted(self._plan, found)
         scoring = Scoring(
-            plan, source, self._check, progress=self._settings.progress, labelled=labelled
+            self._plan, source, self._check, progress=settings.progress, labelled=labelled
         )
         return scoring.to_run(
             self._directory,
             self._manifest,
             lambda error: self._latest(None if error else outcome),
         )
-
-    def _read_labels(self) -> LabelledSlice | None:
-        """The labels of these answers, where any are given. InputError, before they are judged."""
-        settings = self._settings
-        if not settings.labels:
-            return None
-        from trueground.evaluate.corrected import check_predicted, read_slice
-
-        model = self._model.name
-        source = AnsweredQuestions(self._questionnaire, self._log, model, Outcome())
-        labelled = read_slice(
-            settings.labels,
-            settings.labels_drawn,
-            source.batches(),
-            runs=[self._directory.path.name, model],
-        )
-        check_predicted(self._plan, labelled)
-        return labelled
 
     def __exit__(self, *error: Any) -> None:
         """Let go of the folder."""

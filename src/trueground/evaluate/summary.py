@@ -6,21 +6,19 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import stdev
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from trueground.evaluate.plan import ABSTAINED, Plan
-from trueground.evaluate.run_level import Draws, Entries
+from trueground.evaluate.plan import ABSTAINED, Draws, Entries, Plan
 from trueground.evaluate.table import NO_ANSWER, ItemTable
 from trueground.judges.people import FitFigures
-from trueground.metrics.batch import CODES, STATUSES
+from trueground.metrics.batch import STATUSES
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.records import Check
-from trueground.stats.agreement import cohen_kappa
 from trueground.stats.bootstrap import (
     Floats,
     Interval,
@@ -29,13 +27,14 @@ from trueground.stats.bootstrap import (
     resampled_means,
     stratum_seed,
 )
-from trueground.stats.repeats import VERDICT_AT, PerQuestion, noise, per_question
 from trueground.text.refusal import MEASURED
 from trueground.types import ReasonKind, Status
 
+if TYPE_CHECKING:
+    from trueground.stats.repeats import PerQuestion
+
 _ROWS = 65_536
 _LINES = 4_096  # of a piece of repeats.jsonl
-_SCORED = CODES[Status.SCORED]
 
 
 def summarise(plan: Plan, table: ItemTable, check: Check) -> dict[str, Any]:
@@ -190,18 +189,15 @@ class _WithVerdicts:
 def _entry(
     plan: Plan, total: float, n: int, counts: list[int], ci: tuple[float, float] | None
 ) -> dict[str, Any]:
-    scored = counts[_SCORED]
+    by_status = {status.value: count for status, count in zip(STATUSES, counts, strict=True)}
+    scored = by_status.pop(Status.SCORED)
     return {
         "mean": total / scored if scored else None,
         "ci": ci,
         "ci_level": plan.level,
         "n": n,
         "scored": scored,
-        "unscored": {
-            STATUSES[code].value: count
-            for code, count in enumerate(counts)
-            if count and code != _SCORED
-        },
+        "unscored": {status: count for status, count in by_status.items() if count},
     }
 
 
@@ -217,8 +213,7 @@ def _breakdown(
     total = {key: np.zeros(plan.resamples) for key in keys}
     for number, (name, code) in enumerate(sorted(table.names[i].items())):
         rows = np.flatnonzero(codes == code)
-        seed = stratum_seed(plan.seed, number)
-        numbers = _compute(plan, table, grouped, rows, seed)
+        numbers = _compute(plan, table, grouped, rows, stratum_seed(plan.seed, number))
         for key in keys:
             if numbers.metrics[key]["scored"]:
                 total[key] += numbers.draws[key]
@@ -276,22 +271,22 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[dict[str, An
 
     Both are None where no verdict could be compared; kappa too where all are the same.
     """
-    labels = plan.parts.labels
+    from trueground.stats.agreement import cohen_kappa
+
     entries = []
-    for (a, b), tables in zip(combinations(labels, 2), counts, strict=True):
+    for judges, tables in zip(combinations(plan.parts.labels, 2), counts, strict=True):
         for check, table in zip(plan.checks, tables, strict=True):
             n = int(table.sum())
+            same, one, other = np.trace(table), table[1].sum(), table[:, 1].sum()
+            shares = [float(count) / n if n else None for count in (same, one, other)]
             entries.append(
                 {
-                    "judges": [a, b],
+                    "judges": list(judges),
                     "of": str(check),
                     "n": n,
-                    "agreement": float(np.trace(table)) / n if n else None,
+                    "agreement": shares[0],
                     "kappa": cohen_kappa(table),
-                    "supported": [
-                        float(table[1].sum()) / n if n else None,
-                        float(table[:, 1].sum()) / n if n else None,
-                    ],
+                    "supported": shares[1:],
                 }
             )
     return entries
@@ -305,6 +300,8 @@ def summarise_repeats(
     None where no question has a second answer. Numbers of whole runs, harmonic means of means and
     micro values, have no value for an answer and are left out.
     """
+    from trueground.stats.repeats import VERDICT_AT, noise, per_question
+
     names = list(table.questions)
     codes = table.question_codes
     if len(names) == len(codes):
@@ -312,7 +309,10 @@ def summarise_repeats(
     columns = [i for i, spec in enumerate(plan.specs) if not spec.metric.harmonic]
     keys = [plan.specs[i].key for i in columns]
     answers = per_question(table.scores, codes, len(names), columns)
-    whole, different = _count_answers(codes, table.answer_hashes, len(names))
+    there = table.answer_hashes != NO_ANSWER  # whole answers, then how many different ones
+    pairs = np.unique(np.stack([codes[there], table.answer_hashes[there]], axis=1), axis=0)
+    whole = np.bincount(codes[there], minlength=len(names))
+    different = np.bincount(pairs[:, 0], minlength=len(names))
     clusters = np.zeros(len(names), np.int64)
     clusters[codes] = table.clusters
     found = noise(
@@ -323,6 +323,11 @@ def summarise_repeats(
         level=plan.level,
     )
     several = whole > 1
+    # By what a verdict changes: `binary` for values 0 and 1, `0.5` for crossing it, else None.
+    rules = [
+        None if not np.isfinite(low) else "binary" if binary else str(VERDICT_AT) if has else None
+        for low, binary, has in zip(answers.low, answers.whole, answers.has_verdicts, strict=True)
+    ]
     part = {
         "of": plan.repeats_of,
         "most": int(answers.asked.max()),
@@ -333,29 +338,11 @@ def summarise_repeats(
         "incomplete": int((whole < answers.asked).sum()),
         "ci_level": plan.level,
         "metrics": {
-            key: dataclasses.asdict(one) | {"verdicts": _verdict_rule(answers, i)}
-            for i, (key, one) in enumerate(zip(keys, found, strict=True))
+            key: dataclasses.asdict(one) | {"verdicts": rule}
+            for key, one, rule in zip(keys, found, rules, strict=True)
         },
     }
     return part, _repeat_lines(names, keys, answers, whole, different)
-
-
-def _verdict_rule(answers: PerQuestion, i: int) -> str | None:
-    """By what a verdict changes: `binary` for values 0 and 1, `0.5` for crossing it, else None."""
-    if not np.isfinite(answers.low[i]):
-        return None
-    if answers.whole[i]:
-        return "binary"
-    return str(VERDICT_AT) if answers.has_verdicts[i] else None
-
-
-def _count_answers(
-    codes: NDArray[np.int64], hashes: NDArray[np.int64], count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Whole answers to each question, and how many different ones are among them."""
-    whole = hashes != NO_ANSWER
-    pairs = np.unique(np.stack([codes[whole], hashes[whole]], axis=1), axis=0)
-    return (np.bincount(codes[whole], minlength=count), np.bincount(pairs[:, 0], minlength=count))
 
 
 def _repeat_lines(

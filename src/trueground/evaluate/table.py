@@ -232,12 +232,14 @@ def question_of(record: Record, of: str) -> str:
 
 def answer_hash(record: Record) -> int:
     """64 bits of the response; 0 where there is no whole answer."""
-    if isinstance(record, Answered) and record.failure is not None:
-        return NO_ANSWER
-    if record.response is None:
-        return NO_ANSWER
-    text = record.response.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little", signed=True)
+    failed = isinstance(record, Answered) and record.failure is not None
+    return NO_ANSWER if failed or record.response is None else hash_text(record.response)
+
+
+def hash_text(text: str) -> int:
+    """64 bits of a text."""
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
 
 
 def find_repeats(field: str | None, check: Check) -> str | None:

@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,20 +28,8 @@ if TYPE_CHECKING:
 _WORTH_PROCESSES = 20_000
 
 
-@dataclass(frozen=True)
-class Job:
-    """What a worker process needs to build the same scorer: names only."""
-
-    metrics: tuple[str, ...]
-    judges: tuple[str, ...]
-    decomposer: str
-    by: tuple[str, ...]
-    keep_records: bool
-    repeats_of: str | None = None
-
-
-def make_job(plan: Plan) -> Job | None:
-    """The names by which another process finds all parts; None where it could not."""
+def make_job(plan: Plan) -> dict[str, Any] | None:
+    """What another process needs to build the same scorer, names only; None where it could not."""
     from trueground.metrics.registry import METRICS
     from trueground.plugins import known_everywhere
 
@@ -54,8 +41,8 @@ def make_job(plan: Plan) -> Job | None:
     )
     if names is None or not known:
         return None
-    keys = tuple(spec.key for spec in specs)
-    return Job(keys, *names, plan.by, plan.keep_records, plan.repeats_of)
+    own = {"by": plan.by, "keep_records": plan.keep_records, "repeats_of": plan.repeats_of}
+    return {"metrics": [spec.key for spec in specs], "names": names, **own}
 
 
 def map_batches(
@@ -78,7 +65,7 @@ def map_batches(
 
 
 def _map_in_processes(
-    job: Job, batches: Iterable[Sequence[Record]], workers: int
+    job: dict[str, Any], batches: Iterable[Sequence[Record]], workers: int
 ) -> Iterator[Scored]:
     import msgspec
 
@@ -106,16 +93,14 @@ def _map_in_processes(
 _scorer: Scorer | None = None
 
 
-def _start(job: Job) -> None:
+def _start(job: dict[str, Any]) -> None:
     """Build this worker's scorer."""
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.plan import make_plan
     from trueground.evaluate.scorer import Scorer
 
     global _scorer
-    parts = make_parts(job.judges, job.decomposer)
-    rest = {"keep_records": job.keep_records, "repeats_of": job.repeats_of}
-    _scorer = Scorer(make_plan((), job.metrics, parts, by=job.by, **rest))
+    _scorer = Scorer(make_plan((), parts=make_parts(*job.pop("names")), **job))
 
 
 def _score(packed: bytes) -> Scored:
@@ -134,7 +119,7 @@ class WorkerPool(ProcessPoolExecutor):
     `start` and `args` must be picklable.
     """
 
-    def __init__(self, workers: int, start: Callable[..., None], *args: Any) -> None:
+    def __init__(self, workers: int, start: Callable[..., object], *args: Any) -> None:
         context = multiprocessing.get_context("spawn")
         # Packed, so that what `start` imports is imported only once Ctrl-C is ignored.
         packed = pickle.dumps((start, args))

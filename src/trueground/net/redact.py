@@ -154,3 +154,9 @@ def _without_parts(text: str, secret: str) -> str:
             at = end
         i = end
     return "".join([*made, text[at:]])
+
+
+def shown_word(word: str) -> str:
+    """A word of the command, without the password in a URL; also where it is `--option=URL`."""
+    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return option + equals + redact_urls(value)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import sys
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from itertools import islice
 from operator import attrgetter, itemgetter
@@ -159,10 +158,10 @@ class SeenIds:
         """The hashes that were noted more than once, or None; forgets all others."""
         hashes = np.frombuffer(self._hashes, dtype=np.uint64)
         hashes.sort()
-        twice = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+        twice = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
         del hashes
         self._hashes = array("Q")
-        return RepeatedIds(array("Q", twice.tobytes())) if twice.size else None
+        return RepeatedIds(twice) if twice else None
 
 
 class RepeatedIds:
@@ -171,15 +170,13 @@ class RepeatedIds:
     Memory grows with the number of different ids that occur more than once.
     """
 
-    def __init__(self, hashes: array[int]) -> None:
+    def __init__(self, hashes: set[int]) -> None:
         self._hashes = hashes
         self._places: dict[str, str] = {}
 
     def __contains__(self, record_id: str) -> bool:
         """Whether the hash of this id repeats."""
-        value = int.from_bytes(hash_id(record_id), sys.byteorder)
-        i = bisect_left(self._hashes, value)
-        return i < len(self._hashes) and self._hashes[i] == value
+        return int.from_bytes(hash_id(record_id), sys.byteorder) in self._hashes
 
     def first_place(self, record_id: str, place: str) -> str | None:
         """Where this very id stood before; None (and it is noted) where it did not."""

@@ -18,11 +18,10 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from difflib import get_close_matches
 from pathlib import Path, PurePath
 from typing import IO, Any
 
-from trueground.errors import InputError, MissingExtraError, TruegroundError
+from trueground.errors import InputError, MissingExtraError, TruegroundError, find_near
 from trueground.net.redact import redact_urls
 
 STDIN = "-"
@@ -218,7 +217,11 @@ def require_readable(path: Path, name: str) -> None:
     try:
         is_folder, size = path.is_dir(), path.stat().st_size
     except FileNotFoundError:
-        raise InputError(f"{name} does not exist.{_similar_names(path)}") from None
+        hint = f" The folder {str(path.parent)!r} does not exist either."
+        if path.parent.is_dir():
+            near = find_near(path.name, [p.name for p in path.parent.iterdir()])
+            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise InputError(f"{name} does not exist.{hint}") from None
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}") from error
     if is_folder:
@@ -227,14 +230,6 @@ def require_readable(path: Path, name: str) -> None:
         raise InputError(f"{name} is a folder; name the files in it{hint}")
     if path.is_file() and size == 0:
         raise InputError(f"{name} is empty; it holds no records")
-
-
-def _similar_names(path: Path) -> str:
-    folder = path.parent
-    if not folder.is_dir():
-        return f" The folder {str(folder)!r} does not exist either."
-    near = get_close_matches(path.name, [p.name for p in folder.iterdir()], n=3, cutoff=0.6)
-    return f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
 def is_remote(name: str) -> bool:
@@ -257,7 +252,8 @@ class LocalCopies:
             if name == STDIN:
                 shutil.copyfileobj(sys.stdin.buffer, out)
             elif is_remote(name):
-                _download(name, out)
+                with reading(redact_urls(name), name), _open_remote(name) as stream:
+                    shutil.copyfileobj(stream, out)
             else:
                 with open(name, "rb") as stream:
                     shutil.copyfileobj(stream, out)
@@ -284,11 +280,6 @@ class LocalCopies:
             raise InputError(f"{redact_urls(name)} cannot be read: {error}") from error
         self._files[name] = path
         return path
-
-
-def _download(url: str, out: IO[bytes]) -> None:
-    with reading(redact_urls(url), url), _open_remote(url) as stream:
-        shutil.copyfileobj(stream, out)
 
 
 def _open_remote(url: str) -> Any:

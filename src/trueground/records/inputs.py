@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from trueground.errors import InputError
+from trueground.errors import BadRow, InputError
 from trueground.net.redact import redact_urls
 from trueground.records.files import (
     KINDS,
@@ -32,14 +32,7 @@ from trueground.records.files import (
     require_readable,
 )
 from trueground.records.jsonl import RECORD, decode_row, read_array, read_lines, read_members
-from trueground.records.problems import PlacedRow, Problem, clean, describe, known_id, model_fields
-from trueground.records.tables import (
-    clean_cells,
-    decode_cells,
-    read_csv,
-    read_frame,
-    read_parquet,
-)
+from trueground.records.problems import Problem, clean, describe, known_id, model_fields
 from trueground.types import Record
 
 _Convert = Callable[[dict[str, Any]], dict[str, Any]]
@@ -90,17 +83,10 @@ class RowInput:
             raise value
         return self.clean(decode_row(value, expected) if isinstance(value, bytes) else value)
 
-    def bad_row(self, number: int, row_id: str | None, problem: Problem) -> PlacedRow:
+    def bad_row(self, number: int, row_id: str | None, problem: Problem) -> BadRow:
         """The account of a problem, with its place."""
-        return PlacedRow(
-            file=self.name,
-            row=number,
-            id=row_id,
-            field=problem.field,
-            found=problem.found,
-            expected=problem.expected,
-            unit=self.unit,
-        )
+        what = problem.field, problem.found, problem.expected
+        return BadRow(self.name, number, row_id, *what, self.unit)
 
 
 def part_input(part: FilePart, copies: LocalCopies, response: str = "response") -> RowInput:
@@ -115,6 +101,8 @@ def part_input(part: FilePart, copies: LocalCopies, response: str = "response") 
                 yield number + part.before, line
 
     if splittable(part.name) == "parquet":
+        from trueground.records.tables import clean_cells, decode_cells, read_parquet
+
         rows = partial(read_parquet, part.name, label, low, high - low)
         return RowInput(label, rows, clean_cells, decode_cells)
     return RowInput(label, lines, unit="line")
@@ -133,21 +121,46 @@ def file_input(
 
     `response` is the column whose empty cells are kept.
     """
-    path, label = _local_path(name, copies), redact_urls(name)
+    label = redact_urls(name)
+    if name == STDIN or is_remote(name):
+        path = copies.fetch(name)
+        if not path.stat().st_size:
+            label = "standard input" if name == STDIN else label
+            raise InputError(f"{label} is empty; it holds no records")
+    else:
+        path = Path(name)
+        require_readable(path, name)
+        path = path if path.is_file() else copies.fetch(name)
     kind, packing = ("lines", "") if name == STDIN else _format_of(name)
     if kind == "sniff":
         kind = _sniff(path, packing, label)
 
-    def text_rows() -> _Rows:
+    if kind in ("csv", "tsv", "parquet"):
+        return _table_input(name, path, kind, packing, copies, response, limit)
+
+    def rows() -> _Rows:
         with open_unpacked(path, packing, label) as stream:
             if kind == "lines":
                 yield from read_lines(stream, label)
             elif kind == "members":
                 yield from _read_answers(stream, label)
-            elif kind in ("array", "wrapped"):
-                yield from read_array(stream, label, wrapped=kind == "wrapped")
             else:
-                yield from read_csv(stream, label, "\t" if kind == "tsv" else ",", response)
+                yield from read_array(stream, label, wrapped=kind == "wrapped")
+
+    return RowInput(label, rows, path=path, unit="line" if kind == "lines" else "row")
+
+
+def _table_input(
+    name: str, path: Path, kind: str, packing: str, copies: LocalCopies, response: str,
+    limit: int | None,
+) -> RowInput:  # fmt: skip
+    from trueground.records.tables import clean_cells, decode_cells, read_csv, read_parquet
+
+    label = redact_urls(name)
+
+    def csv_rows() -> _Rows:
+        with open_unpacked(path, packing, label) as stream:
+            yield from read_csv(stream, label, "\t" if kind == "tsv" else ",", response)
 
     def parquet_rows() -> _Rows:
         whole = path
@@ -160,22 +173,7 @@ def file_input(
 
     if kind == "parquet":
         return RowInput(label, parquet_rows, clean_cells, decode_cells, path)
-    if kind in ("csv", "tsv"):
-        return RowInput(label, text_rows, decode_cells=decode_cells, path=path)
-    return RowInput(label, text_rows, path=path, unit="line" if kind == "lines" else "row")
-
-
-def _local_path(name: str, copies: LocalCopies) -> Path:
-    """A local, seekable file with the content of `name`."""
-    if name == STDIN or is_remote(name):
-        path = copies.fetch(name)
-        if not path.stat().st_size:
-            label = "standard input" if name == STDIN else redact_urls(name)
-            raise InputError(f"{label} is empty; it holds no records")
-        return path
-    path = Path(name)
-    require_readable(path, name)
-    return path if path.is_file() else copies.fetch(name)
+    return RowInput(label, csv_rows, decode_cells=decode_cells, path=path)
 
 
 def _format_of(name: str) -> tuple[str, str]:
@@ -232,6 +230,8 @@ def object_input(source: Any, copies: LocalCopies) -> RowInput:
     """
     library = type(source).__module__.partition(".")[0]
     if library in ("polars", "pandas") and type(source).__name__ == "DataFrame":
+        from trueground.records.tables import clean_cells, decode_cells, read_frame
+
         return RowInput("data frame", lambda: read_frame(source), clean_cells, decode_cells)
     if isinstance(source, dict | bytes) or not hasattr(source, "__iter__"):
         raise InputError(

@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -80,21 +81,17 @@ def _check_keys(data: bytes | str, value: Any) -> None:
     text = data if isinstance(data, str) else data.decode()
     if sum(map(bool, _AFTER_STRING.findall(text))) == keys:
         return
-    try:
-        json.loads(text, object_pairs_hook=_require_unique)
-    except Problem as problem:
-        problem.row_id = known_id(value)
-        raise
-    except ValueError:
-        return  # an integer of thousands of digits, which is reported elsewhere
 
+    def require_unique(pairs: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                found = f'the key "{shorten(key)}" twice in one object'
+                raise Problem(None, found, "every key once", known_id(value))
+            seen.add(key)
 
-def _require_unique(pairs: list[tuple[str, Any]]) -> None:
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
-            raise Problem(None, f'the key "{shorten(key)}" twice in one object', "every key once")
-        seen.add(key)
+    with suppress(ValueError):  # an integer of thousands of digits, which is reported elsewhere
+        json.loads(text, object_pairs_hook=require_unique)
 
 
 def _explain(data: bytes | str, expected: str) -> Any:

@@ -23,8 +23,7 @@ from trueground.records.files import (
     require_readable,
 )
 from trueground.records.inputs import FilePart, RowInput, part_input, splittable
-from trueground.records.problems import PlacedRow
-from trueground.records.reading import RecordSource, look_ahead, repeated_id
+from trueground.records.reading import RecordSource, RowWithId, look_ahead
 from trueground.records.tables import count_parquet
 from trueground.types import Record
 
@@ -52,33 +51,6 @@ class PartCheck(NamedTuple):
     tally: Tally
     seen: SeenIds
     columns: list[ColumnMap]
-
-
-class RowWithId(NamedTuple):
-    """A row whose id may stand in another place too: where it is, and what it holds."""
-
-    ordinal: int
-    place: str
-    file: str
-    number: int
-    unit: str
-    record: Record
-
-
-def reject_repeated(rows: Sequence[RowWithId], repeated: RepeatedIds, tally: Tally) -> list[int]:
-    """Take the later rows of every id for bad, and give their ordinals; `rows` are in order."""
-    found = []
-    for row in rows:
-        if (first := repeated.first_place(row.record.id, row.place)) is not None:
-            problem = repeated_id(row.record.id, first)
-            found.append(row.ordinal)
-            tally.count(row.record, -1)
-            bad = PlacedRow(
-                row.file, row.number, row.record.id, problem.field, problem.found,
-                problem.expected, row.unit,
-            )  # fmt: skip
-            tally.reject(row.ordinal, bad)
-    return found
 
 
 def file_state(name: str) -> FileState:
@@ -187,11 +159,11 @@ class PartSource(RecordSource):
     def count(self) -> list[PartRows]:
         """The rows of each part. InputError."""
         return [
-            _count_lines(part)
-            if splittable(part.name) == "lines" and part.high is not None
+            _count_rows(each)
+            if part.high is None
+            else _count_lines(part.name, part.low, part.high)
+            if splittable(part.name) == "lines"
             else PartRows(part.high - part.low, part.high - part.low)
-            if part.high is not None
-            else _count_rows(each)
             for part, each in zip(self._parts, self._inputs(), strict=True)
         ]
 
@@ -200,13 +172,9 @@ class PartSource(RecordSource):
         _, tally, seen = self._tally(self._inputs())
         return PartCheck(tally, seen, self._columns)
 
-    def rows_with(self, repeated: RepeatedIds) -> list[RowWithId]:
+    def repeated_rows(self, repeated: RepeatedIds) -> list[RowWithId]:
         """The rows with an id whose hash is among these."""
-        return [
-            RowWithId(ordinal, each.place(number), each.name, number, each.unit, record)
-            for ordinal, each, number, record in self._read_rows(self._inputs())
-            if isinstance(record, Record) and record.id in repeated
-        ]
+        return list(self.rows_with(repeated, self._inputs()))
 
     def batches(self, max_rows: int = 1024, max_chars: int = 8_000_000) -> Iterator[list[Record]]:
         """As its base does, of files that were checked elsewhere."""
@@ -219,9 +187,9 @@ class PartSource(RecordSource):
         ]
 
 
-def _count_lines(part: FilePart) -> PartRows:
+def _count_lines(name: str, low: int, high: int) -> PartRows:
     lines = rows = 0
-    with open_range(part.name, part.low, part.high or 0) as stream:
+    with open_range(name, low, high) as stream:
         for line in stream:
             lines += 1
             rows += not line.isspace()

@@ -7,28 +7,35 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
-from trueground.errors import BadRowsError, InputError, UsageError, tell, unknown_name
-from trueground.net.redact import redact_urls
-from trueground.records.aliases import unwrap_fields
-from trueground.records.checks import Check, FileInfo, RepeatedIds, SeenIds, Tally, file_stamp
-from trueground.records.columns import (
-    ColumnMap,
-    check_fields,
-    describe_columns,
-    find_hints,
-    require_columns,
+from trueground.errors import (
+    BadRow,
+    BadRowsError,
+    InputError,
+    UsageError,
+    find_near,
+    tell,
+    unknown_name,
 )
+from trueground.net.redact import redact_urls
+from trueground.records.checks import Check, FileInfo, RepeatedIds, SeenIds, Tally, file_stamp
+from trueground.records.columns import ALIASES, ColumnMap, check_fields
 from trueground.records.files import LocalCopies, data_files
 from trueground.records.inputs import RowInput, file_input, object_input
-from trueground.records.problems import PlacedRow, Problem, describe, known_id, too_deep
-from trueground.records.schema import NO_FIELD, to_record
-from trueground.records.tables import split_cell
+from trueground.records.problems import (
+    NO_FIELD,
+    Problem,
+    describe,
+    known_id,
+    to_record,
+    too_deep,
+    unwrap_fields,
+)
 from trueground.types import Record
 
 __all__ = ["Check", "FileInfo", "RecordSource", "open_records"]
@@ -100,7 +107,10 @@ class RecordSource:
         cannot be read, no good row at all, a mapped column that is nowhere. BadRowsError: a bad
         row, where bad rows are not to be skipped.
         """
-        self._look_ahead()
+        self._columns = []
+        for each in self._inputs():
+            self._columns.append(ColumnMap(self._mapping))
+            look_ahead(each, self._columns[-1], self._limit)
         rows, tally, inputs = self._first_pass(progress)
         changed = [columns.settle() for columns in self._columns]
         if any(changed):
@@ -116,13 +126,6 @@ class RecordSource:
         self._checked = check
         return check
 
-    def _look_ahead(self) -> None:
-        """Find out from the first rows of each file what its columns stand for."""
-        self._columns = []
-        for each in self._inputs():
-            self._columns.append(columns := ColumnMap(self._mapping))
-            look_ahead(each, columns, self._limit)
-
     def _first_pass(
         self, progress: Callable[[int], None] | None
     ) -> tuple[int, Tally, list[RowInput]]:
@@ -132,7 +135,7 @@ class RecordSource:
         self._stamps = {each.path: file_stamp(each.path) for each in inputs if each.path}
         rows, tally, seen = self._tally(inputs, progress)
         if repeated := seen.repeated():
-            self._reject_duplicates(inputs, repeated, tally)
+            self._duplicates = reject_repeated(self.rows_with(repeated, inputs), repeated, tally)
         return rows, tally, inputs
 
     def _tally(
@@ -197,7 +200,7 @@ class RecordSource:
 
     def _read_rows(
         self, inputs: Sequence[RowInput]
-    ) -> Iterator[tuple[int, RowInput, int, Record | PlacedRow]]:
+    ) -> Iterator[tuple[int, RowInput, int, Record | BadRow]]:
         """(0-based ordinal, input, number there, record or bad row) up to the limit, in order."""
         ordinal = self._first
         for each, columns in zip(inputs, self._columns, strict=True):
@@ -220,20 +223,35 @@ class RecordSource:
             elif not self._skip:
                 raise InputError(f"{self.name} changed while it was read: {outcome}")
 
-    def _reject_duplicates(
-        self, inputs: Sequence[RowInput], repeated: RepeatedIds, tally: Tally
-    ) -> None:
-        """A second reading that takes the later rows of every repeated id for bad."""
+    def rows_with(self, repeated: RepeatedIds, inputs: Sequence[RowInput]) -> Iterator[RowWithId]:
+        """The rows with an id whose hash is among these, in order."""
         for ordinal, each, number, record in self._read_rows(inputs):
-            if not isinstance(record, Record):
-                continue
-            first = repeated.first_place(record.id, each.place(number))
-            if first is not None:
-                self._duplicates.append(ordinal)
-                tally.count(record, -1)
-                tally.reject(
-                    ordinal, each.bad_row(number, record.id, repeated_id(record.id, first))
-                )
+            if isinstance(record, Record) and record.id in repeated:
+                yield RowWithId(ordinal, each.place(number), each.name, number, each.unit, record)
+
+
+class RowWithId(NamedTuple):
+    """A row whose id may stand in another place too: where it is, and what it holds."""
+
+    ordinal: int
+    place: str
+    file: str
+    number: int
+    unit: str
+    record: Record
+
+
+def reject_repeated(rows: Iterable[RowWithId], repeated: RepeatedIds, tally: Tally) -> array[int]:
+    """Take the later rows of every id for bad, and give their ordinals; `rows` are in order."""
+    found = array("Q")
+    for row in rows:
+        id_ = row.record.id
+        if (first := repeated.first_place(id_, row.place)) is not None:
+            found.append(row.ordinal)
+            tally.count(row.record, -1)
+            what = "id", f"the id {id_!r} again (first in {first})", "an id that is unique"
+            tally.reject(row.ordinal, BadRow(row.file, row.number, id_, *what, row.unit))
+    return found
 
 
 def look_ahead(source: RowInput, columns: ColumnMap, limit: int | None = None) -> None:
@@ -247,23 +265,18 @@ def look_ahead(source: RowInput, columns: ColumnMap, limit: int | None = None) -
     columns.settle()
 
 
-def repeated_id(id_: str, first: str) -> Problem:
-    """The problem of a row whose id stood in another place, `first`, before."""
-    return Problem("id", f"the id {id_!r} again (first in {first})", "an id that is unique")
-
-
 def conclude(name: str, columns: Mapping[str, ColumnMap], tally: Tally, *, skip: bool) -> Check:
     """What a pass over all rows comes to, without the files; `columns` are those of each file.
 
     Says on standard error which columns are read under another name. Raises as
     `RecordSource.check` does.
     """
-    for line in describe_columns(columns):
-        tell(line, note=True)
+    _tell_columns(columns)
     maps = list(columns.values())
-    require_columns(name, maps)
+    _require_mapped(name, maps)
     bad, fields = tally.bad_rows(), tally.fields()
-    hints = find_hints(maps, [field for field, count in fields.items() if not count])
+    absent = [field for field, count in fields.items() if not count and field in ALIASES]
+    hints = {field: hint for field in absent if (hint := maps[0].hint(field))}
     advice = f"response: {hints['response']}" if "response" in hints else ""
     if bad and not skip:
         raise BadRowsError(bad, tally.bad_total, tally.kinds, advice)
@@ -282,6 +295,30 @@ def conclude(name: str, columns: Mapping[str, ColumnMap], tally: Tally, *, skip:
         breakdowns=tally.breakdowns(),
         hints=hints,
     )
+
+
+def _tell_columns(columns: Mapping[str, ColumnMap]) -> None:
+    """Which columns are not called as we call them; a line a file where they differ."""
+    texts = {name: one.describe() for name, one in columns.items()}
+    if len(set(texts.values())) == 1:
+        texts = {"": next(iter(texts.values()))}
+    for name, text in texts.items():
+        if text:
+            tell(f"columns of {name}: {text}" if name else f"columns: {text}", note=True)
+
+
+def _require_mapped(file: str, columns: Sequence[ColumnMap]) -> None:
+    """InputError for the first mapped column that stood in no row of any file."""
+    seen = set[str]().union(*(one.seen for one in columns))
+    names = dict.fromkeys(name for one in columns for name in one.shapes.names)
+    for field, column in (columns[0].mapping if columns else {}).items():
+        if field not in seen:
+            near = find_near(column, names)
+            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise InputError(
+                f"{file}: no row has the column {column!r} that is mapped to {field!r}.{hint} "
+                f"Columns found: {', '.join(names) or 'none'}."
+            )
 
 
 def plain_rows(path: Path) -> Generator[tuple[str, dict[str, Any]], None, None]:
@@ -327,13 +364,15 @@ def _parse_row(
     ordinal: int,
     columns: ColumnMap,
     separator: str | None,
-) -> Record | PlacedRow:
+) -> Record | BadRow:
     row, own = value, list[str]()
     try:
         row = source.read(value)
         own = list(row)  # before they are renamed: an error names the file's columns
         row, displaced, members = columns.apply(row)
         if separator is not None:
+            from trueground.records.tables import split_cell
+
             split_cell(row, separator)
         row = source.decode_cells(row)
         if members:  # labels join those of the field `human`, which is JSON in a cell until now

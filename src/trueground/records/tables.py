@@ -207,7 +207,12 @@ def read_csv(
                     continue
                 row = _csv_row(header, cells, response)
             except csv.Error as error:
-                row = _csv_problem(error)
+                cut = "unexpected end of data" in str(error)
+                found = (
+                    "the end of the file inside a quoted cell" if cut else f"a CSV error: {error}"
+                )
+                quoted = 'cells quoted like "…", quotation marks in them doubled'
+                row = Problem(None, found, 'a closing quotation mark (")' if cut else quoted)
             number += 1
             yield number, row
             lines.size = 0
@@ -235,16 +240,6 @@ def _read_header(rows: Iterator[list[str]], name: str, delimiter: str) -> list[s
                 f"{name}: the header is one column, {header[0]!r}; separate the columns by {ending}"
             )
     return header
-
-
-def _csv_problem(error: csv.Error) -> Problem:
-    if "unexpected end of data" in str(error):
-        return Problem(
-            None, "the end of the file inside a quoted cell", 'a closing quotation mark (")'
-        )
-    return Problem(
-        None, f"a CSV error: {error}", 'cells quoted like "…", quotation marks in them doubled'
-    )
 
 
 def _csv_row(header: list[str], cells: list[str], response: str) -> dict[str, str] | Problem:
@@ -312,3 +307,44 @@ def read_frame(frame: Any) -> NumberedRows:
         for cells in frame.iloc[start : start + _ROWS].itertuples(index=False, name=None):
             number += 1
             yield number, dict(zip(columns, cells, strict=True))
+
+
+_BEGINS = r"=+\-@＝＋－＠'"
+_FORMULA = re.compile(rf"[\s\"]*[{_BEGINS}]|[\t\r\n]")
+# Behind such a sign another cell or row begins, for some programs.
+_CELL = r"[;|\t\r\n\x0b\x0c\x1c-\x1f\x85\u2028\u2029]"
+_INNER = re.compile(rf"({_CELL}[\s\"]*)(?=[{_BEGINS}])")
+_GUARDED = re.compile(rf"({_CELL}[\s\"]*)'(?=[{_BEGINS}])")
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_TAKEN_FOR_NUMBER = re.compile(
+    rf"(?:[\d\s.,:/eE%$€£()+-]|am|pm|(?:{_MONTHS})[a-z]*+)+|true|false", re.IGNORECASE
+)
+_SAFE_NUMBER = re.compile(r"(?:0|[1-9]\d{0,14})")
+
+
+def guard(text: str) -> str:
+    """The text as it is neither a formula nor a number nor a date to a spreadsheet."""
+    return ("'" if _needs_guard(text) else "") + _INNER.sub(r"\1'", text)
+
+
+def guard_formulas(text: str) -> str:
+    """The text as no spreadsheet runs it; numbers stay as they are. The viewer has it too."""
+    return ("'" if _FORMULA.match(text) else "") + _INNER.sub(r"\1'", text)
+
+
+def unguard(text: str) -> str:
+    """The text without the apostrophes of `guard`."""
+    if text.startswith("'") and _needs_guard(_GUARDED.sub(r"\1", text[1:])):
+        text = text[1:]
+    return _GUARDED.sub(r"\1", text)
+
+
+def _needs_guard(text: str) -> bool:
+    if _FORMULA.match(text):
+        return True
+    if len(text) > 60 or _SAFE_NUMBER.fullmatch(text):
+        return False
+    word = text.strip()
+    return bool(_TAKEN_FOR_NUMBER.fullmatch(word)) and (
+        any(c.isdigit() for c in word) or word.lower() in ("true", "false")
+    )

@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from trueground.errors import spoken
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
 from trueground.reports.blocks import number, several
@@ -31,7 +32,6 @@ from trueground.reports.sentences import (
 from trueground.reports.text import format_table, one_line, percent, shown_name, table
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
-from trueground.wording import spoken
 
 COLUMNS = 80
 _MOST_METRICS, _MOST_VALUES = 6, 6

@@ -19,9 +19,8 @@ import orjson
 
 from trueground.errors import InputError, UsageError
 from trueground.records.files import inner_ending, text_lines
-from trueground.records.problems import Problem, describe
+from trueground.records.problems import Problem, describe, to_record
 from trueground.records.reading import plain_rows
-from trueground.records.schema import to_record
 from trueground.retrieval.base import Hit, Retriever, SearchQuery, words
 from trueground.retrieval.store import PassageStore, bare_id, page_key
 

@@ -315,7 +315,11 @@ def check_no_shards(path: Path) -> None:
 def _check_free(path: Path, may_be_a_run: bool, option: str) -> None:
     """Check that the directory may be filled. Raises OutputError."""
     if any(not _is_left_over(entry) for entry in path.iterdir()):
-        check_ours_inside(path, may_be_a_run, _is_run(path), "run", option)
+        try:
+            is_run = "trueground" in orjson.loads((path / MANIFEST).read_bytes())
+        except (OSError, ValueError, TypeError):
+            is_run = False
+        check_ours_inside(path, may_be_a_run, is_run, "run", option)
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path} is not writable; choose another --out or fix its permissions")
 
@@ -340,14 +344,6 @@ def _is_left_over(entry: Path) -> bool:
     if entry.name == SHARDS:
         return entry.is_dir()
     return entry.name in [part_of(entry.with_name(name)).name for name in _OURS]
-
-
-def _is_run(path: Path) -> bool:
-    """Whether the manifest there is one of ours."""
-    try:
-        return "trueground" in orjson.loads((path / MANIFEST).read_bytes())
-    except (OSError, ValueError, TypeError):
-        return False
 
 
 # Single files
@@ -386,12 +382,16 @@ def check_page_file(path: Path, mark: str, overwrite: bool, option: str = "--out
     kind = mark.split("-")[1]
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{option} {path}: the page is an HTML file; name it FILE.html")
-    check_out_file(path, f"{kind}.html", option)
-    check_ours(path, f'<meta name="generator" content="{mark}">', f"{kind} page of ours", option)
-    if path.exists() and not overwrite:
-        raise OutputError(
-            f"{path} exists; choose another {option}, or pass --overwrite to replace it"
-        )
+    meta = f'<meta name="generator" content="{mark}">'
+    _check_replaceable(path, meta, kind, "page", option, overwrite)
+
+
+def _check_replaceable(
+    path: Path, mark: str, kind: str, what: str, option: str, overwrite: bool
+) -> None:
+    check_out_file(path, f"{kind}.{'html' if what == 'page' else 'json'}", option)
+    check_ours(path, mark, f"{kind} {what} of ours", option)
+    check_out_file(path, kind, option, overwrite)
 
 
 def find_outputs(
@@ -420,9 +420,7 @@ def find_outputs(
     if page:
         check_page_file(page, mark, overwrite)
     if file and numbers:
-        check_out_file(file, f"{kind}.json")
-        check_ours(file, numbers, f"{kind} file of ours")
-        check_out_file(file, f"{kind}.json", overwrite=overwrite)
+        _check_replaceable(file, numbers, kind, "file", "--out", overwrite)
     return page, file
 
 

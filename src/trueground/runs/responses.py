@@ -18,6 +18,11 @@ from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, Usage, sane
 from trueground.runs.directory import AppendFile
 from trueground.types import Status
 
+# What a line has from its reply as it is.
+_OF_REPLY = (
+    *("finish_reason", "status", "error", "reasoning", "refusal", "model", "usage", "logprobs"),
+)
+
 
 class Response(msgspec.Struct, kw_only=True):
     """One line. `response` is None for a call that failed; `latency_s` None for one not made now.
@@ -47,37 +52,19 @@ class Response(msgspec.Struct, kw_only=True):
     ) -> Response:
         """The line of a reply."""
         lost = reply.status not in (None, Status.TRUNCATED)
-        reply = tidy(reply)
+        told = msgspec.structs.asdict(tidy(reply))
         return cls(
             id=id_,
             prompt_sha256=prompt,
-            response=None if lost else reply.text,
-            finish_reason=reply.finish_reason,
-            usage=reply.usage,
+            response=None if lost else told["text"],
             latency_s=None if latency_s is None else round(latency_s, 6),
-            error=reply.error,
-            status=reply.status,
             cached=cached,
-            refusal=reply.refusal,
-            reasoning=reply.reasoning,
-            model=reply.model,
-            logprobs=reply.logprobs,
-            calls=reply.calls,
+            **{name: told[name] for name in (*_OF_REPLY, "calls")},
         )
 
     def reply(self) -> Reply:
         """The reply that the line was made of."""
-        return Reply(
-            text=self.response or "",
-            finish_reason=self.finish_reason,
-            status=self.status,
-            error=self.error,
-            reasoning=self.reasoning,
-            refusal=self.refusal,
-            model=self.model,
-            usage=self.usage,
-            logprobs=self.logprobs,
-        )
+        return Reply(text=self.response or "", **{name: getattr(self, name) for name in _OF_REPLY})
 
 
 class _Head(msgspec.Struct):

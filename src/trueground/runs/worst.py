@@ -23,7 +23,6 @@ import msgspec
 from trueground.metrics.registry import higher_is_better, metric_of_key
 from trueground.plugins import bare_name, split_key
 from trueground.records.files import open_unpacked
-from trueground.records.spreadsheets import guard_formulas
 from trueground.runs.directory import RECORDS, replacing
 from trueground.text.refusal import find_refusal_phrase
 
@@ -147,6 +146,8 @@ def write_worst_csv(
 
 
 def _csv_row(cells: Sequence[Any]) -> bytes:
+    from trueground.records.tables import guard_formulas
+
     text = io.StringIO()
     guarded = (guard_formulas(cell) if isinstance(cell, str) else cell for cell in cells)
     csv.writer(text, lineterminator="\n").writerow(guarded)
@@ -209,17 +210,11 @@ def unsupported_claims(
     evidence: Mapping[str, Any], verdict: str | None
 ) -> tuple[list[str], list[str]]:
     """The claims of an answer that are not supported, and why, each in turn."""
-    claims = [claim for claim in _claims(evidence) if claim.get("supported") is False]
-    if verdict == "declined":  # that it declines is no claim
-        claims = []
-    reasons = ["; ".join(claim.get("reasons") or ()) for claim in claims]
-    return [str(claim.get("text")) for claim in claims], reasons
-
-
-def _claims(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The claims that the first judge checked, against all contexts where that was done too."""
     found: list[list[dict[str, Any]]] = []
-    for key, told in evidence.items():
+    # Those that the first judge checked, against all contexts where that was done too.
+    for key, told in () if verdict == "declined" else evidence.items():
         if not split_key(key).judge and isinstance(told, dict) and "claims" in told:
             found.insert(0 if "scope=" not in key else len(found), told["claims"])
-    return found[0] if found else []
+    claims = [claim for claim in (found or [[]])[0] if claim.get("supported") is False]
+    reasons = ["; ".join(claim.get("reasons") or ()) for claim in claims]
+    return [str(claim.get("text")) for claim in claims], reasons

@@ -1,6 +1,9 @@
 """Where shards are worked on: processes of this machine, or a Ray cluster.
 
-Both run the same functions on the same arguments, and try a task again whose process was lost.
+Both run one function on many arguments, in any order, `workers` at once: `run` calls `done(number,
+result)` for each task that succeeds, and returns the errors of the others. A task whose process is
+lost, or that fails as nothing of ours does, is tried three times in all. With `weights` it loads a
+model: where a cluster has GPUs, each task gets one.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from trueground.errors import MissingExtraError, TruegroundError, UsageError, WorkerError
 from trueground.evaluate.workers import WorkerPool
@@ -21,23 +24,6 @@ ATTEMPTS = 3
 _KNOCK_S = 10.0  # to reach the head of a cluster
 Tasks = Mapping[int, tuple[Any, ...]]
 Done = Callable[[int, Any], None]
-
-
-class Engine(Protocol):
-    """Runs one function on many arguments, in any order, `workers` at once."""
-
-    workers: int
-
-    def run(
-        self, work: Callable[..., Any], tasks: Tasks, done: Done, weights: bool = False
-    ) -> dict[int, TruegroundError]:
-        """Call `done(number, result)` for each task that succeeds; the errors of the others.
-
-        A task whose process is lost, or that fails as nothing of ours does, is tried three times
-        in all. With `weights` it loads a model: where a
-        cluster has GPUs, each task gets one.
-        """
-        ...
 
 
 def make_engine(name: str, workers: int | None) -> Engine:
@@ -59,7 +45,7 @@ class _Attempts:
         self._tried: dict[int, int] = {}
 
     def fail(self, number: int, error: BaseException) -> None:
-        """Note a failure: the task waits again, or has failed for good."""
+        """Let the task wait again, or give it up."""
         tried = self._tried[number] = self._tried.get(number, 0) + 1
         final = isinstance(error, TruegroundError) and not isinstance(error, WorkerError)
         if not final and tried < ATTEMPTS:
@@ -79,7 +65,6 @@ class LocalEngine:
     def run(
         self, work: Callable[..., Any], tasks: Tasks, done: Done, weights: bool = False
     ) -> dict[int, TruegroundError]:
-        """As `Engine.run`."""
         attempts = _Attempts(tasks)
         if min(self.workers, len(tasks)) == 1:
             while attempts.waiting:
@@ -118,7 +103,7 @@ class LocalEngine:
         while attempts.waiting or under_way:
             while attempts.waiting and len(under_way) < self.workers:
                 if not free:
-                    pools.append(pool := WorkerPool(1, _nothing))
+                    pools.append(pool := WorkerPool(1, bool))
                     free.append(pool)
                 number, pool = attempts.waiting.pop(0), free.pop()
                 under_way[pool.submit(work, *tasks[number])] = number, pool
@@ -136,26 +121,11 @@ class LocalEngine:
                     done(number, future.result())
 
 
-def _nothing() -> None:
-    """Nothing is prepared in a process."""
-
-
 def _knock(address: str | None) -> None:
     """OSError where nobody listens at HOST:PORT; Ray itself would try for minutes."""
     host, _, port = (address or "").rpartition(":")
     if host and "://" not in host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S).close()
-
-
-def _no_cluster(address: str | None, error: Exception) -> WorkerError:
-    lines = str(error).strip().splitlines()
-    reason = lines[0] if lines else type(error).__name__
-    if address is None:
-        return WorkerError(f"--engine ray: a cluster of its own could not be started: {reason}")
-    return WorkerError(
-        f"--engine ray:{address}: no Ray cluster is reached there ({reason}); start one with `ray "
-        "start --head` and give its HOST:PORT, or leave the address out for one of its own"
-    )
 
 
 class RayEngine:
@@ -174,14 +144,21 @@ class RayEngine:
                 _knock(address)
                 ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
             except Exception as error:  # Ray raises many kinds
-                raise _no_cluster(address, error) from error
+                reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                told = f"--engine ray: a cluster of its own could not be started: {reason}"
+                if address is not None:
+                    told = (
+                        f"--engine ray:{address}: no Ray cluster is reached there ({reason}); "
+                        "start one with `ray start --head` and give its HOST:PORT, or leave the "
+                        "address out for one of its own"
+                    )
+                raise WorkerError(told) from error
         self._has = dict(ray.cluster_resources())
         self.workers = workers or max(1, int(self._has.get("CPU", 1)))
 
     def run(
         self, work: Callable[..., Any], tasks: Tasks, done: Done, weights: bool = False
     ) -> dict[int, TruegroundError]:
-        """As `Engine.run`."""
         ray, attempts = self._ray, _Attempts(tasks)
         task = ray.remote(work).options(
             max_retries=0, num_cpus=1, num_gpus=int(weights and bool(self._has.get("GPU")))
@@ -203,3 +180,6 @@ class RayEngine:
                 else:
                     done(number, result)
         return attempts.failed
+
+
+Engine = LocalEngine | RayEngine

@@ -10,21 +10,22 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import OutputError, WorkerError
-from trueground.evaluate.manifest import end_manifest, make_manifest
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.result import Result, Summary
-from trueground.evaluate.scoring import summarise_table
+from trueground.evaluate.scoring import end_manifest, judging, make_manifest, summarise_table
 from trueground.evaluate.table import ItemTable
 from trueground.metrics.registry import higher_is_better
+from trueground.models.calls import Spent
 from trueground.options import Progress, no_progress
 from trueground.records.files import open_unpacked
 from trueground.reports.items import headline_metric
@@ -47,9 +48,6 @@ from trueground.shards import work
 from trueground.shards.plan import ShardPlan, read_plan
 from trueground.shards.store import RunStore, open_store
 from trueground.shards.work import Marker, make_scoring_plan, read_marker, read_numbers, shard_name
-
-if TYPE_CHECKING:
-    from trueground.runs.worst import Texts
 
 _LISTED = 20_000  # items on the page of a run in shards, and in a store
 _OF_EACH = 20  # of each status at least, where there are so many
@@ -140,19 +138,24 @@ def _without_shard(command: Sequence[str]) -> list[str]:
     return found
 
 
+def find_markers(store: RunStore, plan: ShardPlan) -> list[Marker | None]:
+    """The markers of all shards, None where one is not done."""
+    there, digest = store.names(SHARDS), plan.digest
+    return [
+        read_marker(store, number, digest) if work.marker_name(number) in there else None
+        for number in range(len(plan.shards))
+    ]
+
+
 def missing_shards(store: RunStore, plan: ShardPlan) -> list[int]:
     """The numbers, from 0, of the shards that are not done."""
-    there = store.names(SHARDS)
-    return [
-        number
-        for number in range(len(plan.shards))
-        if work.marker_name(number) not in there or read_marker(store, number, plan.digest) is None
-    ]
+    return [n for n, marker in enumerate(find_markers(store, plan)) if marker is None]
 
 
 def require_markers(store: RunStore, plan: ShardPlan) -> list[Marker]:
     """The markers of all shards. Raises WorkerError, which names those that are not done."""
-    if missing := missing_shards(store, plan):
+    found = find_markers(store, plan)
+    if missing := [number for number, marker in enumerate(found) if marker is None]:
         of = len(plan.shards)
         shown = ", ".join(str(number + 1) for number in missing[:20])
         more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
@@ -161,68 +164,60 @@ def require_markers(store: RunStore, plan: ShardPlan) -> list[Marker]:
             f"same command again, or each by itself with --shard {missing[0] + 1}/{of}; what is "
             "done is kept"
         )
-    found = [read_marker(store, number, plan.digest) for number in range(len(plan.shards))]
     return [marker for marker in found if marker is not None]
 
 
+@dataclass
 class _Merging:
-    """One merge under way; `folder` is the run directory on this machine."""
+    """One merge under way; `folder` is the run directory on this machine.
 
-    def __init__(
-        self,
-        store: RunStore,
-        plan: ShardPlan,
-        markers: Sequence[Marker],
-        scoring: Plan,
-        folder: Path,
-        page: Path,
-        progress: Progress,
-    ) -> None:
-        """`page` is where a page of a sample is drawn, or the folder itself."""
-        self._store = store
-        self._plan = plan
-        self._markers = markers
-        self._scoring = scoring
-        self._folder = folder
-        self._page = page
-        self._shown: NDArray[np.int64] | None = None
-        self._progress = progress
+    `page` is where a page of a sample is drawn, or the folder itself; `shown` are then its rows.
+    """
+
+    store: RunStore
+    plan: ShardPlan
+    markers: Sequence[Marker]
+    scoring: Plan
+    folder: Path
+    page: Path
+    progress: Progress
+    shown: NDArray[np.int64] | None = None
 
     def merge(self, command: Sequence[str]) -> Result:
-        check, folder = self._plan.check, self._folder
-        manifest = make_manifest(self._scoring, check, command) | self._account()
+        check, folder = self.plan.check, self.folder
+        manifest = make_manifest(self.scoring, check, command) | self._account()
         write_json(folder / MANIFEST, manifest)
         try:
-            with ItemTable(
-                self._scoring.width, self._scoring.by, self._scoring.abstained_at
-            ) as table:
-                self._fill(table)
-                summary, repeats = summarise_table(self._scoring, table, check)
-                if self._page != folder:
-                    self._shown = self._choose(table)
+            with ItemTable(self.scoring.width, self.scoring.by, self.scoring.abstained_at) as table:
+                for path in self._files(work.NUMBERS):
+                    for scored in read_numbers(path):
+                        table.append(scored)
+                    self.progress("merge", table.n, check.n)
+                summary, repeats = summarise_table(self.scoring, table, check)
+                if self.page != folder:
+                    self.shown = self._choose(table)
             if repeats is not None:
                 with replacing(folder / REPEATS) as out:
                     out.writelines(repeats)
-            self._copy_items()
-            if self._plan.settings.keep_records:
-                self._copy_records()
+            for kind in (ITEMS, RECORDS)[: 1 + self.plan.settings.keep_records]:
+                self._copy(kind)
             write_json(folder / SUMMARY, summary)
-            self._progress("report", 0, None)
+            self.progress("report", 0, None)
             self._draw(summary, manifest)
         except BaseException as error:
             end_manifest(folder, manifest, error)
             raise
-        end_manifest(folder, manifest | {"scored": sum(m.n for m in self._markers)}, None)
-        note = "; ".join(dict.fromkeys(m.trouble for m in self._markers if m.trouble)) or None
-        if self._store.folder is None:
+        end_manifest(folder, manifest | {"scored": sum(m.n for m in self.markers)}, None)
+        note = "; ".join(dict.fromkeys(m.trouble for m in self.markers if m.trouble)) or None
+        if self.store.folder is None:
             return self._publish(summary, note)
         return Result(Summary(summary), folder, folder / ITEMS, note)
 
     def _draw(self, summary: dict[str, Any], manifest: dict[str, Any]) -> None:
         """The page, of a sample where there are more items than it lists."""
-        shown, n = self._shown, self._plan.check.n
+        shown, n = self.shown, self.plan.check.n
         if shown is None:
-            write_run_page(self._folder)
+            write_run_page(self.folder)
             return
         told = dict(manifest)
         if len(shown) < n:
@@ -231,53 +226,40 @@ class _Merging:
                 "status, others by chance. All numbers are of all answers."
             )
             told["benchmark"] = {"notices": [sample]}
-        write_json(self._page / SUMMARY, summary)
-        write_json(self._page / MANIFEST, told)
-        page = write_run_page(self._page, is_sample=True)
-        with replacing(self._folder / page.name) as out:
+        write_json(self.page / SUMMARY, summary)
+        write_json(self.page / MANIFEST, told)
+        page = write_run_page(self.page, is_sample=True)
+        with replacing(self.folder / page.name) as out:
             out.write(page.read_bytes())
 
     def _account(self) -> dict[str, Any]:
         """What the shards cost, and whom they asked."""
-        spent = [marker.spent for marker in self._markers if marker.spent is not None]
-        total = {key: sum(one[key] for one in spent) for key in spent[0]} if spent else {}
-        found: dict[str, Any] = {
-            "shards": {
-                "count": len(self._markers),
-                "seconds": sum(marker.seconds for marker in self._markers),
-                "cpu_seconds": sum(marker.cpu_seconds for marker in self._markers),
-                "peak_bytes": max(marker.peak_bytes for marker in self._markers),
-            }
+        spent = [Spent(**marker.spent) for marker in self.markers if marker.spent is not None]
+        shards = {
+            "count": len(self.markers),
+            "seconds": sum(marker.seconds for marker in self.markers),
+            "cpu_seconds": sum(marker.cpu_seconds for marker in self.markers),
+            "peak_bytes": max(marker.peak_bytes for marker in self.markers),
         }
-        if total:
-            tokens = {"in": total["tokens_in"], "out": total["tokens_out"]}
-            found |= {"calls": total["calls"], "failed_calls": total["failed"], "tokens": tokens}
-            found["cache_hits"] = total["cache_hits"]
-        return found
+        return {"shards": shards, **judging(sum(spent[1:], spent[0]) if spent else None)}
 
     def _files(self, kind: str) -> Iterator[Path]:
         """The shards' files of a kind, in order, each with the checksum of its marker."""
-        for number, marker in enumerate(self._markers):
+        for number, marker in enumerate(self.markers):
             name = shard_name(number, kind)
-            with self._store.fetched(name) as path:
+            with self.store.fetched(name) as path:
                 with path.open("rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
                 if digest != marker.files[kind].sha256:
                     raise OutputError(
-                        f"{self._store.name}/{name} is not what its marker says; remove "
+                        f"{self.store.name}/{name} is not what its marker says; remove "
                         f"{work.marker_name(number)} and run the same command again"
                     )
                 yield path
 
-    def _fill(self, table: ItemTable) -> None:
-        for path in self._files(work.NUMBERS):
-            for scored in read_numbers(path):
-                table.append(scored)
-            self._progress("merge", table.n, self._plan.check.n)
-
     def _choose(self, table: ItemTable) -> NDArray[np.int64]:
         """The rows that the page lists: the worst, some of each status, and some by chance."""
-        keys = self._scoring.keys
+        keys = self.scoring.keys
         metric = headline_metric(keys)
         random = np.random.default_rng(0)
         chance = random.choice(table.n, min(table.n, _LISTED // 2), replace=False, shuffle=False)
@@ -301,38 +283,26 @@ class _Merging:
         found = [chance, worst, *(np.array(rows, np.int64) for rows in of_each.values())]
         return np.unique(np.concatenate(found))
 
-    def _copy_items(self) -> None:
+    def _copy(self, kind: str) -> None:
+        """The shards' files of a kind into that of the run, where it is to be; for the page of a
+        sample its lines too.
+        """
         with ExitStack() as stack:
-            out = stack.enter_context(self._open(ITEMS))
-            if self._shown is None:
-                self._copy(work.ITEMS, out)
+            own = replacing(self.folder / kind)
+            out = stack.enter_context(
+                self.store.streaming(kind) if self.store.folder is None else own
+            )
+            if self.shown is None:
+                for path in self._files(kind):
+                    with path.open("rb") as file:
+                        shutil.copyfileobj(file, out, _CHUNK)
                 return
-            sample = stack.enter_context(replacing(self._page / ITEMS))
-            sample.writelines(_lines_of(self._lines(out, work.ITEMS), self._shown))
-
-    def _copy_records(self) -> None:
-        with ExitStack() as stack:
-            out = stack.enter_context(self._open(RECORDS))
-            if self._shown is None:
-                self._copy(work.RECORDS, out)
-                return
-            sample = stack.enter_context(replacing(self._page / RECORDS))
-            packing = zstandard.ZstdCompressor(level=3).stream_writer(sample, closefd=False)
-            packed = stack.enter_context(packing)
-            for line in _lines_of(self._lines(out, work.RECORDS), self._shown):
-                packed.write(line)
-
-    def _open(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """A file of the run, where the run is to be."""
-        if self._store.folder is None:
-            return self._store.streaming(name)
-        return replacing(self._folder / name)
-
-    def _copy(self, kind: str, out: BinaryIO) -> None:
-        for path in self._files(kind):
-            with path.open("rb") as file:
-                while chunk := file.read(_CHUNK):
-                    out.write(chunk)
+            sample: Any = stack.enter_context(replacing(self.page / kind))
+            if kind == RECORDS:
+                packing = zstandard.ZstdCompressor(level=3)
+                sample = stack.enter_context(packing.stream_writer(sample, closefd=False))
+            for line in _lines_of(self._lines(out, kind), self.shown):
+                sample.write(line)
 
     def _lines(self, out: BinaryIO, kind: str) -> Iterator[bytes]:
         """All lines of all shards; the files go to `out` as they are."""
@@ -342,24 +312,23 @@ class _Merging:
                     try:
                         out.write(chunk)
                     except OSError as error:  # not of the page, which is written meanwhile
-                        raise write_error(Path(self._store.name) / kind, error) from error
-            with open_unpacked(path, ".zst" if kind == work.RECORDS else "") as lines:
+                        raise write_error(Path(self.store.name) / kind, error) from error
+            with open_unpacked(path, ".zst" if kind == RECORDS else "") as lines:
                 yield from lines
 
     def _publish(self, summary: dict[str, Any], note: str | None) -> Result:
         """Put the rest of the run beside its items; the manifest last, then the shards go."""
         from trueground.runs.worst import read_texts
 
-        for path in sorted(self._folder.iterdir()):
+        for path in sorted(self.folder.iterdir()):
             if path.name != MANIFEST and not path.name.startswith("."):
-                with self._store.writing(path.name) as out:
+                with self.store.writing(path.name) as out:
                     out.write(path.read_bytes())
-        lines = (self._page / ITEMS).read_bytes()
-        texts: Iterator[Texts] = read_texts(self._page)
-        pairs = zip(lines.splitlines(), texts, strict=False)
+        lines = (self.page / ITEMS).read_bytes()
+        pairs = zip(lines.splitlines(), read_texts(self.page), strict=False)
         kept = [(text.question, text.response) for _, text in pairs]
-        self._store.write(MANIFEST, (self._folder / MANIFEST).read_bytes())
-        self._store.delete(SHARDS)
+        self.store.write(MANIFEST, (self.folder / MANIFEST).read_bytes())
+        self.store.delete(SHARDS)
         return Result(Summary(summary), None, lines, note, kept)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +27,15 @@ from trueground.records.parts import (
     PartCheck,
     PartRows,
     PartSource,
-    RowWithId,
     cut_files,
     file_state,
     find_columns,
-    reject_repeated,
 )
-from trueground.records.problems import PlacedRow
-from trueground.records.reading import conclude
+from trueground.records.reading import RowWithId, conclude, reject_repeated
 from trueground.shards.engines import Engine
 from trueground.shards.store import RunStore
 
 PLAN = "shards/plan.json"
-_VERSION = 1
 _SHARD_BYTES = 128 << 20  # of the input, where nobody says how many shards there are
 
 
@@ -81,43 +77,20 @@ class ShardPlan(msgspec.Struct, frozen=True, kw_only=True):
     `keys` are the metrics; `columns` are, for each file, field → the column read under its name.
     """
 
-    version: int
     trueground: str
     settings: ShardSettings
     keys: tuple[str, ...]
     repeats_of: str | None
     missing: str | None
     files: tuple[FileState, ...]
-    checksums: tuple[str, ...]
     columns: tuple[dict[str, str], ...]
     shards: tuple[Shard, ...]
-    fields: dict[str, int]
-    breakdowns: list[str]
-    hints: dict[str, str]
-    bad: list[PlacedRow]
-    bad_total: int
+    check: Check
 
     @property
     def digest(self) -> str:
         """What the shards of this plan, and of no other, carry."""
         return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:32]
-
-    @property
-    def check(self) -> Check:
-        """The outcome of the first pass over all rows."""
-        return Check(
-            n=sum(shard.good for shard in self.shards),
-            bad=list(self.bad),
-            bad_total=self.bad_total,
-            fields=self.fields,
-            groups=self.fields["group"] > 0,
-            files=[
-                FileInfo(file.name, checksum, file.bytes)
-                for file, checksum in zip(self.files, self.checksums, strict=True)
-            ],
-            breakdowns=self.breakdowns,
-            hints=self.hints,
-        )
 
     def source(self, number: int, names: Sequence[str]) -> PartSource:
         """The records of a shard, from 0; `names` are the inputs as the user named them."""
@@ -131,11 +104,6 @@ class ShardPlan(msgspec.Struct, frozen=True, kw_only=True):
             first=shard.first,
             duplicates=shard.duplicates,
         )
-
-
-def file_checksum(name: str, state: FileState) -> str:
-    """SHA-256 (hex) of a file on this machine; of any other what its store tells of it."""
-    return state.mark if is_remote(name) else FileInfo.of(state.name, Path(name)).sha256
 
 
 def make_columns(
@@ -172,13 +140,12 @@ def read_plan(store: RunStore) -> ShardPlan | None:
     if data is None:
         return None
     try:
-        plan = msgspec.json.decode(data, type=ShardPlan)
+        return msgspec.json.decode(data, type=ShardPlan)
     except msgspec.MsgspecError as error:
         raise OutputError(
             f"{store.name}/{PLAN} is no plan of this version of trueground ({error}); choose "
             "another --out"
         ) from None
-    return plan
 
 
 def check_same(
@@ -226,11 +193,12 @@ def plan_rows(
         shards = -(-sum(state.bytes for state in states) // _SHARD_BYTES)
     cuts = cut_files(names, states, shards)
     columns = find_columns(names, states, settings.mapping)
-    counts = _everywhere(engine, count_part, [(cut, columns) for cut in cuts], "count", progress)
+    counts = _everywhere(engine, [("count", cut, columns) for cut in cuts], progress)
     numbered = _number(cuts, counts)
     while True:
-        tasks = [(cut, columns, settings.split_contexts, first) for cut, first, _ in numbered]
-        checks: list[PartCheck] = _everywhere(engine, check_part, tasks, "check", progress)
+        rows_of = [(cut, columns, settings.split_contexts, first) for cut, first, _ in numbered]
+        tasks = [("check_rows", *one) for one in rows_of]
+        checks: list[PartCheck] = _everywhere(engine, tasks, progress)
         for (cut, _, _), found in zip(numbered, checks, strict=True):
             for part, seen in zip(cut, found.columns, strict=True):
                 columns[part.name].update(seen)
@@ -244,9 +212,9 @@ def plan_rows(
         ids.update(found.seen)
     duplicates: list[int] = []
     if repeated := ids.repeated():
-        wanted = [(*task, repeated) for task in tasks]
-        rows: list[list[RowWithId]] = _everywhere(engine, find_rows, wanted, "check", progress)
-        duplicates = reject_repeated([row for some in rows for row in some], repeated, tally)
+        wanted = [("repeated_rows", *one, repeated) for one in rows_of]
+        rows: list[list[RowWithId]] = _everywhere(engine, wanted, progress)
+        duplicates = list(reject_repeated(chain.from_iterable(rows), repeated, tally))
     made = []
     for (cut, first, count), good in zip(numbered, goods, strict=True):
         own = tuple(one for one in duplicates if first <= one < first + count)
@@ -257,6 +225,13 @@ def plan_rows(
     check = conclude(
         ", ".join(shown), dict(zip(shown, columns.values(), strict=True)), tally, skip=settings.skip
     )
+    # Of a file elsewhere its store's mark is the checksum.
+    check.files = [
+        FileInfo(state.name, state.mark, state.bytes)
+        if is_remote(name)
+        else FileInfo.of(state.name, Path(name))
+        for name, state in zip(names, states, strict=True)
+    ]
     return states, made, columns, check
 
 
@@ -277,43 +252,28 @@ def _number(
     return found
 
 
-def _everywhere(
-    engine: Engine, work: Any, tasks: Sequence[tuple[Any, ...]], doing: str, progress: Progress
-) -> list[Any]:
-    """What the work gives for each task, in order; raises the error of the first that fails."""
+def _everywhere(engine: Engine, tasks: Sequence[tuple[Any, ...]], progress: Progress) -> list[Any]:
+    """What `read_part` gives for each task, in order; raises the error of the first that fails."""
     found: dict[int, Any] = {}
 
     def done(number: int, result: Any) -> None:
         found[number] = result
-        progress(doing, len(found), len(tasks))
+        progress("count" if tasks[0][0] == "count" else "check", len(found), len(tasks))
 
-    failed = engine.run(work, dict(enumerate(tasks)), done)
+    failed = engine.run(read_part, dict(enumerate(tasks)), done)
     for number in sorted(failed):
         raise failed[number]
     return [found[number] for number in range(len(tasks))]
 
 
-def count_part(parts: Sequence[FilePart], columns: dict[str, ColumnMap]) -> list[PartRows]:
-    """How many rows each part has."""
-    with PartSource(parts, columns, skip=True) as source:
-        return source.count()
-
-
-def check_part(
-    parts: Sequence[FilePart], columns: dict[str, ColumnMap], split: str | None, first: int
-) -> PartCheck:
-    """What the rows of the parts are."""
-    with PartSource(parts, columns, skip=True, split_contexts=split, first=first) as source:
-        return source.check_rows()
-
-
-def find_rows(
+def read_part(
+    what: str,
     parts: Sequence[FilePart],
     columns: dict[str, ColumnMap],
-    split: str | None,
-    first: int,
-    repeated: Any,
-) -> list[RowWithId]:
-    """The rows whose id may stand elsewhere too."""
+    split: str | None = None,
+    first: int = 0,
+    *more: Any,
+) -> Any:
+    """What a method of `PartSource` gives of the parts: `count`, `check_rows`, `repeated_rows`."""
     with PartSource(parts, columns, skip=True, split_contexts=split, first=first) as source:
-        return source.rows_with(repeated)
+        return getattr(source, what)(*more)

@@ -79,9 +79,11 @@ def score_shards(
     are kept.
     """
     from trueground.errors import UsageError
+    from trueground.metrics.registry import parse_specs
     from trueground.net.files import remove_empty
     from trueground.shards.engines import make_engine
     from trueground.shards.merge import merge, missing_shards
+    from trueground.shards.plan import ShardSettings
     from trueground.shards.store import open_store
     from trueground.shards.work import score_shard
 
@@ -96,10 +98,28 @@ def score_shards(
         raise UsageError(
             "standard input (-) cannot be cut into shards, as it is read once; write it to a file"
         )
-    settings = _settings(
-        metrics, judge, judge_calibration, decomposer, rater, cache, by, repeats_of,
-        mapping, split_contexts, on_bad_row, seed, resamples, keep_records,
-    )  # fmt: skip
+    judges = list(judge) if isinstance(judge, list | tuple) and judge else [judge or "lexical"]
+    if not all(isinstance(one, str) for one in [*judges, decomposer, rater or ""]):
+        raise UsageError("in shards, judge, decomposer and rater are names, not objects")
+    calibrations = judge_calibration or ()
+    if isinstance(calibrations, str | Path):
+        calibrations = [calibrations]
+    settings = ShardSettings(
+        metrics=None if metrics is None else tuple(spec.key for spec in parse_specs(metrics)),
+        judges=tuple(map(str, judges)),
+        calibrations=tuple(map(str, calibrations)),
+        decomposer=str(decomposer),
+        rater=None if rater is None else str(rater),
+        cache=cache,
+        by=(by,) if isinstance(by, str) else tuple(by),
+        repeats_of=repeats_of,
+        mapping=dict(mapping or {}),
+        split_contexts=split_contexts,
+        skip=on_bad_row == "skip",
+        seed=seed,
+        resamples=resamples,
+        keep_records=keep_records,
+    )
     store = open_store(out)
     where = make_engine(engine or "local", workers)
     made = _check_place(store, overwrite=overwrite)
@@ -124,7 +144,9 @@ def score_shards(
 
     sharers = min(where.workers, len(todo))
     tasks = {one: (str(out), names, one, sharers) for one in todo}
-    failed = where.run(score_shard, tasks, done, weights=_has_weights(settings)) if tasks else {}
+    models = ("bi-encoder:", "cross-encoder:", "nli:", "token-classifier:")  # that run here
+    weights = any(one.startswith(models) for one in settings.judges)
+    failed = where.run(score_shard, tasks, done, weights=weights) if tasks else {}
     if failed:
         raise _failure(failed, plan, store)
     return merge(out, command=command, progress=progress)
@@ -167,41 +189,6 @@ def score_table(
     return (items.clear() if empty else items).to_arrow()
 
 
-def _settings(
-    metrics: Any, judge: Any, calibration: Any, decomposer: Any, rater: Any, cache: bool, by: Any,
-    repeats_of: str | None, mapping: Any, split: str | None, on_bad_row: str, seed: int,
-    resamples: int, keep_records: bool,
-) -> "ShardSettings":  # fmt: skip
-    from trueground.errors import UsageError
-    from trueground.shards.plan import ShardSettings
-
-    several = isinstance(judge, list | tuple)
-    judges = list(judge) if several and judge else [judge or "lexical"]
-    if not all(isinstance(one, str) for one in [*judges, decomposer, rater or ""]):
-        raise UsageError("in shards, judge, decomposer and rater are names, not objects")
-    paths = [calibration] if isinstance(calibration, str | Path) else list(calibration or ())
-    if metrics is not None:
-        from trueground.metrics.registry import parse_specs
-
-        metrics = tuple(spec.key for spec in parse_specs(metrics))
-    return ShardSettings(
-        metrics=metrics,
-        judges=tuple(judges),
-        calibrations=tuple(map(str, paths)),
-        decomposer=decomposer,
-        rater=rater,
-        cache=cache,
-        by=(by,) if isinstance(by, str) else tuple(by),
-        repeats_of=repeats_of,
-        mapping=dict(mapping or {}),
-        split_contexts=split,
-        skip=on_bad_row == "skip",
-        seed=seed,
-        resamples=resamples,
-        keep_records=keep_records,
-    )
-
-
 def _plan(
     store: "RunStore",
     settings: "ShardSettings",
@@ -223,13 +210,11 @@ def _plan(
     from trueground.errors import OutputError, tell
     from trueground.evaluate.plan import check_names, describe_missing
     from trueground.evaluate.table import find_repeats
-    from trueground.records.problems import PlacedRow
     from trueground.runs.directory import SHARDS
     from trueground.shards.plan import (
         PLAN,
         ShardPlan,
         check_same,
-        file_checksum,
         plan_rows,
         read_plan,
     )
@@ -249,7 +234,6 @@ def _plan(
         scoring.prepare()
     files, made, columns, check = plan_rows(settings, names, shards, engine, progress)
     fields = [name for name, count in check.fields.items() if count]
-    sums = [file_checksum(name, state) for name, state in zip(names, files, strict=True)]
     parts, scoring = make_scoring_plan(settings, fields=fields)
     with closing(parts):
         missing = describe_missing(scoring, check, by_name=settings.metrics is not None)
@@ -258,30 +242,18 @@ def _plan(
     if missing:
         tell(f"WARNING: {missing}")
     plan = ShardPlan(
-        version=1,
         trueground=__version__,
         settings=settings,
         keys=tuple(spec.key for spec in scoring.chosen),
         repeats_of=scoring.repeats_of,
         missing=missing,
         files=files,
-        checksums=tuple(sums),
         columns=tuple(one.aliases for one in columns.values()),
         shards=tuple(made),
-        fields=check.fields,
-        breakdowns=check.breakdowns,
-        hints=check.hints,
-        bad=[row for row in check.bad if isinstance(row, PlacedRow)],
-        bad_total=check.bad_total,
+        check=check,
     )
     store.write(PLAN, msgspec.json.encode(plan))
     return plan
-
-
-def _has_weights(settings: "ShardSettings") -> bool:
-    """Whether a judge is a model that runs here."""
-    weights = ("bi-encoder:", "cross-encoder:", "nli:", "token-classifier:")
-    return any(judge.startswith(weights) for judge in settings.judges)
 
 
 def _check_place(store: "RunStore", *, overwrite: bool) -> list[Path]:

@@ -34,56 +34,19 @@ def open_store(place: str | Path) -> RunStore:
     return RemoteStore(text.rstrip("/")) if is_remote(text) else LocalStore(Path(text))
 
 
-class RunStore:
-    """Files by their names below one place, such as `shards/plan.json`."""
+class LocalStore:
+    """A folder that all processes see; its files go by names such as `shards/plan.json`.
 
-    name: str  # for messages, without credentials
-    folder: Path | None = None  # where the files are on this machine
-
-    def read(self, name: str) -> bytes | None:
-        """A small file; None where there is none."""
-        raise NotImplementedError
-
-    def write(self, name: str, data: bytes) -> None:
-        """Write or replace a small file. WriteError."""
-        with self.writing(name) as out:
-            out.write(data)
-
-    @contextmanager
-    def writing(self, name: str) -> Iterator[BinaryIO]:
-        """A file that appears when the block ends well. WriteError."""
-        raise NotImplementedError
-        yield
-
-    @contextmanager
-    def streaming(self, name: str) -> Iterator[BinaryIO]:
-        """As `writing`, for files larger than this machine's disk. WriteError."""
-        with self.writing(name) as out:
-            yield out
-
-    @contextmanager
-    def fetched(self, name: str) -> Iterator[Path]:
-        """A file on this machine with the content. OutputError: it is not there."""
-        raise NotImplementedError
-        yield
-
-    def names(self, prefix: str) -> set[str]:
-        """The names of the files below a prefix that is a folder's name."""
-        raise NotImplementedError
-
-    def delete(self, prefix: str) -> None:
-        """Remove all below a folder's name."""
-        raise NotImplementedError
-
-
-class LocalStore(RunStore):
-    """A folder that all processes see."""
+    `name` is what messages call it, `folder` where its files lie on this machine.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = self._folder = folder
+        self.folder: Path | None = folder
+        self._folder = folder
         self.name = str(folder)
 
     def read(self, name: str) -> bytes | None:
+        """A small file; None where there is none. OutputError."""
         try:
             return (self._folder / name).read_bytes()
         except FileNotFoundError:
@@ -93,8 +56,14 @@ class LocalStore(RunStore):
         except OSError as error:
             raise OutputError(f"{self._folder / name} cannot be read: {error.strerror}") from error
 
+    def write(self, name: str, data: bytes) -> None:
+        """Write or replace a small file. WriteError."""
+        with self.writing(name) as out:
+            out.write(data)
+
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
+        """A file that appears when the block ends well. WriteError."""
         # Under a name of its own: another process may be at the same shard.
         path = self._folder / name
         part = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
@@ -109,23 +78,30 @@ class LocalStore(RunStore):
         except OSError as error:
             raise write_error(path, error) from error
 
+    streaming = writing  # for files larger than this machine's disk
+
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
+        """A file on this machine with the content. OutputError: it is not there."""
         path = self._folder / name
         if not path.is_file():
             raise OutputError(f"{path} is gone; run the same command again")
         yield path
 
     def names(self, prefix: str) -> set[str]:
+        """The names of the files below a prefix that is a folder's name."""
         folder = self._folder / prefix
         return {f"{prefix}/{path.name}" for path in folder.iterdir()} if folder.is_dir() else set()
 
     def delete(self, prefix: str) -> None:
+        """Remove all below a folder's name."""
         shutil.rmtree(self._folder / prefix, ignore_errors=True)
 
 
-class RemoteStore(RunStore):
-    """A place in an object store, by fsspec."""
+class RemoteStore:
+    """A place in an object store, by fsspec; its methods are those of `LocalStore`."""
+
+    folder: Path | None = None
 
     def __init__(self, url: str) -> None:
         import fsspec
@@ -217,3 +193,6 @@ class RemoteStore(RunStore):
     def _shown(self, error: Exception) -> str:
         reason = str(error).replace(self._url, self.name)
         return f"{type(error).__name__}: {redact_urls(reason)}"
+
+
+RunStore = LocalStore | RemoteStore

@@ -7,6 +7,7 @@ is done. The same shard gives the same bytes every time, so that two workers on 
 from __future__ import annotations
 
 import hashlib
+import resource
 import struct
 import time
 from collections.abc import Iterator, Sequence
@@ -24,12 +25,12 @@ from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scorer
 from trueground.evaluate.scoring import cut_for_asking
 from trueground.evaluate.table import Scored
-from trueground.models.calls import Spent
 from trueground.net.pool import share_limits
+from trueground.runs.directory import ITEMS, RECORDS
 from trueground.shards.plan import ShardPlan, ShardSettings, check_unchanged, read_plan
 from trueground.shards.store import RunStore, open_store
 
-ITEMS, RECORDS, NUMBERS = "items.jsonl", "records.jsonl.zst", "numbers"
+NUMBERS = "numbers"
 _LENGTH = struct.Struct("<Q")
 
 
@@ -51,24 +52,6 @@ class Marker(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peak_bytes: int = 0
-
-
-class _NumbersFrame(msgspec.Struct, array_like=True):
-    """A batch of `Scored` without texts, as bytes."""
-
-    n: int
-    width: int
-    values: bytes
-    status: bytes
-    clusters: bytes
-    answerable: bytes
-    by: list[list[str]]
-    empty: int
-    agreement: bytes
-    agreement_shape: tuple[int, ...]
-    reasons: bytes
-    questions: list[str] | None
-    answers: bytes | None
 
 
 def shard_name(number: int, kind: str) -> str:
@@ -116,7 +99,7 @@ def make_scoring_plan(
     return parts, make_plan(fields, None if metrics is None else list(metrics), parts, **rest)
 
 
-_ready: tuple[ShardSettings, str, Parts, Scorer] | None = None
+_ready: tuple[str, Parts, Scorer] | None = None
 
 
 def _scorer(plan: ShardPlan, sharers: int) -> tuple[Parts, Scorer]:
@@ -126,12 +109,12 @@ def _scorer(plan: ShardPlan, sharers: int) -> tuple[Parts, Scorer]:
     """
     global _ready
     share_limits(sharers)
-    if _ready is None or _ready[1] != plan.digest:
+    if _ready is None or _ready[0] != plan.digest:
         if _ready is not None:
-            _ready[2].close()
+            _ready[1].close()
         parts, scoring = make_scoring_plan(plan.settings, plan)
-        _ready = (plan.settings, plan.digest, parts, Scorer(scoring))
-    return _ready[2], _ready[3]
+        _ready = (plan.digest, parts, Scorer(scoring))
+    return _ready[1:]
 
 
 def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Marker:
@@ -147,7 +130,7 @@ def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Ma
     began, cpu = time.perf_counter(), time.process_time()
     parts, scorer = _scorer(plan, sharers)
     before = parts.spent
-    n, files = 0, {}
+    n = 0
     with ExitStack() as stack:
         source = stack.enter_context(plan.source(number, names))
         kinds = (ITEMS, NUMBERS, *([RECORDS] if plan.settings.keep_records else []))
@@ -164,30 +147,21 @@ def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Ma
                 outs[RECORDS].write(pack.compress(scored.records))
             n += scored.n
         files = {kind: file.mark() for kind, file in outs.items()}
+    spent = parts.spent
+    if spent is not None and before is not None:
+        spent -= before
     marker = Marker(
         plan.digest,
         n,
         files,
-        _difference(parts.spent, before),
+        None if spent is None else msgspec.to_builtins(spent),
         parts.note,
         time.perf_counter() - began,
         time.process_time() - cpu,
-        _peak_bytes(),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     )
     store.write(marker_name(number), msgspec.json.encode(marker))
     return marker
-
-
-def _difference(after: Spent | None, before: Spent | None) -> dict[str, int] | None:
-    if after is None:
-        return None
-    return msgspec.to_builtins(after if before is None else after - before)  # type: ignore[no-any-return]
-
-
-def _peak_bytes() -> int:
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 class _Marked:
@@ -208,44 +182,23 @@ class _Marked:
 
 
 def _encode_numbers(scored: Scored) -> bytes:
-    data = msgspec.msgpack.encode(
-        _NumbersFrame(
-            scored.n,
-            scored.values.shape[1],
-            scored.values.astype("<f8").tobytes(),
-            scored.status.tobytes(),
-            scored.clusters.astype("<i8").tobytes(),
-            scored.answerable.tobytes(),
-            scored.by,
-            scored.empty,
-            scored.agreement.astype("<i8").tobytes(),
-            scored.agreement.shape,
-            scored.reasons.astype("<i8").tobytes(),
-            scored.questions,
-            None if scored.answers is None else scored.answers.astype("<i8").tobytes(),
-        )
-    )
+    """A batch without lines and records; its arrays as {type: [shape, bytes]}."""
+    told: dict[str, Any] = vars(scored) | {"items": b"", "records": b""}
+    for name, value in told.items():
+        if isinstance(value, np.ndarray):
+            little = value.astype(value.dtype.newbyteorder("<"), copy=False)
+            told[name] = {little.dtype.str: [value.shape, little.tobytes()]}
+    data = msgspec.msgpack.encode(told)
     return _LENGTH.pack(len(data)) + data
 
 
 def read_numbers(path: Path) -> Iterator[Scored]:
     """The batches of a shard without their lines and records."""
-    decode = msgspec.msgpack.Decoder(_NumbersFrame).decode
     with path.open("rb") as file:
         while head := file.read(_LENGTH.size):
-            one = decode(file.read(_LENGTH.unpack(head)[0]))
-            yield Scored(
-                n=one.n,
-                items=b"",
-                records=b"",
-                values=np.frombuffer(one.values, "<f8").reshape(one.n, one.width),
-                status=np.frombuffer(one.status, np.uint8).reshape(one.n, one.width),
-                clusters=np.frombuffer(one.clusters, "<i8"),
-                answerable=np.frombuffer(one.answerable, np.int8),
-                by=one.by,
-                empty=one.empty,
-                agreement=np.frombuffer(one.agreement, "<i8").reshape(one.agreement_shape),
-                reasons=np.frombuffer(one.reasons, "<i8"),
-                questions=one.questions,
-                answers=None if one.answers is None else np.frombuffer(one.answers, "<i8"),
-            )
+            told = msgspec.msgpack.decode(file.read(_LENGTH.unpack(head)[0]))
+            for name, value in told.items():
+                if isinstance(value, dict):
+                    [(kind, (shape, data))] = value.items()
+                    told[name] = np.frombuffer(data, kind).reshape(shape)
+            yield Scored(**told)

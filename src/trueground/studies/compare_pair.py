@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.evaluate.run_level import macro_key
+from trueground.evaluate.plan import macro_key
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
 from trueground.options import check_draws, check_whole_numbers

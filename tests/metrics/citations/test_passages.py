@@ -14,7 +14,7 @@ import trueground as tg
 from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.verdicts import collect_results, new_results
+from trueground.evaluate.scorer import collect_results, new_results
 from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trueground.claims import Decomposer
 from trueground.errors import InputError, UsageError
-from trueground.evaluate.verdicts import decompose
+from trueground.evaluate.scorer import decompose
 from trueground.judges import Judge, ask, get_judge
 from trueground.plugins import parse_part
 from trueground.stats.bootstrap import Floats, Mask

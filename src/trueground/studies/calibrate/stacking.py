@@ -20,7 +20,7 @@ import numpy as np
 from trueground._version import __version__
 from trueground.claims import Decomposer
 from trueground.errors import InputError
-from trueground.evaluate.verdicts import decompose
+from trueground.evaluate.scorer import decompose
 from trueground.judges import ask, get_judge
 from trueground.judges.stack import FORMAT, SCORES, EncoderMember, StackMember, open_member
 from trueground.judges.stack import member_labels as labels_of

@@ -163,7 +163,8 @@ def make_manifest(
     sets: Sequence[LabelledSet], parts: Parts, command: Sequence[str], start: str
 ) -> dict[str, Any]:
     """The manifest in the folder of a finished validation; `start` is a time (ISO 8601)."""
-    from trueground.evaluate.manifest import judging, shown_word
+    from trueground.evaluate.scoring import judging
+    from trueground.net.redact import shown_word
 
     return {
         "trueground": __version__,
