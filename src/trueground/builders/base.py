@@ -91,10 +91,9 @@ class CallEstimate(NamedTuple):
 class Stage(Generic[I_contra, O_co]):
     """One step, item by item, for work that no LLMStage declares: several calls, a graph, checks.
 
-    `await work(item, ask)` gives what is made of the item, always the same, or raises Rejected;
-    `ask` is a builders.ask.Ask.
-    `reasons` are all reasons for which items are rejected here → words for people; `roles` the
-    models asked, `calls` how often, as a rule; `fan_out` is how many items come of one.
+    `await work(item, ask)` (an ask.Ask) gives what is made of the item, always the same, or raises
+    Rejected. `reasons` are all reasons for which items are rejected here → words for people;
+    `roles` the models asked, `calls` how often, as a rule; `fan_out` how many items come of one.
     """
 
     name: str
@@ -254,10 +253,10 @@ class SourceStep(Generic[O_co]):
 class BuiltDataset:
     """What a build ends in.
 
-    `files` are the dataset's, by their name below dataset/; `quality` is what the quality report
-    reads, one for each item (builders.quality). `run` is the command that takes the dataset, with
-    {dataset} for its folder. `factors` are the names by which items are counted. `tasks` are for
-    annotators, written to annotate/KIND.jsonl; `human` is what people said (People.account).
+    `files` are the dataset's, by their name below dataset/; `quality` has a quality.BuiltItem for
+    each item. `run` is the command that takes the dataset, with {dataset} for its folder. `factors`
+    are the names by which items are counted, `tasks` are for annotators; `human` is what people
+    said (PeopleLabels.account).
     """
 
     files: Mapping[str, bytes]
@@ -282,10 +281,9 @@ class BuildPlan:
 
     `options` are all that change what comes out, `files` what was read. `notices` are short
     sentences that page and data card must show. `tokens(item)` is the size of a source item.
-    `scorer` gives perplexities, where the builder needs any (models.perplexity). `close` gives back
-    what was opened to prepare the plan; it is called however the build ends. `people` are the human
-    labels, where the builder takes any (builders.people). `others` are models that are asked
-    without a role, by name (a fact judge, a decomposer).
+    `scorer` (a PromptScorer) gives perplexities; `close` gives back what was opened to prepare the
+    plan, however the build ends. `people` are PeopleLabels, `others` models that are asked without
+    a role, by name (a fact judge, a decomposer).
     """
 
     builder: str

@@ -186,12 +186,11 @@ def dry_run(
 
 
 class _Prepared(NamedTuple):
-    """What the names stand for; `names` are those of the models by role, as people read them."""
+    """What the names stand for."""
 
     builder: Builder
     plan: BuildPlan
     models: Mapping[str, AskedModel]
-    names: Mapping[str, str]
 
 
 @contextmanager
@@ -213,12 +212,11 @@ def _prepare(
     if not 0 <= settings.max_failed <= 1:
         raise UsageError(f"--max-failed {settings.max_failed}: expected a share from 0 to 1")
     asked = make_models(builder, models, settings.endpoint)
-    names = {role: shown_model(one.model.name) for role, one in asked.items()}
     paths = [sources] if isinstance(sources, str | Path) else sources
     material = Material(
         **vars(settings),
         paths=tuple(map(Path, paths)),
-        roles=names,
+        roles={role: shown_model(one.model.name) for role, one in asked.items()},
         reached=settings.endpoint.options(),
         dry_run=dry_run,
     )
@@ -228,7 +226,7 @@ def _prepare(
         if settings.prices is not None:  # a table that lacks one is no use at the end
             for model in model_names(plan, asked).values():
                 price_of(model, settings.prices)
-        yield _Prepared(builder, plan, asked, names)
+        yield _Prepared(builder, plan, asked)
     finally:
         if plan.close is not None:
             plan.close()
@@ -358,7 +356,8 @@ async def _flow(
 
 def _notices(prepared: _Prepared) -> list[str]:
     """The builder's own, and what holds for all."""
-    plan, names = prepared.plan, prepared.names
+    plan = prepared.plan
+    names = {role: shown_model(one.model.name) for role, one in prepared.models.items()}
     writer, *judges = [role.name for role in prepared.builder.roles]
     found = list(plan.notices)
     if any(role in names and names[role] == names.get(writer) for role in judges):

@@ -75,11 +75,9 @@ def says(text: str, phrase: str) -> bool:
     An English article at the phrase's head does not count, where more follows. In scripts without
     spaces every character is a word. A phrase without words stands nowhere.
     """
-    for in_text, in_phrase in zip(_readings(text), _readings(phrase), strict=True):
-        wanted = _without_article(in_phrase)
-        if wanted and f" {' '.join(wanted)} " in f" {' '.join(in_text)} ":
-            return True
-    return False
+    readings = zip(_readings(text), map(_without_article, _readings(phrase)), strict=True)
+    rows = ((" ".join(whole), " ".join(row)) for whole, row in readings)
+    return any(bool(row) and f" {row} " in f" {whole} " for whole, row in rows)
 
 
 def count(text: str, phrase: str) -> int:
@@ -126,11 +124,8 @@ def words(text: str) -> int:
 
 def says_all_words(text: str, phrase: str) -> bool:
     """Does every word of the phrase stand in the text, in any order? As `says` otherwise."""
-    for in_text, in_phrase in zip(_readings(text), _readings(phrase), strict=True):
-        wanted = _without_article(in_phrase)
-        if wanted and set(wanted) <= set(in_text):
-            return True
-    return False
+    readings = zip(_readings(text), map(_without_article, _readings(phrase)), strict=True)
+    return any(bool(row) and set(row) <= set(whole) for whole, row in readings)
 
 
 def share_kept(original: str, changed: str) -> float:
@@ -181,6 +176,14 @@ def odd_form(text: str, original: str) -> tuple[str, str] | None:
     mark = _MARK.search(text)
     if mark and not _MARK.search(original):
         return "echo", f"found {mark[0]!r}"
+    return None
+
+
+def check_numbers(field: str, numbers: Iterable[int], count: int) -> str | None:
+    """What is wrong with a reply's numbers of things that were shown, from 1, in words."""
+    for number in numbers:
+        if not 1 <= number <= count:
+            return f"{field}: found {number}; expected numbers from 1 to {count}"
     return None
 
 

@@ -273,10 +273,7 @@ def known_outcomes(
 
 
 def count_workers(stage: ItemStage, ask: Ask) -> int:
-    """How many items are worked on at once: enough to keep the stage's fastest model busy.
-
-    The calls of each model are held to its own number by Ask.
-    """
+    """How many items are worked on at once: enough to keep the stage's fastest model busy."""
     asked = [ask.models[role] for role in stage.roles if role in ask.models]
     return max([one.model.concurrency for one in asked] or [_WITHOUT_MODEL])
 
@@ -389,10 +386,9 @@ def estimate(
     prices: Prices | None,
     limit: int | None = None,
 ) -> BuildEstimate:
-    """Count what the store does not hold yet, as if no further item were rejected. Reads only.
+    """Count what the store does not hold yet, as if no further item were rejected. InputError.
 
     `names` are those of the models by role. What the response cache holds is not taken off.
-    InputError: a source that cannot be read.
     """
     items, _, _ = read_source(plan.source, limit)
     count = len(items)

@@ -57,10 +57,7 @@ def examples() -> list[str]:
 
 
 def copy_example(name: str, out: Path) -> str:
-    """Copy an example into a folder that is new or empty; the words of its README.
-
-    Raises UsageError for an unknown name, OutputError, and WriteError.
-    """
+    """Copy an example into a new, or empty, folder. UsageError, OutputError, WriteError."""
     if name not in examples():
         raise unknown_name("example of a build", name, examples())
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

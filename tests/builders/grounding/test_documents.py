@@ -257,7 +257,7 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_nothing_left(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"can be used \(2 empty, 1 unreadable\).*line 1"):
+    with pytest.raises(InputError, match=r"can be used \(2 empty, 1 unreadable; .*line 1"):
         _read(_library(_rows(tmp_path / "d.jsonl", {"text": ""}, {"text": "?"}, "{")))
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="found no document"):

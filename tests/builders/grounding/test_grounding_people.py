@@ -18,10 +18,10 @@ from trueground.builders.base import BatchStage, Rejected
 from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.grounding.items import Factual, Instance
 from trueground.builders.grounding.plan import (
+    KINDS,
     gold_task,
     judged,
     labelled_stage,
-    people_of,
     tasks_of,
 )
 from trueground.builders.people import PeopleLabels
@@ -33,7 +33,7 @@ GOLD = gold_task(FACTUAL).id
 def given(path: Path, *labels: Label) -> PeopleLabels:
     file = path / "labels.jsonl"
     file.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in labels))
-    return people_of(file)
+    return PeopleLabels(KINDS, tasks_of, file)
 
 
 def choosing(people: PeopleLabels) -> BatchStage[Factual, Factual]:

@@ -21,7 +21,8 @@ from trueground.builders.grounding.items import (
     format_answers,
     is_answer,
 )
-from trueground.builders.grounding.plan import agreement, make_dataset, people_of
+from trueground.builders.grounding.plan import KINDS, agreement, make_dataset, tasks_of
+from trueground.builders.people import PeopleLabels
 from trueground.retrieval.corpus import read_published
 
 NEW = TEXT.replace("1820", "1911")
@@ -64,7 +65,7 @@ INSTANCES = [
     ),
 ]
 
-NOBODY = people_of(None)
+NOBODY = PeopleLabels(KINDS, tasks_of, None)
 
 
 def put(folder: Path, files: Any) -> Path:

@@ -79,15 +79,15 @@ def test_relations_that_were_not_counted_count_as_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[]", "expected"),
-        ("{}", "field 'entries'"),
+        ("[]", "no JSON object; expected"),
+        ("{}", "an empty object"),
         ('{"entries": 0, "counts": {}}', "field 'entries'"),
         ('{"entries": true, "counts": {}}', "field 'entries'"),
         ('{"entries": 3, "counts": [1]}', "field 'counts'"),
         ('{"entries": 3, "counts": {"child": 7}}', "'child': found .*7.* from 1 to 6"),
         ('{"entries": 3, "counts": {"child": 0}}', "'child'"),
         ('{"entries": 3, "counts": {"child": 1.5}}', "'child'"),
-        ("{", "no JSON"),
+        ("{", "counts.json"),
     ],
 )
 def test_files_that_hold_no_counts(tmp_path: Path, text: str, words: str) -> None:

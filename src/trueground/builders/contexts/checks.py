@@ -13,6 +13,7 @@ import msgspec
 
 from trueground.benchmarks.faitheval.source import right_choice
 from trueground.benchmarks.faitheval.task import FILTERS, split_documents
+from trueground.builders.base import Rejected
 from trueground.builders.checks import (
     FORM_REASONS,
     count,
@@ -194,34 +195,33 @@ class JudgedContext(msgspec.Struct, frozen=True, omit_defaults=True):
     second_against: Why | None = None
 
 
-def check_answer(answer: str, source: ContextQuestion) -> Why | None:
-    """Why a made-up answer is none, or no new one."""
+def check_answer(answer: str, source: ContextQuestion) -> None:
+    """A made-up answer is one, and a new one. Rejected."""
     longest = max(_LONGEST_ANSWER, *(2 * words(old) for old in source.answers))
     if says_nothing(answer) or ODD.search(answer):
-        return "no_new_answer", f"the new answer is {answer[:200]!r}"
+        raise Rejected("no_new_answer", f"the new answer is {answer[:200]!r}")
     if words(answer) > longest:
-        return "no_new_answer", f"the new answer has {words(answer):,} words, most {longest:,}"
+        raise Rejected(
+            "no_new_answer", f"the new answer has {words(answer):,} words, most {longest:,}"
+        )
     if (old := alike(answer, source.answers)) is not None:
-        return "same_answer", f"the new answer is {answer!r}, an old one {old!r}"
+        raise Rejected("same_answer", f"the new answer is {answer!r}, an old one {old!r}")
     if not (is_common(answer) or is_verdict(answer)) and says(source.context, answer):
-        return "answer_in_original", f"{answer!r} stands in the original context"
-    return None
+        raise Rejected("answer_in_original", f"{answer!r} stands in the original context")
 
 
-def check_context(written: WrittenContext, options: ContextsOptions) -> Why | None:
-    """Why a new context cannot be used; the first of all reasons that are found."""
+def check_context(written: WrittenContext, options: ContextsOptions) -> None:
+    """A new context can be used, as far as is seen without a model. Rejected."""
     target, source, new = written.target, written.target.source, written.context
     if (odd := odd_form(new, source.context)) is not None:
-        return odd
+        raise Rejected(*odd)
     if can_be_joined(source.context) and not can_be_joined(new):
-        return "echo", "a line begins with `Document:`"
+        raise Rejected("echo", "a line begins with `Document:`")
     if options.language == "check":
         original = source.context or f"{source.question}\n{options_text(source.choices)}"
         if (language := other_language(new, original)) is not None:
-            return "other_language", f"it is in {language!r}"
-    why = (_check_made if target.task == "counterfactual" else _check_changed)(written, options)
-    if why is not None:
-        return why
+            raise Rejected("other_language", f"it is in {language!r}")
+    (_check_made if target.task == "counterfactual" else _check_changed)(written, options)
     # Of what the model says of its own work, one passage at least must be so.
     stand = [one for one in written.evidence if quoted(one, new)]
     named = f"named were {list(written.evidence)!r}"[:400]
@@ -229,44 +229,43 @@ def check_context(written: WrittenContext, options: ContextsOptions) -> Why | No
         fits, reason = bool(stand), "evidence_not_found"
     else:
         fits, reason = any(not quoted(one, source.context) for one in stand), "no_distractor"
-    return None if fits else (reason, named if written.evidence else "named was none")
+    if not fits:
+        raise Rejected(reason, named if written.evidence else "named was none")
 
 
-def _check_changed(written: WrittenContext, options: ContextsOptions) -> Why | None:
+def _check_changed(written: WrittenContext, options: ContextsOptions) -> None:
     target, original, new = written.target, written.target.source.context, written.context
     if same_text(new, original):
-        return "unchanged", "alike but for case, white space and punctuation"
+        raise Rejected("unchanged", "alike but for case, white space and punctuation")
     found, before = words(new), words(original)
     if found < _SHORTEST * before:
-        return "too_short", f"{found:,} words of {before:,}, least half of them"
+        raise Rejected("too_short", f"{found:,} words of {before:,}, least half of them")
     if found > (most := _LONGEST * before + _FREE):
-        return "too_much_added", f"{found:,} words of {before:,}, most {most:,.0f}"
+        raise Rejected("too_much_added", f"{found:,} words of {before:,}, most {most:,.0f}")
     if (left := left_over(new, original, target.source.answers)) is not None:
-        return "old_answer_left", f"{left!r} stands in it"
+        raise Rejected("old_answer_left", f"{left!r} stands in it")
     least = options.kept_unanswerable
     if target.task != "unanswerable":
         least = options.kept
         if not is_common(target.answer) and not says(new, target.answer):
-            return "new_answer_absent", f"{target.answer!r} does not stand in it"
+            raise Rejected("new_answer_absent", f"{target.answer!r} does not stand in it")
     share = measure_kept(written)
     if share is not None and share < least:
-        return "changed_too_much", f"{share:.2f} kept, least {least}"
-    return None
+        raise Rejected("changed_too_much", f"{share:.2f} kept, least {least}")
 
 
-def _check_made(written: WrittenContext, options: ContextsOptions) -> Why | None:
+def _check_made(written: WrittenContext, options: ContextsOptions) -> None:
     target, new = written.target, written.context
     found = words(new)
     if found < options.min_words:
-        return "too_short", f"{found:,} words, --min-words {options.min_words:,}"
+        raise Rejected("too_short", f"{found:,} words, --min-words {options.min_words:,}")
     if found > options.max_context_words:
         most = f"--max-context-words {options.max_context_words:,}"
-        return "too_much_added", f"{found:,} words, {most}"
+        raise Rejected("too_much_added", f"{found:,} words, {most}")
     if len([part for part in _PARAGRAPHS.split(new) if part.strip()]) < 2:
-        return "one_paragraph", "no line ends before the last"
+        raise Rejected("one_paragraph", "no line ends before the last")
     if not holds_option(new, target.source.choices, target.key, options.phrase):
-        return "new_answer_absent", f"--phrase {options.phrase}: {target.answer!r}"
-    return None
+        raise Rejected("new_answer_absent", f"--phrase {options.phrase}: {target.answer!r}")
 
 
 def measure_kept(written: WrittenContext) -> float | None:

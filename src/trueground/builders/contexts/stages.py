@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.builders.base import BatchStage, LLMStage, Rejected, Stage, mark_fields
+from trueground.builders.base import BatchStage, LLMStage, Rejected, Stage, mark_fields, showing
 from trueground.builders.checks import says
 from trueground.builders.contexts import ContextsOptions
 from trueground.builders.contexts.checks import (
@@ -133,9 +133,7 @@ def answer_stage(material: Material, options: ContextsOptions) -> LLMStage[Sampl
 
     def make(sample: Sample, reply: NewAnswer) -> list[Target]:
         answer = " ".join(reply.new_answer.split())
-        why = check_answer(answer, sample.source)
-        if why is not None:
-            raise Rejected(*why)
+        check_answer(answer, sample.source)
         return [Target(sample.id, sample.task, sample.source, answer, why=reply.justification)]
 
     def show(sample: Sample, reply: NewAnswer) -> dict[str, Any]:
@@ -215,9 +213,8 @@ def check_stage(options: ContextsOptions) -> Stage[WrittenContext, WrittenContex
     """Rejects what fails a check, and notes how much of the original was kept."""
 
     async def work(written: WrittenContext, _ask: Any) -> Sequence[WrittenContext]:
-        why = check_context(written, options)
-        if why is not None:
-            raise Rejected(*why, written.refused())
+        with showing(written.refused):
+            check_context(written, options)
         return [msgspec.structs.replace(written, share_kept=measure_kept(written))]
 
     names = ("kept", "kept_unanswerable", "min_words", "max_context_words", "phrase", "language")

@@ -7,6 +7,7 @@ whether it is consistent and whether the new answer, and no other, follows from 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -99,6 +100,8 @@ def conflict_stage(
     )
     follows = material.prompt(PACKAGE, "follows-1", ("question", "contexts"), ("reference", "mark"))
 
+    read = partial(tokens_of_contexts, words=words_of_context)
+
     async def work(item: OriginalInstance, ask: Ask) -> Sequence[Instance]:
         new = await _revise(item, ask, writing)
         with showing(lambda: new):
@@ -107,9 +110,6 @@ def conflict_stage(
             await _check_consistent(new, ask, consistent)
             await _check_follows(item, new, ask, follows)
         return [Instance(item.id, item, new)]
-
-    def read(tokens: float) -> float:
-        return tokens_of_contexts(tokens, words_of_context)
 
     return Stage(
         name="conflict",
@@ -284,8 +284,7 @@ def _check_answer(original: OriginalInstance, new: Conflict, before: str, after:
     if any(says(before, answer) for answer in news):
         return
     for old in stood:
-        allowed = _allowed(old, before, new.changes)
-        if not says(titles, old) and count(after, old) > allowed:
+        if not says(titles, old) and count(after, old) > _allowed(old, before, new.changes):
             raise Rejected("old_left", f"the old answer {old!r} stands in the new contexts")
 
 

@@ -135,11 +135,10 @@ def _read_all(
 
 
 def _found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejected]]:
-    """(the files of a path that are read, in name order; what stands beside them).
+    """(the files of a path that are read, in name order; what stands beside them). InputError.
 
     In a folder with documents the data files are not read; `apart` is passed over in any folder.
-    Links to files in the folder are read as those files; other links are named. Ids are paths below
-    `path`. InputError: no such path, a pipe, a folder that cannot be read.
+    Links to files in the folder are read as those files; other links are named.
     """
     if not path.is_dir():
         return data_files(path), []

@@ -22,7 +22,7 @@ from trueground.builders.base import (
     mark_fields,
     showing,
 )
-from trueground.builders.checks import same_text, words
+from trueground.builders.checks import check_numbers, same_text, words
 from trueground.builders.flow import in_daemon
 from trueground.builders.grounding.items import (
     PACKAGE,
@@ -205,6 +205,8 @@ def gold_stage(
     proposing = material.prompt(PACKAGE, "gold-1", places, ("mark",))
     judging = material.prompt(PACKAGE, "enough-1", ("question", "facts"), ("mark", "reference"))
 
+    read = partial(tokens_of_contexts, words=words_of_context)
+
     async def work(item: Factual, ask: Ask) -> Sequence[OriginalInstance]:
         labelled, proposed = item.labelled, None
         if labelled is None:
@@ -225,9 +227,6 @@ def gold_stage(
                 if rejected.transient:
                     raise
         return [OriginalInstance(item.id, item.pair, item.facts, gold, proposed, second)]
-
-    def read(tokens: float) -> float:
-        return tokens_of_contexts(tokens, words_of_context)
 
     proposers = ("writer", SECOND)
     return Stage(
@@ -263,15 +262,12 @@ async def _propose(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple[
 
     def check(reply: _Proposal) -> str | None:
         """Of the numbers; words that are none of the facts are another matter."""
-        for one in reply.needed:
-            if not 1 <= one.number <= len(facts):
-                return (
-                    f"there is no fact {one.number}; the facts have numbers from 1 to {len(facts)}"
-                )
+        wrong = check_numbers("number", [one.number for one in reply.needed], len(facts))
+        for one in () if wrong else reply.needed:
             at = next((n for n, fact in enumerate(facts, 1) if same_text(one.fact, fact.text)), 0)
             if at and not same_text(one.fact, facts[one.number - 1].text):
                 return f'fact {one.number} is not "{one.fact}": that is fact {at}'
-        return None
+        return wrong
 
     fields = mark_fields(texts, own, titles={"contexts": "CONTEXT"})
     reply = await ask.object(role, prompt.fill(fields), _Proposal, check=check)
@@ -311,12 +307,9 @@ async def _judge_enough(item: Factual, chosen: Sequence[int], ask: Ask, prompt: 
     fields = mark_fields({"facts": listed}, own, titles={"reference": "EXPECTED ANSWER"})
 
     def check(reply: _Enough) -> str | None:
-        for number in reply.unneeded:
-            if not 1 <= number <= len(chosen):
-                return f"there is no fact {number}; the facts have numbers from 1 to {len(chosen)}"
         if reply.enough and not reply.answer:
             return "the field answer is empty, though the facts are said to be enough"
-        return None
+        return check_numbers("unneeded", reply.unneeded, len(chosen))
 
     fields |= {"reference": ""} if definite else {}
     reply = await ask.object("judge", prompt.fill(fields), _Enough, check=check)

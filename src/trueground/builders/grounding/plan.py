@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -65,7 +66,7 @@ from trueground.retrieval.store import PassageEntry, PassageStore
 from trueground.types import Passage
 
 BUDGET = 2_048  # tokens of all contexts together in the set 2k_distractor
-CANDIDATE, GOLD, REVISION = "candidate", "gold-facts", "revision"
+CANDIDATE, GOLD, REVISION = KINDS = ("candidate", "gold-facts", "revision")
 _BRACKETS = re.compile(r"\[(\S+)\]$")
 
 
@@ -76,7 +77,7 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
     words, top, both = options.context_words, options.distractors, options.conflict == "full"
     if top:
         check_retriever(options.retriever, try_it=not material.dry_run)
-    people = people_of(material.labels)
+    people = PeopleLabels(KINDS, tasks_of, material.labels)
     facts = FactJudge(options.fact_judge, cache=material.cache)
     decomposer = get_decomposer(options.decomposer, cache=material.cache)
     notices = [f"The questions were written by the model {material.roles.get('writer')}."]
@@ -140,11 +141,6 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
 # --- what people are asked
 
 
-def people_of(labels: Any) -> PeopleLabels:
-    """The tasks of instances, and the labels of the file that came back. InputError."""
-    return PeopleLabels((CANDIDATE, GOLD, REVISION), tasks_of, labels)
-
-
 def tasks_of(item: Instance | Factual) -> Iterator[AnnotationTask]:
     """All tasks of an item, or those of one that was rejected by its gold facts."""
     one = item if isinstance(item, Factual) else item.original
@@ -170,11 +166,8 @@ def gold_task(item: Factual) -> AnnotationTask:
 
 
 def _asked(pair: GroundedPair) -> dict[str, Any]:
-    return {
-        "question": pair.question,
-        "answer": format_answer(pair.answer, pair.answers),
-        "contexts": _shown(pair.contexts),
-    }
+    answer = format_answer(pair.answer, pair.answers)
+    return {"question": pair.question, "answer": answer, "contexts": _shown(pair.contexts)}
 
 
 def _shown(contexts: Sequence[Context]) -> list[dict[str, str]]:
@@ -198,16 +191,17 @@ def labelled_stage(people: PeopleLabels) -> BatchStage[Factual, Factual]:
         if label is None:
             return item
         said = label.values.get("gold")
-        texts = [str(one) for one in said] if isinstance(said, list) else [""]
         shown = {"question": item.pair.question, "facts": [fact.text for fact in item.facts]}
-        numbers = {int(one) - 1 if one.isascii() and one.isdecimal() else -1 for one in texts}
-        if not numbers <= set(range(len(item.facts))):
+        known = {str(n): n - 1 for n in range(1, len(item.facts) + 1)}
+        chosen = [known.get(str(one)) for one in said] if isinstance(said, list) else [None]
+        numbers = [one for one in chosen if one is not None]
+        if len(numbers) < len(chosen):
             detail = f"{label.id}: gold is not decided"
             return Rejected("unlabelled", detail, shown, id=item.id)
         if not numbers:
             detail = f"{label.id}: gold is none of them"
             return Rejected("no_gold_facts", detail, shown, id=item.id)
-        return msgspec.structs.replace(item, labelled=tuple(sorted(numbers)))
+        return msgspec.structs.replace(item, labelled=tuple(sorted(set(numbers))))
 
     def work(items: Sequence[Factual]) -> list[Factual | Rejected]:
         found = [labelled(item) for item in items]
@@ -227,17 +221,11 @@ def labelled_stage(people: PeopleLabels) -> BatchStage[Factual, Factual]:
 
 
 def check_retriever(written: str, *, try_it: bool) -> None:
-    """See that the retriever can be had before anything is paid for.
-
-    UsageError: what was written; MissingExtraError, where it is tried.
-    """
+    """See that the retriever can be had before anything is paid. UsageError, MissingExtraError."""
     two = [PassageEntry("a first passage", "0"), PassageEntry("a second one", "1")]
-    opened = open_over(written, PassageStore(None, two))
-    try:
+    with closing(open_over(written, PassageStore(None, two))) as opened:
         if try_it:
             opened.retriever.search(["a passage"], 1)
-    finally:
-        opened.close()
 
 
 def distractors_stage(
@@ -263,11 +251,8 @@ def distractors_stage(
         ]
         corpus = PassageStore(None, entries)
         queries = [item.original.pair.question for item in items]
-        opened = open_over(retriever, corpus)
-        try:
+        with closing(open_over(retriever, corpus)) as opened:
             mined = mine(corpus, opened.retriever, queries, list(map(gold, items)), top)
-        finally:
-            opened.close()
         return [
             msgspec.structs.replace(item, distractors=tuple(entries[i].id for i in found))
             for item, found in zip(items, mined, strict=True)
@@ -297,28 +282,13 @@ def make_dataset(
     *,
     distractors: bool,
 ) -> BuiltDataset:
-    """The dataset of the instances that are left."""
-    both = any(item.conflict is not None for item in items)
-    task = "truly-ground" if both else "truly-ground/original-gold"
-    return BuiltDataset(
-        files=dataset_files(items, passages, distractors=distractors),
-        quality=[_built_item(f"Q{number}", item) for number, item in enumerate(items)],
-        run=f"trueground run {task} --data {{dataset}} --model MODEL",
-        factors=("popularity", "contexts", "answer"),
-        tasks=people.tasks,
-        human=people.account(judged),
-    )
+    """The dataset of the instances that are left, in the published form.
 
-
-def dataset_files(
-    items: Sequence[Instance], passages: Mapping[str, Context], *, distractors: bool
-) -> dict[str, bytes]:
-    """The files by name, in the published form; questions are Q0, Q1, … in the order of the items.
-
-    The conflicting version is there where items have one, the file of distractors where it is
-    wanted.
+    Questions are Q0, Q1, … in the order of the items. The conflicting version is there where items
+    have one, the file of distractors where it is wanted.
     """
     named = {f"Q{number}": item for number, item in enumerate(items)}
+    both = any(item.conflict is not None for item in items)
     contents: dict[str, Any] = {
         VERSIONS["original"]: {id_: _original(id_, item) for id_, item in named.items()},
         META: {
@@ -332,7 +302,7 @@ def dataset_files(
         TEXTS: {id_: one.text for id_, one in passages.items()},
         TITLES: {id_: f"Title: {_title(one)}\n" for id_, one in passages.items()},
     }
-    if any(item.conflict is not None for item in items):
+    if both:
         contents[VERSIONS["conflict"]] = {
             id_: _original(id_, item)
             if (new := item.conflict) is None
@@ -343,10 +313,18 @@ def dataset_files(
         contents[DISTRACTORS] = {
             id_: distractor_sets(item, passages) for id_, item in named.items()
         }
-    return {
-        f"{name}.json": (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
-        for name, content in contents.items()
-    }
+    task = "truly-ground" if both else "truly-ground/original-gold"
+    return BuiltDataset(
+        files={
+            f"{name}.json": (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
+            for name, content in contents.items()
+        },
+        quality=[_built_item(id_, item) for id_, item in named.items()],
+        run=f"trueground run {task} --data {{dataset}} --model MODEL",
+        factors=("popularity", "contexts", "answer"),
+        tasks=people.tasks,
+        human=people.account(judged),
+    )
 
 
 def _original(id_: str, item: Instance) -> dict[str, Any]:

@@ -9,7 +9,14 @@ from typing import Literal
 import msgspec
 
 from trueground.builders.base import BatchStage, LLMStage, Rejected, mark_fields
-from trueground.builders.checks import need_languages, other_language, quoted, same_text, says
+from trueground.builders.checks import (
+    check_numbers,
+    need_languages,
+    other_language,
+    quoted,
+    same_text,
+    says,
+)
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.items import (
     PACKAGE,
@@ -278,13 +285,8 @@ def classify_stage(
         return mark_fields(texts, own, titles={"contexts": "DOCUMENT"})
 
     def check(item: QuestionCandidate, reply: ClassVerdict) -> str | None:
-        contexts = len(item.set.contexts)
-        if not set(reply.contexts) <= set(range(1, contexts + 1)):
-            numbers = f"the documents have the numbers 1 to {contexts}"
-            return f'"contexts" is {reply.contexts}; {numbers}'
-        if not 1 <= reply.quality <= _BEST:
-            return f'"quality" is {reply.quality}; expected 1 to {_BEST}'
-        return None
+        wrong = check_numbers("contexts", reply.contexts, len(item.set.contexts))
+        return wrong or check_numbers("quality", [reply.quality], _BEST)
 
     def make(item: QuestionCandidate, reply: ClassVerdict) -> list[Classified]:
         why, needed = shorten(reply.reason, 200), tuple(sorted(set(reply.contexts)))

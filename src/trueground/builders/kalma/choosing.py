@@ -26,6 +26,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from trueground.benchmarks.rows import read_entries
 from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, Rejected
 from trueground.builders.kalma.items import (
@@ -35,7 +36,6 @@ from trueground.builders.kalma.items import (
     LinkedPair,
     grown,
     name_by_id,
-    read_json_object,
     read_words,
 )
 from trueground.errors import InputError
@@ -71,7 +71,7 @@ def read_counts(path: Path) -> RelationCounts:
                 f"the counts {path}, {what}: found {describe(value)}; expected {expected}"
             )
 
-    row = read_json_object(path, "the counts", _COUNTS)
+    row = read_entries(path, _COUNTS)
     entries: Any = row.get("entries")
     counts = row.get("counts")
     check(entries, "field 'entries'", math.inf, _COUNTS)

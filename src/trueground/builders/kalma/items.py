@@ -7,14 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from trueground.benchmarks.kalma.source import TRIVIAL
-from trueground.errors import InputError
-from trueground.records.problems import UNREADABLE
 from trueground.text.citations import read_triples
 from trueground.text.triples import (
     format_citation,
@@ -103,19 +100,6 @@ class QuestionRequest(Draft, frozen=True, omit_defaults=True):
 def grown(item: msgspec.Struct, kind: type[T], **more: Any) -> T:
     """The item as one of the next kind. Fields of the old that `more` has too are replaced."""
     return kind(**{**{name: getattr(item, name) for name in item.__struct_fields__}, **more})
-
-
-def read_json_object(path: Path, what: str, expected: str) -> dict[str, Any]:
-    """A JSON object of a user's file. InputError."""
-    try:
-        value = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-    except OSError as error:
-        raise InputError(f"{what} {path} cannot be read: {error.strerror or error}") from error
-    except UNREADABLE as error:
-        raise InputError(f"{what} {path}: no JSON ({error}); expected {expected}") from None
-    if not isinstance(value, dict) or not all(name.strip() for name in value):
-        raise InputError(f"{what} {path}: expected {expected}")
-    return value
 
 
 @cache

@@ -10,10 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from trueground.benchmarks.rows import read_entries
 from trueground.builders.ask import Ask
 from trueground.builders.base import Rejected, SourceStep, Stage
 from trueground.builders.kalma.choosing import relation_words
-from trueground.builders.kalma.items import LinkedPair, SourcePair, grown, read_json_object
+from trueground.builders.kalma.items import LinkedPair, SourcePair, grown
 from trueground.builders.rows import SourceRow, Unusable, check_rows, fault, source_rows
 from trueground.errors import GraphError, UsageError
 from trueground.graph.base import Entity, KnowledgeGraph, Listed, Queried, name_key
@@ -158,7 +159,7 @@ def _folded(relation: str) -> str:
 def read_relations(path: Path | None, any_edge: bool) -> Relations:
     """The user's map of relations to properties. InputError, UsageError."""
     known = {}
-    row = {} if path is None else read_json_object(path, "the map of relations", _MAP)
+    row = {} if path is None else read_entries(path, _MAP)
     for relation, names in row.items():
         several = [names] if isinstance(names, str) else names
         if not isinstance(several, list) or not all(

@@ -22,7 +22,7 @@ from trueground.builders.base import (
     mark_fields,
     showing,
 )
-from trueground.builders.checks import FORM_REASONS, odd_form, other_language
+from trueground.builders.checks import FORM_REASONS, check_numbers, odd_form, other_language
 from trueground.builders.kalma import KalmaBuildOptions
 from trueground.builders.kalma.choosing import FactChooser, wording_sha256
 from trueground.builders.kalma.items import (
@@ -300,14 +300,6 @@ def check_language(text: str, original: str, wanted: bool) -> None:
     found = other_language(text, original) if wanted else None
     if found is not None:
         raise Rejected("other_language", f"found {found}")
-
-
-def check_numbers(field: str, numbers: Sequence[int], count: int) -> str | None:
-    """What is wrong with numbers of things that were shown, from 1, in words."""
-    for number in numbers:
-        if not 1 <= number <= count:
-            return f"{field}: found {number}; expected numbers from 1 to {count}"
-    return None
 
 
 def find_facts(

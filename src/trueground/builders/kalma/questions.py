@@ -14,7 +14,14 @@ import msgspec
 from trueground.benchmarks.kalma.source import question_key
 from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, CallEstimate, Rejected, Stage, mark_fields, showing
-from trueground.builders.checks import FORM_REASONS, same_text, says, share_kept, words_without
+from trueground.builders.checks import (
+    FORM_REASONS,
+    check_numbers,
+    same_text,
+    says,
+    share_kept,
+    words_without,
+)
 from trueground.builders.kalma import KalmaBuildOptions
 from trueground.builders.kalma.items import (
     VERSIONS,
@@ -30,7 +37,6 @@ from trueground.builders.kalma.paragraphs import (
     bare,
     check_form,
     check_language,
-    check_numbers,
 )
 from trueground.graph.base import name_key
 from trueground.models.prompts import Prompt
