@@ -34,6 +34,7 @@ from trueground.web.stored import (
     IndexState,
     ListRow,
     by_id,
+    find_rows,
     hash_id,
     index_folder,
     read_column,
@@ -41,7 +42,6 @@ from trueground.web.stored import (
     read_pairs,
     worst_first,
 )
-from trueground.web.words import find_rows
 
 PAGE_SIZE = 50
 _COLUMNS = 12  # that stay in memory

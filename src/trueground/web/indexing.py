@@ -34,6 +34,7 @@ from trueground.web.stored import (
     VERSION,
     IndexState,
     ListRow,
+    SegmentWriter,
     by_id,
     file_edges,
     hash_id,
@@ -49,7 +50,6 @@ from trueground.web.stored import (
     still_holds,
     worst_first,
 )
-from trueground.web.words import SegmentWriter
 
 CHUNK = 10_000  # rows that are added at a time
 BLOCK = 32  # rows that are packed together

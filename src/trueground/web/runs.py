@@ -164,35 +164,25 @@ class RunFolders:
 
 
 def _read_run(folder: Path, label: str, version: str) -> FoundRun:
-    digest = hashlib.blake2b(
-        str(folder.resolve()).encode("utf-8", "surrogateescape"), digest_size=4
-    )
-    run = FoundRun(
-        f"{safe_name(readable(label))}-{digest.hexdigest()}",
-        readable(label),
-        folder,
-        "broken",
-        {},
-        {},
-        version=version,
-    )
+    place = str(folder.resolve()).encode("utf-8", "surrogateescape")
+    digest = hashlib.blake2b(place, digest_size=4).hexdigest()
+    label = readable(label)
+    key = f"{safe_name(label)}-{digest}"
+    run = FoundRun(key, label, folder, "broken", {}, {}, version=version)
     try:
         run.manifest = _read_json(folder / MANIFEST)
         if "trueground" not in run.manifest:
-            run.problem = f"{MANIFEST} is not of a trueground run"
-            run.state = "no run of ours"
+            run.problem, run.state = f"{MANIFEST} is not of a trueground run", "no run of ours"
             return run
         _check_shape(run.manifest, _ManifestShape, MANIFEST)
         run.state = run.manifest.get("status", "finished")
         if run.state == "finished":
             run.summary = _read_json(folder / SUMMARY)
             _check_shape(run.summary, _SummaryShape, SUMMARY)
-        if not run.problem and not (folder / ITEMS).is_file() and run.state != "running":
-            run.problem = f"{ITEMS} is not there"
+        if run.state != "running" and not (folder / ITEMS).is_file():
+            raise ValueError(f"{ITEMS} is not there")
     except (OSError, ValueError) as error:
-        run.problem = readable(str(error))
-    if run.problem:
-        run.state = "broken"
+        run.problem, run.state = readable(str(error)), "broken"
     return run
 
 
@@ -217,7 +207,6 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _check_shape(found: dict[str, Any], shape: type[msgspec.Struct], name: str) -> None:
-    """Raises ValueError with what is not as pages need it."""
     try:
         msgspec.convert(found, shape)
     except (msgspec.ValidationError, RecursionError) as error:
@@ -260,24 +249,23 @@ def list_page(
 ) -> Page:
     """The list of runs. `hrefs` and `progress` are by the runs' keys."""
     blocks: list[Any] = []
-    finished = sum(run.is_finished for run in runs)
     if leaderboard:
         blocks.append(Text([link("Leaderboard of all finished runs", leaderboard)]))
     if runs:
         columns = [Head("Run"), Head("Model"), Head("Task"), Head("Headline", "estimate", digits=4)]
         columns += [Head("Answers", "number"), Head("Date"), Head("State")]
         rows = [_row(run, hrefs.get(run.key), progress.get(run.key)) for run in runs]
-        pair = pair if finished > 1 else None
+        pair = pair if sum(run.is_finished for run in runs) > 1 else None
         search = len(runs) > _SEARCHED
         blocks.append(Table(columns, rows, sortable=len(runs) > 1, pair=pair, search=search))
     else:
+        named = (code("trueground score"), " and ", code("trueground run"))
         words: Rich = [
             "No run is here yet. Runs of ",
-            code("trueground score"),
-            " and ",
-            code("trueground run"),
-            f" in {where}, or two levels below, appear when this page is loaded again.",
+            *named,
+            f" in {where}, or two levels below, ",
         ]
+        words.append("appear when this page is loaded again.")
         blocks.append(Text(words, "note"))
     return Page("runs", MARK, "Runs", blocks, lead=f"{several(len(runs), 'run')} in {where}")
 
@@ -289,41 +277,27 @@ def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
         return Row([*cells, "–", "–", "", None, _date(run), run.state], "apart", run.problem)
     state: Cell = run.state
     if run.state == "running":
-        state = [("running "), quiet(progress or "")]
+        state = ["running ", quiet(progress or "")]
     n = summary.get("n", manifest.get("scored"))
-    cells += [_models(run), _task(manifest), _headline(run)]
+    asked = manifest.get("benchmark")
+    model = few(list((summary.get("by") or {}).get("model") or ()))
+    if isinstance(manifest.get("model"), dict):
+        model = str(manifest["model"].get("name"))
+    task = ", ".join(input_names(manifest.get("input")))
+    if asked:
+        task = f"{asked.get('name')}/{asked.get('task')}"
+    cells += [model or "–", task or "–", _headline(run)]
     cells += [n if isinstance(n, int) else None, _date(run), state]
     return Row(cells, key=run.key if run.is_finished else None)
 
 
-def _models(run: FoundRun) -> str:
-    """Whose answers they are, where that is known."""
-    model = run.manifest.get("model")
-    if isinstance(model, dict):
-        return str(model.get("name"))
-    by = run.summary.get("by")
-    names = list(by.get("model") or ()) if isinstance(by, dict) else []
-    return few(names) or "–"
-
-
-def _task(manifest: Mapping[str, Any]) -> str:
-    part = manifest.get("benchmark")
-    if isinstance(part, dict):
-        return f"{part.get('name')}/{part.get('task')}"
-    return ", ".join(input_names(manifest.get("input"))) or "–"
-
-
 def _headline(run: FoundRun) -> Cell:
     metrics = run.summary.get("metrics") or {}
-    part = run.manifest.get("benchmark")
-    wanted = part.get("headline") if isinstance(part, dict) else None
+    wanted = (run.manifest.get("benchmark") or {}).get("headline")
     name = wanted if wanted in metrics else headline_metric(metrics)
-    entry = metrics.get(name) if name else None
-    if not isinstance(entry, dict) or not isinstance(entry.get("mean"), int | float):
+    if name is None or metrics[name]["mean"] is None:
         return ""
-    ends = entry.get("ci")
-    low, high = ends if isinstance(ends, list) and len(ends) == 2 else (None, None)
-    return Estimate(entry["mean"], low, high, note=name)
+    return Estimate(metrics[name]["mean"], *(metrics[name].get("ci") or ()), note=name)
 
 
 def _date(run: FoundRun) -> str:

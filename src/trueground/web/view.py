@@ -368,9 +368,7 @@ class _IndexScores(dict[str, Any]):
 
 
 def _number(text: str | None) -> int:
-    return (
-        int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 9 else 0
-    )
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else 0
 
 
 @cache

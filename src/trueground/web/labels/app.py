@@ -33,24 +33,21 @@ from trueground.web.labels.people import (
     csrf_of,
 )
 from trueground.web.labels.queue import (
-    NotYoursError,
-    Queue,
-    State,
-    TaskTakenError,
-    WrongValuesError,
-)
-from trueground.web.labels.requests import (
     BadRequestError,
     DecisionBody,
     InviteBody,
     LabelRequest,
-    SaveBody,
+    NotYoursError,
+    Queue,
+    Save,
+    State,
     TaskBody,
+    TaskTakenError,
     TokenBody,
+    WrongValuesError,
     check_save,
     check_task,
     read_body,
-    read_save,
 )
 from trueground.web.server import Address, asset, new_app, refuse, send_json
 
@@ -290,7 +287,7 @@ class LabelServer:
         return {"until": self._queue.renew(number, ask.person)}
 
     def _label(self, ask: LabelRequest) -> dict[str, Any]:
-        label = self._queue.save(ask.person, read_save(ask.body))
+        label = self._queue.save(ask.person, check_save(read_body(ask.body, Save)))
         return {"label": label, "progress": self._queue.progress(ask.person)}
 
     def _history(self, ask: LabelRequest) -> dict[str, Any]:
@@ -324,7 +321,7 @@ class LabelServer:
     def _decide(self, asked: LabelRequest) -> dict[str, Any]:
         sent = read_body(asked.body, DecisionBody)
         state: State = "skipped" if sent.values is None else "done"
-        save = check_save(SaveBody(sent.task, sent.key, state, sent.values or {}, sent.comment))
+        save = check_save(Save(sent.task, sent.key, state, sent.values or {}, sent.comment))
         return {"label": self._queue.save(asked.person, save, decision=True)}
 
     def _count(self, name: Literal["agreement", "judge"]) -> Any:

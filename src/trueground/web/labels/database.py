@@ -300,7 +300,7 @@ def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-# ---- project ----
+# ---- what holds for the whole project, and its tasks as they are stored ----
 
 Order = Literal["random", "worst"]
 _OVERLAP, _ORDER = 2, "random"
@@ -339,8 +339,10 @@ def settle_project(
 
 def describe_kinds(connection: Connection) -> list[dict[str, Any]]:
     """The kinds of the project's tasks, as they are declared."""
+    named = ("name", "doc", "instructions", "shows", "optional", "fields")
     names = connection.scalars(sql.select(tasks.c.kind).distinct())
-    return [_describe_kind(find_kind(name)) for name in sorted(names)]
+    kinds = [msgspec.to_builtins(find_kind(name)) for name in sorted(names)]
+    return [{name: kind[name] for name in named} for kind in kinds]
 
 
 def find_kind(name: str) -> TaskKind:
@@ -366,9 +368,3 @@ def decode(text: str) -> Any:
 def encode(value: Any) -> str:
     """A value for a column of JSON text."""
     return msgspec.json.encode(value).decode()
-
-
-def _describe_kind(kind: TaskKind) -> dict[str, Any]:
-    told = msgspec.to_builtins(kind)
-    named = ("name", "doc", "instructions", "shows", "optional", "fields")
-    return {name: told[name] for name in named}

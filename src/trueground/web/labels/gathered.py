@@ -22,13 +22,11 @@ from trueground.annotation.answers import Answer, Answers, merge, parse_values
 from trueground.annotation.base import Label
 from trueground.annotation.files import FilledTask, ShownTask, TaskLine
 from trueground.errors import InputError
-from trueground.records import open_records
-from trueground.runs.directory import RECORDS
 from trueground.types import Record
 from trueground.web.labels.database import LabelDatabase, decode, read_task
 from trueground.web.labels.people import names_of
 from trueground.web.labels.schema import labels, metadata, people, sessions, sources, tasks, work
-from trueground.web.labels.tasks import record_of
+from trueground.web.labels.tasks import read_source, record_of
 
 DECIDED = "decided"  # by a lead, whatever people said
 TaskName = tuple[str, str]
@@ -181,7 +179,7 @@ def _options(task: ShownTask) -> dict[str, tuple[str, ...]]:
     return {each.name: own for each in task.kind.fields if (own := task.options(each))}
 
 
-# ---- files ----
+# ---- as files: labels, the records that they are of, a backup ----
 
 _ROWS = 1_000  # copied at once
 
@@ -218,16 +216,12 @@ def labelled_records(database: LabelDatabase, gathered: Gathered) -> Iterator[Re
     seen: set[str] = set()
     for number, ids in sorted(wanted.items()):
         path, mark = known[number]
-        place = Path(path)
-        if not place.exists():
+        if not Path(path).exists():
             raise InputError(f"{path} is not there any more; the tasks were made of it")
-        with open_records(str(place / RECORDS) if place.is_dir() else path) as records:
-            records.check()
-            for batch in records.batches():
-                for record in batch:
-                    if record.id in ids and (id_ := mark + record.id) not in seen:
-                        seen.add(id_)
-                        yield replace(record, id=id_)
+        for record in read_source(path):
+            if record.id in ids and (id_ := mark + record.id) not in seen:
+                seen.add(id_)
+                yield replace(record, id=id_)
 
 
 def write_records(records: Iterator[Record]) -> bytes:

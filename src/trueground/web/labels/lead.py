@@ -159,7 +159,7 @@ class LeadDesk:
         }
 
 
-# ---- watching ----
+# ---- who is far from the others, by rules that can be said in a sentence each ----
 
 _LEAST_TIMED, _TIMES = 10, 3
 _LEAST_COMPARED = 20

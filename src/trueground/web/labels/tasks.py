@@ -27,8 +27,8 @@ from trueground.text.draws import draw_number
 from trueground.text.normalize import get_normalizer, stem
 from trueground.text.sentences import split_sentences
 from trueground.text.tokens import tokenise
-from trueground.types import Answered
-from trueground.web.labels.database import insert_row
+from trueground.types import Answered, Record
+from trueground.web.labels.database import encode, insert_row
 from trueground.web.labels.schema import PLACES, sources, tasks
 
 # A task about a claim of the answer, and where the claim stands in what is shown.
@@ -176,11 +176,11 @@ def take_in(connection: Connection, new: NewTasks, parts: Mapping[Any, Any], see
                 "kind": task.kind.name,
                 "id": task.id,
                 "check": task.check,
-                "shown": _json(task.shown),
-                "drawn": None if task.drawn is None else _json(task.drawn),
+                "shown": encode(task.shown),
+                "drawn": None if task.drawn is None else encode(task.drawn),
                 "place": draw_number(seed, "place", *name) % PLACES,
-                "part": None if (part := parts.get(name)) is None else _json(part),
-                "hints": _json(find_hints(task.shown or {})),
+                "part": None if (part := parts.get(name)) is None else encode(part),
+                "hints": encode(find_hints(task.shown or {})),
                 "source": numbers.get(new.sources.get(name, ("", ""))),
                 **ranked,
             }
@@ -210,20 +210,19 @@ def find_parts(new: NewTasks) -> dict[tuple[str, str], WholeAnswer]:
         by_record: dict[str, list[tuple[tuple[str, str], str]]] = {}
         for name, claim in of_source:
             by_record.setdefault(record_of(name[1], bool(mark))[1], []).append((name, claim))
-        for id_, response in read_responses(path):
-            for name, claim in by_record.get(id_, ()):
-                parts[name] = find_place(claim, response)
+        for record in read_source(path):
+            for name, claim in by_record.get(record.id, ()):
+                parts[name] = find_place(claim, record.response)
     return parts
 
 
-def read_responses(path: str) -> Iterator[tuple[str, str]]:
-    """Id and response of every record of a run, or of a file of records. InputError."""
+def read_source(path: str) -> Iterator[Record]:
+    """Every record of a run, or of a file of records. InputError."""
     place = Path(path)
     with open_records(str(place / RECORDS) if place.is_dir() else path) as records:
         records.check()
         for batch in records.batches():
-            for record in batch:
-                yield record.id, record.response
+            yield from batch
 
 
 def record_of(task: str, marked: bool) -> tuple[str, str]:
@@ -282,11 +281,7 @@ def _number_sources(connection: Connection, new: NewTasks) -> dict[tuple[str, st
     return numbers
 
 
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-# ---- hints ----
+# ---- what the screen points at: the likeliest sentences, and a claim in its answer ----
 
 # What is judged, and by what, by the names that kinds of tasks show them under; the first counts.
 _CLAIMS = ("response", "sentence", "fact", "new_answer", "answer", "question")
