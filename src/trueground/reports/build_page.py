@@ -123,8 +123,20 @@ def build_page(
     parts = [part for part in (funnel, *lists, *parts) if part.blocks]
     blocks: list[Block] = [*parts, Part("How to read this", [Bullets([*_NOTES, alike])])]
     notices = [*_left_out(summary), *summary["notices"]]
-    title, lead = _title(summary), _lead(summary, manifest)
-    return Page("build", MARK, title, blocks, lead, notices, manifest.get("trueground", ""))
+    lead: list[str | Span] = [strong(several(summary["n"], "item"))]
+    if sources := _sources(manifest):
+        lead.append(f" made of {several(len(sources), 'source file')}")
+    for place, (role, name, _) in enumerate(_models(manifest)):
+        lead += [" and " if place else ", with ", strong(name), f" as {role}"]
+    return Page(
+        "build",
+        MARK,
+        _title(summary),
+        blocks,
+        [*lead, "."],
+        notices,
+        manifest.get("trueground", ""),
+    )
 
 
 def render_card(summary: Raw, manifest: Raw, people: Raw | None = None) -> str:
@@ -162,15 +174,6 @@ def _left_out(summary: Raw) -> list[str]:
     """What a limit has left unread, in a sentence; nothing without one."""
     n = summary.get("left_out") or 0
     return [f"The limit left out {several(n, 'source item')}."] if n else []
-
-
-def _lead(summary: Raw, manifest: Raw) -> Rich:
-    lead: list[str | Span] = [strong(several(summary["n"], "item"))]
-    if sources := _sources(manifest):
-        lead.append(f" made of {several(len(sources), 'source file')}")
-    for place, (role, name, _) in enumerate(_models(manifest)):
-        lead += [" and " if place else ", with ", strong(name), f" as {role}"]
-    return [*lead, "."]
 
 
 def _funnel(summary: Raw) -> Iterator[Block]:
@@ -224,10 +227,12 @@ def _fallen(dropped: Shown, summary: Raw) -> Iterator[Block]:
     for one in dropped.rows:
         made = one.get("made")
         parts = made.items() if isinstance(made, dict) else [] if made is None else [("", made)]
-        blocks: list[Block] = [
-            Text([quiet(f"{name.replace('_', ' ')}  "), _format_made(value)])
-            for name, value in parts
-        ]
+        blocks: list[Block] = []
+        for name, value in parts:  # a list of texts line by line, anything else as JSON
+            is_list = isinstance(value, list) and all(isinstance(x, str) for x in value)
+            text = "\n".join(value) if is_list else value
+            text = text if isinstance(text, str) else json.dumps(value, ensure_ascii=False)
+            blocks.append(Text([quiet(f"{name.replace('_', ' ')}  "), text]))
         why = words.get((one["stage"], one["reason"]), one["reason"])
         note = f"{why}: {one['detail']}" if one["detail"] else why
         tags = {"reason": one["reason"], "stage": one["stage"]}
@@ -240,15 +245,6 @@ def _step(shown: Shown, file: str) -> Iterator[Block]:
     if shown.step > 1:
         said = f"Every {shown.step:,}th of them stands here; all are in "
         yield Text([said, link(file, file), "."], "quiet")
-
-
-def _format_made(value: object) -> str:
-    """A text as it is, a list of texts line by line, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return "\n".join(value)
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _use(summary: Raw) -> Iterator[Block]:
@@ -290,15 +286,11 @@ def _histogram(words: str, spread: Raw, unit: str) -> Chart:
     for low, high in pairwise(edges):
         ends = f"{low:,.0f} to {high - 1:,.0f}" if high - low > 1 else f"{low:,.0f}"
         labels.append(ends if whole else f"{low:.3g} to {high:.3g}")
-    low, high, median, mean = (_amount(spread[key]) for key in ("min", "max", "median", "mean"))
+    amounts = [spread[key] for key in ("min", "max", "median", "mean")]
+    low, high, median, mean = (f"{n:,.0f}" if n == int(n) else f"{n:,.4g}" for n in amounts)
     note = f"{low} to {high}, median {median}, mean {mean}; {spread['n']:,} {unit}"
     series = [Series(unit, edges[:-1], counts, labels=labels)]
     return Chart("bars", words, Axis(), Axis(unit), series, note)
-
-
-def _amount(value: float) -> str:
-    """A number for people: whole ones as they are, others with up to four digits."""
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
 
 
 def _overlap(quality: Raw) -> Iterator[Block]:
@@ -380,18 +372,15 @@ def _labels(kinds: Sequence[Raw], caption: str) -> Table:
         ]
         if judged:
             same = f"{100 * one['raw']:.1f} % of {one['n']:,}" if one else "–"
-            row += [same, _kappa(one["kappa"], one["kappa_ci"]) if one else "–"]
+            kappa = "undefined" if one else "–"
+            if one and one["kappa"] is not None:  # what rounds to 0 has no sign
+                ends = (one["kappa"], *(one["kappa_ci"] or ()))
+                kappa, *interval = (f"{round(x, 4) + 0.0:.4f}" for x in ends)
+                kappa += f" ({' … '.join(interval)})" if interval else ""
+            row += [same, kappa]
         rows.append(Row([*row]))
     heads = (*_HEAD, *(_JUDGE if judged else ()))
     return Table([Head(word) for word in heads], rows, caption)
-
-
-def _kappa(value: float | None, ends: Sequence[float] | None) -> str:
-    """With its interval; what is undefined is said to be, what rounds to 0 has no sign."""
-    if value is None:
-        return "undefined"
-    four, *interval = (f"{round(x, 4) + 0.0:.4f}" for x in (value, *(ends or ())))
-    return f"{four} ({' … '.join(interval)})" if interval else four
 
 
 def _made(manifest: Raw, summary: Raw) -> Iterator[Block]:
@@ -404,7 +393,9 @@ def _made(manifest: Raw, summary: Raw) -> Iterator[Block]:
     sources, prompts = _sources(manifest), (manifest.get("prompts") or {}).items()
     yield from table("Role|Model|Asked with", _models(manifest))
     yield from table("Prompt|SHA-256 of its text", prompts)
-    yield from table("Setting|Value", _settings(manifest))
+    limit = {"limit": manifest["limit"]} if manifest.get("limit") is not None else {}
+    found = {**(manifest.get("options") or {}), "seed": manifest.get("seed"), **limit}
+    yield from table("Setting|Value", [(name, _format(value)) for name, value in found.items()])
     yield from table("Source|SHA-256", sources[:_MOST_SOURCES])
     if len(sources) > _MOST_SOURCES:
         more = f"{len(sources) - _MOST_SOURCES:,} more stand in "
@@ -444,15 +435,7 @@ def _sources(manifest: Raw) -> list[tuple[str, str]]:
     return [(str(one.get("path", "")), str(one.get("sha256") or "")) for one in inputs]
 
 
-def _settings(manifest: Raw) -> list[tuple[str, str]]:
-    """The options that change what comes out, the seed and the limit."""
-    found = {**(manifest.get("options") or {}), "seed": manifest.get("seed")}
-    if manifest.get("limit") is not None:
-        found["limit"] = manifest["limit"]
-    return [(name, _format_setting(value)) for name, value in found.items()]
-
-
-def _format_setting(value: object) -> str:
+def _format(value: object) -> str:
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):

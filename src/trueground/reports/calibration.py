@@ -30,7 +30,7 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
-from trueground.reports.text import format_blocks
+from trueground.reports.text import format_blocks, percent
 from trueground.reports.viewer import write_page
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
@@ -49,8 +49,7 @@ def render(raw: Raw) -> str:
 
 def write_calibration(path: Path, raw: Raw) -> None:
     """Write the page of `Calibration.raw`. Raises WriteError."""
-    page = calibration_page(raw)
-    write_page(path, page)
+    write_page(path, calibration_page(raw))
 
 
 def calibration_page(raw: Raw) -> Page:
@@ -91,16 +90,12 @@ def _opening(raw: Raw) -> list[Any]:
         where,
         " ",
         strong(raw["judge"]),
-        f" calls {_percent(one['recall'])} of the positive and {_percent(one['specificity'])} of "
+        f" calls {percent(one['recall'])} of the positive and {percent(one['specificity'])} of "
         "the other answers rightly: balanced accuracy ",
         strong(number(one["balanced_accuracy"])),
         f"{before}; 0.5 is guessing. Its probabilities are off by {number(off)} on {on}{was}. "
         f"AUROC {number(area['value'])}{ends}{reason}.",
     ]
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
 
 
 def _blocks(raw: Raw) -> Iterator[Block]:

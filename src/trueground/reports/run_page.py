@@ -45,16 +45,16 @@ from trueground.reports.items import Gaps, choose_items, headline_metric, read_n
 from trueground.reports.sentences import (
     REPEAT,
     STATUS_WORDS,
-    asked,
     corrected_rates,
     first_judge,
     grounded_to_people,
     has_verdicts,
-    input_names,
-    judges,
     notices,
     opening,
+    page_title,
+    reading_notes,
     refusal_rules,
+    run_lead,
     signatures,
     similar_sets,
     trust_sentence,
@@ -175,7 +175,7 @@ def run_page(
         kind="run",
         mark=MARK,
         title=page_title(manifest),
-        lead=_lead(summary, manifest),
+        lead=run_lead(summary, manifest),
         notices=notices(manifest),
         version=manifest.get("trueground"),
         blocks=[
@@ -197,28 +197,6 @@ def _read_json(run_dir: Path, name: str) -> dict[str, Any]:
         raise InputError(f"{path}: not found. Is {run_dir} a finished run directory?") from error
     except msgspec.DecodeError as error:
         raise InputError(f"{path}: not readable ({error}). Score again.") from error
-
-
-def page_title(manifest: dict[str, Any]) -> str:
-    """What was run, in words."""
-    if run := asked(manifest):
-        return f"{run['model']} on {run['task']}"
-    names = input_names(manifest.get("input"))
-    return "Are the answers grounded?" + (f" {', '.join(names)}" if names else "")
-
-
-def _lead(summary: Mapping[str, Any], manifest: dict[str, Any]) -> Rich:
-    n = summary.get("n", 0)
-    names = input_names(manifest.get("input"))
-    lead: list[Any] = [f"{n:,} {'answer' if n == 1 else 'answers'}"]
-    if names:
-        lead += [" from ", strong(", ".join(names))]
-    if run := asked(manifest):
-        lead.append(f", asked with {run['how']}" if run["how"] else "")
-        lead.append(f"; prompts {run['prompts']}" if run["prompts"] else "")
-    for place, judge in enumerate(judges(manifest)):
-        lead += [" and " if place else "; claims judged by ", strong(judge)]
-    return lead
 
 
 # ---- the first screen ----
@@ -450,31 +428,7 @@ def _settings(
     summary: Mapping[str, Any], manifest: dict[str, Any], of_items: list[str]
 ) -> list[Block]:
     """How the numbers are to be read, and the signatures that say what exactly was computed."""
-    metrics = summary.get("metrics") or {}
-    levels = sorted({e["ci_level"] for e in metrics.values() if e.get("ci_level")})
-    covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
-    over = (
-        f"whole groups of answers ({n:,} of them)" if (n := summary.get("clusters")) else "answers"
-    )
-    settings = [f"Intervals{f' of {covered}' if levels else ''}: percentile bootstrap over {over}"]
-    if resamples := manifest.get("resamples"):
-        settings.append(f"{resamples:,} resamples")
-    if (seed := manifest.get("seed")) is not None:
-        settings.append(f"seed {seed}")
-    whole = [name for name in metrics if of_items and name not in of_items]
-    notes: list[Rich] = [
-        "A metric gives one value per answer; the mean is over the answers that it could score, "
-        "and that number stands beside it. An answer without a score counts neither as 0 nor as 1.",
-        f"{', '.join(settings)}.",
-        "A claim counts as supported only where the judge said so; a claim without a verdict is "
-        "shown as not checked.",
-    ]
-    if whole:
-        notes.append(
-            f"{', '.join(whole)}: of the whole run, over all its answers together; no answer has "
-            "such a number by itself."
-        )
-    blocks: list[Block] = [Bullets(notes)]
+    blocks: list[Block] = [Bullets(reading_notes(summary, manifest, of_items))]
     if lines := signatures(manifest):
         rows = [Row([name, [code(text)]]) for name, text in lines]
         blocks.append(Table([Head("Part", "code"), Head("Signature")], rows))

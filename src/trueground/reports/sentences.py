@@ -6,7 +6,7 @@ Out of summary.json and manifest.json, for pages and the terminal.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ import msgspec
 
 from trueground.judges.people import FitFigures, LabelledVerdicts, labelled_verdicts
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.reports.blocks import several
+from trueground.reports.blocks import Rich, several, strong
 from trueground.reports.text import percent
 from trueground.types import Status
 
@@ -259,3 +259,57 @@ def refusal_rules(summary: Mapping[str, Any]) -> str:
         f"{rules['precision']:.3f}, recall {rules['recall']:.3f} on {rules['labelled']:,} "
         "labelled responses"
     )
+
+
+def page_title(manifest: dict[str, Any]) -> str:
+    """What was run, in words."""
+    if run := asked(manifest):
+        return f"{run['model']} on {run['task']}"
+    names = input_names(manifest.get("input"))
+    return "Are the answers grounded?" + (f" {', '.join(names)}" if names else "")
+
+
+def run_lead(summary: Mapping[str, Any], manifest: dict[str, Any]) -> Rich:
+    """How many answers of what, asked how, judged by whom."""
+    n = summary.get("n", 0)
+    names = input_names(manifest.get("input"))
+    lead: list[Any] = [f"{n:,} {'answer' if n == 1 else 'answers'}"]
+    if names:
+        lead += [" from ", strong(", ".join(names))]
+    if run := asked(manifest):
+        lead.append(f", asked with {run['how']}" if run["how"] else "")
+        lead.append(f"; prompts {run['prompts']}" if run["prompts"] else "")
+    for place, judge in enumerate(judges(manifest)):
+        lead += [" and " if place else "; claims judged by ", strong(judge)]
+    return lead
+
+
+def reading_notes(
+    summary: Mapping[str, Any], manifest: Mapping[str, Any], of_items: Sequence[str]
+) -> list[Rich]:
+    """How the numbers of a page are to be read; `of_items` are the metrics that items have."""
+    metrics = summary.get("metrics") or {}
+    levels = sorted({e["ci_level"] for e in metrics.values() if e.get("ci_level")})
+    covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
+    over = (
+        f"whole groups of answers ({n:,} of them)" if (n := summary.get("clusters")) else "answers"
+    )
+    settings = [f"Intervals{f' of {covered}' if levels else ''}: percentile bootstrap over {over}"]
+    if resamples := manifest.get("resamples"):
+        settings.append(f"{resamples:,} resamples")
+    if (seed := manifest.get("seed")) is not None:
+        settings.append(f"seed {seed}")
+    whole = [name for name in metrics if of_items and name not in of_items]
+    notes: list[Rich] = [
+        "A metric gives one value per answer; the mean is over the answers that it could score, "
+        "and that number stands beside it. An answer without a score counts neither as 0 nor as 1.",
+        f"{', '.join(settings)}.",
+        "A claim counts as supported only where the judge said so; a claim without a verdict is "
+        "shown as not checked.",
+    ]
+    if whole:
+        notes.append(
+            f"{', '.join(whole)}: of the whole run, over all its answers together; no answer has "
+            "such a number by itself."
+        )
+    return notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,8 +12,6 @@ from trueground.reports.blocks import (
     Block,
     Bullets,
     Cell,
-    Entries,
-    Entry,
     Estimate,
     Fold,
     Grid,
@@ -51,6 +49,8 @@ from trueground.reports.validation_words import (
     method,
     names,
     percent,
+    unused,
+    worst_disagreements,
 )
 from trueground.reports.viewer import write_page
 
@@ -63,14 +63,11 @@ _LEADING = (
     "false_negative_rate",
     "false_positive_rate",
 )
-_MOST_READ = 600  # records with texts, all sets together: about 1.5 MB at the very most
-_LEAST_READ = 3  # of a set, however many sets there are
 _FIRST_READ = 3  # of all sets together, as text
 _NO_CI = (None, None)
 _WIDTH = 100  # of text
 _MOST_COLUMNS = 6  # metrics of a table of sets, as text
 _SPREAD = {"mean": "Mean", "median": "Median", "sd": "Deviation"}
-_UNUSED = {"no_label": "without the label", "tied": "on which annotators are tied"}
 
 
 def write_validation(path: Path, raw: Mapping[str, Any]) -> None:
@@ -92,7 +89,7 @@ def validation_page(raw: Raw) -> Page:
         blocks += _measures(raw, list(metrics))
         title = "Metric by metric" if len(sets) == 1 else "Each set"
         blocks.append(Part(title, [b for one in sets for b in _of_set(raw, one)], "each"))
-        blocks += _worst(sets)
+        blocks += worst_disagreements(sets)
     if raw["published"]:
         told = f"What papers print of the label {raw['label']}, of their own records, and in "
         told += "brackets what was measured here."
@@ -110,8 +107,8 @@ def render(raw: Raw, out: Path | None = None) -> str:
     """The same as text, without what is drawn: measures, sets one by one, what to read first."""
     sets, pairs = raw["sets"], raw["preferences"] or ()
     metrics = best_first(raw["mean"], "auroc" if sets else "sign_agreement")
-    blocks: list[Block] = [Text([part for line in headline(raw) for part in (*line, " ")])]
-    blocks.append(Text(lead(raw)))
+    first = [part for line in headline(raw) for part in (*line, " ")]
+    blocks: list[Block] = [Text(first), Text(lead(raw))]
     if raw["judge"] is not None:
         blocks.append(Text(f"judge  {raw['judge']}; verdict: {format_verdict(raw)}"))
     blocks += [Text(note, "note") for note in raw["notes"]]
@@ -119,29 +116,26 @@ def render(raw: Raw, out: Path | None = None) -> str:
         measures, *_ = _measures(raw, metrics)
         blocks += islice(_of_set(raw, sets[0]), 2) if len(sets) == 1 else ()
         blocks += measures.blocks[1:]
-        blocks += _sets_by_metric(raw, metrics[:_MOST_COLUMNS]) if len(sets) > 1 else ()
+        blocks += [_sets_by_metric(raw, metrics[:_MOST_COLUMNS])] * (len(sets) > 1)
     blocks += _people([*sets, *pairs])
     blocks += _preferences(raw) if pairs else ()
     blocks += map(_published, raw["published"])
-    blocks += _worst(sets, _FIRST_READ)
+    blocks += worst_disagreements(sets, _FIRST_READ)
     text = format_blocks(blocks, _WIDTH)
     return "\n\n".join([text, *([f"out    {out}"] if out else [])])
 
 
-def _sets_by_metric(raw: Raw, metrics: Sequence[str]) -> Iterator[Table]:
-    """AUROC and mean score of some metrics, set by set."""
-    found = {"AUROC": "auroc", "mean": None}
-    for title, measure in found.items():
-        columns = [Head(f"{title} by set"), Head("records", "number")]
-        columns.append(Head("positive", "number", digits=0, percent=True))
-        columns += [Head(name, "number", digits=4) for name in ("people", *metrics)]
-        rows = []
-        for one in raw["sets"]:
-            own = [one["metrics"].get(name) for name in metrics]
-            cells = [e and (e["measures"][measure]["value"] if measure else e["mean"]) for e in own]
-            lead = [one["name"], one["n"], one["positives"] / one["n"], one["people_mean"]]
-            rows.append(Row([*lead, *cells]))
-        yield Table(columns, rows)
+def _sets_by_metric(raw: Raw, metrics: Sequence[str]) -> Table:
+    """AUROC of some metrics, set by set."""
+    columns = [Head("AUROC by set"), Head("records", "number")]
+    columns.append(Head("positive", "number", digits=0, percent=True))
+    columns += [Head(name, "number", digits=4) for name in metrics]
+    rows = []
+    for one in raw["sets"]:
+        own = [one["metrics"].get(name) for name in metrics]
+        cells = [e and e["measures"]["auroc"]["value"] for e in own]
+        rows.append(Row([one["name"], one["n"], one["positives"] / one["n"], *cells]))
+    return Table(columns, rows)
 
 
 # ---- measures as tables ----
@@ -224,11 +218,14 @@ def _table(
     """
     notes: dict[str, str] = {}
     columns = [Head(head)]
-    shown = [Row([_metric(raw, name) if head == "Metric" else name]) for name in rows]
+    higher = raw.get("higher_is_better", {})
+    turned = {name: [] if higher.get(name, True) else [quiet(" turned round")] for name in rows}
+    of_metrics = head == "Metric"
+    shown = [Row([[code(name), *turned[name]] if of_metrics else name]) for name in rows]
     for name in names:
         told = titles[name] if titles else measure_of(name)
         scale = Head(told.title, "estimate", told.words, 4, low=told.low, high=told.high)
-        if head == "Metric":
+        if of_metrics:
             scale.better = "low" if told.lower else "high"
         columns.append(scale)
         column = [
@@ -257,11 +254,6 @@ def _cell(found: Raw, most: int, of: int, notes: dict[str, str]) -> Estimate:
     return Estimate(value, low, high, "; ".join(extra) or None, apart=(sets or 0) < most)
 
 
-def _metric(raw: Raw, name: str) -> list[str | Span]:
-    turned = not raw["higher_is_better"].get(name, True)
-    return [code(name), quiet(" turned round")] if turned else [code(name)]
-
-
 # ---- one set ----
 
 
@@ -284,7 +276,7 @@ def _of_set(raw: Raw, one: Raw) -> Iterator[Block]:
         groups = f"{several(one['groups'], 'group')}, resampled as clusters"
     if one.get("models"):
         groups += f"; answers of {several(one['models'], 'model')}"
-    blocks: list[Block] = [Text(f"{groups}{_unused(one)}.", "quiet")]
+    blocks: list[Block] = [Text(f"{groups}{unused(one)}.", "quiet")]
     if many:
         rows = {m: dict(own[m]) for m in metrics}
         for m, found in rows.items():
@@ -298,18 +290,12 @@ def _of_set(raw: Raw, one: Raw) -> Iterator[Block]:
         yield from blocks
 
 
-def _unused(one: Raw) -> str:
-    """The records of a set that were not measured, with why."""
-    counts = {_UNUSED.get(why, why.replace("_", " ")): n for why, n in one["unused"].items() if n}
-    return f"; not used: {', '.join(f'{n:,} {w}' for w, n in counts.items())}" if counts else ""
-
-
 def _of_metric(raw: Raw, name: str, entry: Raw) -> Fold:
     found = entry["measures"]
     area = found["auroc"]
     ends = f" ({between(area['ci'])})" if area["ci"] else ""
-    missing = [f", {n:,} {why.replace('_', ' ')}" for why, n in entry["unscored"].items() if n]
-    told = f" AUROC {four(area['value'])}{ends}; {entry['n']:,} scored{''.join(missing)}"
+    missing = "".join(f", {n:,} {why}" for why, n in entry["unscored"].items() if n)
+    told = f" AUROC {four(area['value'])}{ends}; {entry['n']:,} scored{missing.replace('_', ' ')}"
     named = {"default": raw["threshold"] if entry["confusion"] else None}
     named["best"] = entry["best_threshold"]
     marks = [(x, f"{name} threshold {short(x)}") for name, x in named.items() if x is not None]
@@ -327,76 +313,16 @@ def _of_metric(raw: Raw, name: str, entry: Raw) -> Fold:
     columns += [
         Head(word, "estimate", digits=4, low=edges[0], high=edges[-1]) for word in _SPREAD.values()
     ]
-    rows = [
-        Row([short(one["label"]), one["n"], *(_plain(one[key]) for key in _SPREAD)])
-        for one in entry.get("by_grade") or entry["by_label"]
-    ]
+    rows = []
+    for one in entry.get("by_grade") or entry["by_label"]:
+        cells: list[Cell] = [short(one["label"]), one["n"]]
+        for told in (one[key] for key in _SPREAD):
+            low, high = told["ci"] or _NO_CI
+            why = told["why"] if told["value"] is None else None
+            cells.append(Estimate(told["value"], low, high, why))
+        rows.append(Row(cells))
     table = Table(columns, rows, "Mean, median and deviation by label")
     return Fold([code(name), quiet(told)], [Grid(blocks), table])
-
-
-def _plain(found: Raw) -> Estimate:
-    low, high = found["ci"] or _NO_CI
-    return Estimate(found["value"], low, high, found["why"] if found["value"] is None else None)
-
-
-# ---- what to read ----
-
-
-def _worst(sets: Sequence[Raw], most: int | None = None) -> Iterator[Part]:
-    """Records on which metrics are most confidently wrong, each once with all that got it wrong.
-
-    Where there are more than the page has room for, every metric keeps its first ones. Of all only
-    the first `most`.
-    """
-    entries: list[tuple[int, Entry]] = []
-    total, limit = 0, max(_LEAST_READ, _MOST_READ // max(len(sets), 1))
-    for one in sets:
-        lists = {m: entry["worst"] for m, entry in one["metrics"].items()}
-        ranks = zip_longest(*lists.values())
-        ids = list(dict.fromkeys(str(item["id"]) for rank in ranks for item in rank if item))
-        total += len(ids)
-        found: dict[str, list[tuple[str, Raw]]] = {key: [] for key in ids[:limit]}
-        for metric, items in lists.items():
-            for item in items:
-                if str(item["id"]) in found:
-                    found[str(item["id"])].append((metric, item))
-        tags = {"set": one["name"]} if len(sets) > 1 else {}
-        entries += [(-len(wrong), _reading(key, wrong, tags)) for key, wrong in found.items()]
-    if not entries:
-        return
-    told = "Records on which a metric is most confidently against the label; first those that most "
-    told += "metrics get wrong. Some of them are errors of the label."
-    if (listed := len(entries[:most])) < total:
-        told += f" {listed:,} of {several(total, 'record')}; validation.json has all."
-    entries.sort(key=lambda each: each[0])
-    shown = Entries([entry for _, entry in entries[:most]], "record")
-    yield Part("The worst disagreements to read", [Text(told, "quiet"), shown], "worst")
-
-
-def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -> Entry:
-    item = wrong[0][1]
-    texts = {"Question": [item.get("question")], "Response": [item["response"] or "(empty)"]}
-    texts["Reference"] = item.get("references") or []
-    blocks: list[Block] = [
-        Text([quiet(f"{word}  "), text]) for word, each in texts.items() for text in each if text
-    ]
-    if votes := item.get("votes"):
-        said = ", ".join(f"{who} {short(label)}" for who, label in votes.items())
-        blocks.append(Text(said, "quiet"))
-    contexts: dict[str, list[Rich]] = {}
-    for metric, one in wrong:
-        why = "; ".join(one.get("reasons") or ())
-        told: Rich = [code(metric), f" {four(one['score'])} ", quiet(why)]
-        contexts.setdefault(one.get("context") or "", []).append(told)
-    for context, metrics in contexts.items():
-        blocks += [Text([quiet("Context  "), context])] if context else []
-        blocks.append(Bullets(metrics))
-    has = "metric has" if len(wrong) == 1 else "metrics have"
-    title: Rich = [key, quiet(f" people say {short(item['label'])}; {len(wrong)} {has} it wrong")]
-    values = {metric: round(one["score"], 4) for metric, one in wrong}
-    tags = {**tags, "people say": short(item["label"])}
-    return Entry(title, blocks, item["response"][:160], values, tags)
 
 
 # ---- papers, people, how it was made ----
@@ -454,7 +380,7 @@ def _preferences(raw: Raw) -> list[Block]:
             caption += (
                 f", {one['ties']:,} of them even for people, which count in correlations only"
             )
-        caption += f"; {several(one['annotators'], 'annotator')}{_unused(one)}."
+        caption += f"; {several(one['annotators'], 'annotator')}{unused(one)}."
         rows = {m: one["metrics"][m] for m in order}
         blocks += _table(raw, rows, list(next(iter(rows.values()), ())), caption)
     return blocks

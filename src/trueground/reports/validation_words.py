@@ -1,17 +1,34 @@
-"""A validation in words: its first lines, what each measure says, how numbers are written."""
+"""A validation in words: its first lines, what each measure says, which records to read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from trueground.reports.blocks import Span, code, several, strong
+from trueground.reports.blocks import (
+    Block,
+    Bullets,
+    Entries,
+    Entry,
+    Part,
+    Rich,
+    Span,
+    Text,
+    code,
+    quiet,
+    several,
+    strong,
+)
 from trueground.reports.calibration import short
 
 Raw = Mapping[str, Any]
 Sentence = list[str | Span]
 CALIBRATION = "calibration_error"
+_MOST_READ = 600  # records with texts, all sets together: about 1.5 MB at the very most
+_LEAST_READ = 3  # of a set, however many sets there are
+_UNUSED = {"no_label": "without the label", "tied": "on which annotators are tied"}
 _ENOUGH = 20  # below it a percentile interval covers the truth too rarely
 
 
@@ -193,6 +210,12 @@ def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
     return said
 
 
+def unused(one: Raw) -> str:
+    """The records of a set that were not measured, with why."""
+    counts = {_UNUSED.get(why, why.replace("_", " ")): n for why, n in one["unused"].items() if n}
+    return f"; not used: {', '.join(f'{n:,} {w}' for w, n in counts.items())}" if counts else ""
+
+
 def four(value: float | None) -> str:
     """Four decimals with a true minus; a dash where there is no value."""
     if value is None:
@@ -344,3 +367,60 @@ def _tied(metrics: Sequence[str], found: Mapping[str, Raw]) -> list[str]:
 def _with(estimate: Raw, level: float) -> str:
     ends = f"{100 * level:.4g} % interval {between(estimate['ci'])}"
     return f" ({ends})" if estimate["ci"] else " (no interval)"
+
+
+# ---- what to read ----
+
+
+def worst_disagreements(sets: Sequence[Raw], most: int | None = None) -> Iterator[Part]:
+    """The first `most` records on which metrics are most confidently wrong, each once with all
+    that got it wrong; where the page has no room for all, every metric keeps its first ones.
+    """
+    entries: list[tuple[int, Entry]] = []
+    total, limit = 0, max(_LEAST_READ, _MOST_READ // max(len(sets), 1))
+    for one in sets:
+        lists = {m: entry["worst"] for m, entry in one["metrics"].items()}
+        ranks = zip_longest(*lists.values())
+        ids = list(dict.fromkeys(str(item["id"]) for rank in ranks for item in rank if item))
+        total += len(ids)
+        found: dict[str, list[tuple[str, Raw]]] = {key: [] for key in ids[:limit]}
+        for metric, items in lists.items():
+            for item in items:
+                if str(item["id"]) in found:
+                    found[str(item["id"])].append((metric, item))
+        tags = {"set": one["name"]} if len(sets) > 1 else {}
+        entries += [(-len(wrong), _reading(key, wrong, tags)) for key, wrong in found.items()]
+    if not entries:
+        return
+    told = "Records on which a metric is most confidently against the label; first those that most "
+    told += "metrics get wrong. Some of them are errors of the label."
+    if (listed := len(entries[:most])) < total:
+        told += f" {listed:,} of {several(total, 'record')}; validation.json has all."
+    entries.sort(key=lambda each: each[0])
+    shown = Entries([entry for _, entry in entries[:most]], "record")
+    yield Part("The worst disagreements to read", [Text(told, "quiet"), shown], "worst")
+
+
+def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -> Entry:
+    item = wrong[0][1]
+    texts = {"Question": [item.get("question")], "Response": [item["response"] or "(empty)"]}
+    texts["Reference"] = item.get("references") or []
+    blocks: list[Block] = [
+        Text([quiet(f"{word}  "), text]) for word, each in texts.items() for text in each if text
+    ]
+    if votes := item.get("votes"):
+        said = ", ".join(f"{who} {short(label)}" for who, label in votes.items())
+        blocks.append(Text(said, "quiet"))
+    contexts: dict[str, list[Rich]] = {}
+    for metric, one in wrong:
+        why = "; ".join(one.get("reasons") or ())
+        told: Rich = [code(metric), f" {four(one['score'])} ", quiet(why)]
+        contexts.setdefault(one.get("context") or "", []).append(told)
+    for context, metrics in contexts.items():
+        blocks += [Text([quiet("Context  "), context])] if context else []
+        blocks.append(Bullets(metrics))
+    has = "metric has" if len(wrong) == 1 else "metrics have"
+    title: Rich = [key, quiet(f" people say {short(item['label'])}; {len(wrong)} {has} it wrong")]
+    values = {metric: round(one["score"], 4) for metric, one in wrong}
+    tags = {**tags, "people say": short(item["label"])}
+    return Entry(title, blocks, item["response"][:160], values, tags)

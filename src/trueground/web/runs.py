@@ -18,7 +18,6 @@ from trueground.reports.blocks import (
     Head,
     Page,
     Pair,
-    Rich,
     Row,
     Table,
     Text,
@@ -260,13 +259,8 @@ def list_page(
         blocks.append(Table(columns, rows, sortable=len(runs) > 1, pair=pair, search=search))
     else:
         named = (code("trueground score"), " and ", code("trueground run"))
-        words: Rich = [
-            "No run is here yet. Runs of ",
-            *named,
-            f" in {where}, or two levels below, ",
-        ]
-        words.append("appear when this page is loaded again.")
-        blocks.append(Text(words, "note"))
+        told = f" in {where}, or two levels below, appear when this page is loaded again."
+        blocks.append(Text(["No run is here yet. Runs of ", *named, told], "note"))
     return Page("runs", MARK, "Runs", blocks, lead=f"{several(len(runs), 'run')} in {where}")
 
 
@@ -297,7 +291,8 @@ def _headline(run: FoundRun) -> Cell:
     name = wanted if wanted in metrics else headline_metric(metrics)
     if name is None or metrics[name]["mean"] is None:
         return ""
-    return Estimate(metrics[name]["mean"], *(metrics[name].get("ci") or ()), note=name)
+    low, high = metrics[name].get("ci") or (None, None)
+    return Estimate(metrics[name]["mean"], low, high, note=name)
 
 
 def _date(run: FoundRun) -> str:

@@ -21,7 +21,8 @@ from aiohttp import web
 
 from trueground.errors import TruegroundError
 from trueground.reports.blocks import AnswerBrowser, Block, Page, Pair, Part, Text
-from trueground.reports.run_page import MARK, page_title, run_page
+from trueground.reports.run_page import MARK, run_page
+from trueground.reports.sentences import page_title
 from trueground.reports.viewer import viewer_script, viewer_style
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
 from trueground.web.index import RunIndex, read_query
