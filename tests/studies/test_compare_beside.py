@@ -257,13 +257,10 @@ def test_links_lead_to_items_that_are_on_the_page(make: Make, tmp_path: Path) ->
     assert f"    →  {a}/{metric.changes_lost[0].link_a}" in shown
 
 
-@pytest.mark.parametrize("text", [None, "", "<html></html>", '<script type="application/json" id="index-0">{</script>'])  # noqa: E501 # fmt: skip
-def test_no_links_without_a_page_that_can_be_read(make: Make, text: str | None) -> None:
+def test_no_links_without_a_page(make: Make) -> None:
     a, b = make("a", rows(0)), make("b", rows(1))
     for run in (a, b):
         (run / "report.html").unlink()
-        if text is not None:
-            (run / "report.html").write_text(text)
     metric = compare([a, b], metrics="f1").pairs[0].metrics["f1"]
     assert {(c.link_a, c.link_b) for c in metric.changes_lost} == {(None, None)}
 

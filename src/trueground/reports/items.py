@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Generic, Protocol, Self, TypeVar
 from urllib.parse import quote
@@ -397,43 +396,14 @@ def choose_items(
     return Selection(np.flatnonzero(taken), total, len(worst), metric, seed)
 
 
-# ---- links to single items, only where the page of the run has them ----
-
-_START, _END = b'<script type="application/json" id="index-%d">', b"</script>"
-
-
-class _LinkIndex(msgspec.Struct):
-    ids: list[str]
+# ---- links to single items ----
 
 
 def item_links(run_dir: Path, ids: Iterable[str]) -> dict[str, str]:
-    """Id → `report.html#item-…`, relative to the run's directory.
-
-    The page itself is asked, since it shows a sample of many items. An id that is not on it has no
-    link; without a page, or with one that cannot be read, there is none at all.
-    """
-    wanted = list(ids)
-    there = _on_page(run_dir / REPORT) if wanted else frozenset()
-    return {one: f"{REPORT}#item-{quote(one, safe='')}" for one in wanted if one in there}
-
-
-def _on_page(page: Path) -> frozenset[str]:
-    """The ids of the page's index, whose parts stand between the answers' details."""
-    found: set[str] = set()
-    try:
-        with page.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            end = 0
-            for part in count():
-                mark = _START % part
-                start = text.find(mark, end)
-                if start < 0:
-                    break
-                end = text.find(_END, start)
-                index = text[start + len(mark) : end]
-                found |= set(msgspec.json.decode(index, type=_LinkIndex).ids)
-    except (OSError, ValueError):  # no page, an empty one, or one of another shape
-        return frozenset()
-    return frozenset(found)
+    """Id → `report.html#item-…`, relative to the run's directory; none where it has no page."""
+    if not (run_dir / REPORT).is_file():
+        return {}
+    return {one: f"{REPORT}#item-{quote(one, safe='')}" for one in ids}
 
 
 def way_to(run: Path, folder: Path) -> str:

@@ -8,7 +8,6 @@ it is.
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -91,7 +90,6 @@ class ViewServer:
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._pages: OrderedDict[tuple[str, ...], asyncio.Task[Any]] = OrderedDict()
         self._working = asyncio.Semaphore(1)
-        self._told = -1
 
     # ---- routes ----
 
@@ -241,7 +239,6 @@ class ViewServer:
 
         def told(done: int, of: int) -> None:
             opened.share = done / of if of else 0.0
-            self._tell_terminal(opened.run, opened.share)
 
         opened.tried, opened.retry_at = stamp, time.monotonic() + _RETRY_S
         try:
@@ -250,23 +247,9 @@ class ViewServer:
             else:
                 async with self._working:
                     await work("index", str(path), told=told)
-                self._tell_terminal(opened.run, None)
             opened.retry_at = float("inf")
         except TruegroundError as error:
             opened.problem, opened.retry_at = readable(str(error)), time.monotonic() + _RETRY_S
-
-    def _tell_terminal(self, run: FoundRun, share: float | None) -> None:
-        """How far the index is, on standard error: on a terminal in one line, else now and then."""
-        if run.goes_on:
-            return
-        tenth = 10 if share is None else int(10 * share)
-        if sys.stderr.isatty():
-            words = "done" if share is None else f"{100 * share:.0f} %"
-            end = "\n" if share is None else ""
-            print(f"\rindexing {run.label}: {words} ", end=end, file=sys.stderr, flush=True)
-        elif tenth != self._told:
-            print(f"indexing {run.label}: {10 * tenth} %", file=sys.stderr, flush=True)
-        self._told = -1 if share is None else tenth
 
     async def _tell(self, opened: _Opened, known: str | None) -> dict[str, Any]:
         """The page of a run where it is not known, and whether to look again."""
