@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks.instruct_qa_files import QUESTIONS, documents, jsonl, single, world
+from tests.benchmarks.instruct_qa_files import QUESTIONS, jsonl, single, world
 from tests.chaos import KEY
 from typer.testing import CliRunner, Result
 
@@ -80,17 +80,6 @@ def test_an_index_is_used_as_far_as_it_goes(tmp_path: Path) -> None:
     assert listing(tmp_path) == before
 
 
-def test_documents_are_cut_as_they_will_be(tmp_path: Path) -> None:
-    folder = documents(tmp_path / "docs")
-    data = jsonl(tmp_path / "mine.jsonl", [{**single(0), "gold": []}])
-    before = listing(tmp_path)
-    words = ("--passages", 1, "--format", "json")
-    [long] = estimates(dry(data, folder, *words))
-    [short] = estimates(dry(data, folder, *words, "--passage-words", 8))
-    assert short["tokens_in"] < long["tokens_in"]
-    assert listing(tmp_path) == before
-
-
 @pytest.mark.parametrize("as_index", [False, True])
 def test_vectors_are_not_made_to_be_thrown_away(tmp_path: Path, as_index: bool) -> None:
     data, corpus = world(tmp_path / "in and out")
@@ -103,12 +92,6 @@ def test_vectors_are_not_made_to_be_thrown_away(tmp_path: Path, as_index: bool) 
         step = f"trueground index build '{corpus}' --retriever dense:some/model"
         assert str(done.exception).endswith(step)
     assert listing(tmp_path) == before
-    if not as_index:
-        folder = documents(tmp_path / "docs")
-        before = listing(tmp_path)
-        done = dry(data, folder, "--retriever", "dense:some/model", "--passage-words", 50)
-        assert str(done.exception).endswith("dense:some/model --passage-words 50")
-        assert listing(tmp_path) == before
 
 
 def test_vectors_that_are_there_are_searched(tmp_path: Path) -> None:

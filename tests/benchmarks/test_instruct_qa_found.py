@@ -9,10 +9,7 @@ import pytest
 from tests.benchmarks.instruct_qa_files import (
     CHEESES,
     QUESTIONS,
-    TOWNS,
-    documents,
     jsonl,
-    single,
     world,
 )
 from typer.testing import CliRunner
@@ -24,7 +21,6 @@ from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer
 from trueground.retrieval.base import words
-from trueground.retrieval.building import build_index
 from trueground.studies.sweep import variants
 from trueground.types import Record
 
@@ -175,18 +171,6 @@ def test_parts_without_a_say_are_checked_all_the_same(tmp_path: Path) -> None:
         prepare(data, [], setting="closed-book", retriever="bm26")
     with pytest.raises(InputError, match=r"--corpus .*nope does not exist"):
         prepare(data, [], setting="closed-book", corpus=str(tmp_path / "nope"))
-
-
-def test_words_of_passages_that_are_cut_already(tmp_path: Path) -> None:
-    data, corpus = world(tmp_path)
-    with pytest.raises(UsageError, match=r"--passage-words 50 is for documents.*has passages alre"):
-        prepare(data, [], corpus=str(corpus), passage_words="50")
-    folder = documents(tmp_path / "docs")
-    index = build_index(folder, tmp_path / "index", ["bm25"])
-    with pytest.raises(UsageError, match=r"--passage-words 50: .* is an index.*leave the option o"):
-        prepare(data, [], corpus=str(index.path), passage_words="50")
-    mine = jsonl(tmp_path / "mine.jsonl", [{**single(0), "gold": [f"{TOWNS[0]}.md"]}])
-    assert prepare(mine, [], corpus=str(index.path), passage_words="100")
 
 
 EQUAL: list[tuple[dict[str, Any], list[str]]] = [

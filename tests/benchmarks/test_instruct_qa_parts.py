@@ -14,7 +14,6 @@ from trueground.benchmarks.instruct_qa.task import (
     format_turns,
     own_turn,
     query_of,
-    trimmer,
 )
 from trueground.retrieval.gold import same_text
 from trueground.types import Passage, Turn
@@ -94,9 +93,6 @@ def test_queries_join_all_turns() -> None:
 def test_replies_are_trimmed(reply: str, first: str, turn: str) -> None:
     assert first_line(reply) == first
     assert own_turn(reply) == turn
-    assert trimmer("off") is None
-    assert trimmer("first-line") is first_line
-    assert trimmer("turns") is own_turn
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.graph.endpoint.invented import store_of
 from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground.benchmarks.base import Sources, get_benchmark
-from trueground.net.cache import graphs_path
+from trueground.net.cache import cache_path
 
 
 def test_replies_that_are_no_longer_kept_are_told(
@@ -24,7 +24,7 @@ def test_replies_that_are_no_longer_kept_are_told(
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
 
     def behave(_call: int) -> str:
-        with closing(sqlite3.connect(graphs_path())) as cache:
+        with closing(sqlite3.connect(cache_path("graphs"))) as cache:
             cache.execute("DROP TABLE IF EXISTS reply")
         return "ok"
 

@@ -16,14 +16,7 @@ from typer.testing import CliRunner, Result
 
 from trueground.cli.cache import cache
 from trueground.errors import UsageError
-from trueground.net.cache import (
-    ResponseCache,
-    default_path,
-    graphs_path,
-    searches_path,
-    stats,
-    vectors_path,
-)
+from trueground.net.cache import ResponseCache, cache_path, stats
 from trueground.net.files import locked
 from trueground.web.indexing import grow
 from trueground.web.stored import count_indexes, index_folder
@@ -36,7 +29,7 @@ app.add_typer(cache)
 def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache with three replies of two models, one of them ten days old."""
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
-    path = default_path()
+    path = cache_path()
     with ResponseCache(path) as kept:
         kept.put("1", b"x", model="small", tokens=1_000)
         kept.put("2", b"x", model="small", tokens=500)
@@ -82,9 +75,9 @@ def test_clear_by_age_by_model_and_all(filled: Path) -> None:
     done = run("clear", "--older-than", "30", "--yes")
     assert done.stdout == f"removed 1 replies older than 30 days from {filled}\n"
     done = run("clear", "--model", "small", "--yes", "--format", "json")
-    encoders = {"path": str(vectors_path()), "removed": 0}
-    searches = {"path": str(searches_path()), "removed": 0}
-    graphs = {"path": str(graphs_path()), "removed": 0}
+    encoders = {"path": str(cache_path("vectors")), "removed": 0}
+    searches = {"path": str(cache_path("searches")), "removed": 0}
+    graphs = {"path": str(cache_path("graphs")), "removed": 0}
     views = {"path": str(filled.parent / "views"), "removed": 0}
     beside = {"encoders": encoders, "searches": searches, "graphs": graphs, "views": views}
     assert json.loads(done.stdout) == {"path": str(filled), "removed": 1, **beside}
@@ -93,11 +86,11 @@ def test_clear_by_age_by_model_and_all(filled: Path) -> None:
 
 
 def test_results_of_encoders_are_counted_and_cleared(filled: Path) -> None:
-    with ResponseCache(vectors_path()) as kept:
+    with ResponseCache(cache_path("vectors")) as kept:
         kept.put("5", b"1234", model="minilm")
         kept.put("6", b"1234", model="small")
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(vectors_path())
+    assert lines[5] == str(cache_path("vectors"))
     assert lines[6].startswith("2 results of encoders, ")
     assert lines[8:] == ["  minilm  1 results of encoders", "  small   1 results of encoders"]
     shown = json.loads(run("stats", "--format", "json").stdout)
@@ -107,35 +100,35 @@ def test_results_of_encoders_are_counted_and_cleared(filled: Path) -> None:
     done = run("clear", "--yes")
     assert done.stdout.splitlines() == [
         f"removed 3 replies from {filled}",
-        f"removed 1 results of encoders from {vectors_path()}",
+        f"removed 1 results of encoders from {cache_path('vectors')}",
     ]
-    assert stats(vectors_path()).entries == 0
+    assert stats(cache_path("vectors")).entries == 0
 
 
 def test_searches_are_counted_and_cleared(filled: Path) -> None:
-    with ResponseCache(searches_path()) as kept:
+    with ResponseCache(cache_path("searches")) as kept:
         kept.put("7", b"1234", model="bm25")
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(searches_path())
+    assert lines[5] == str(cache_path("searches"))
     assert lines[8:] == ["  bm25  1 searches"]
     assert json.loads(run("stats", "--format", "json").stdout)["searches"]["entries"] == 1
     done = run("clear", "--model", "bm25", "--yes")
     assert done.stdout.splitlines() == [
         f"removed 0 replies of bm25 from {filled}",
-        f"removed 1 searches of bm25 from {searches_path()}",
+        f"removed 1 searches of bm25 from {cache_path('searches')}",
     ]
 
 
 def test_replies_of_endpoints_are_counted_and_cleared(filled: Path) -> None:
-    with ResponseCache(graphs_path()) as kept:
+    with ResponseCache(cache_path("graphs")) as kept:
         kept.put("8", b"1234", model="https://example.org/sparql")
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(graphs_path())
+    assert lines[5] == str(cache_path("graphs"))
     assert lines[8:] == ["  https://example.org/sparql  1 replies of SPARQL endpoints"]
     assert json.loads(run("stats", "--format", "json").stdout)["graphs"]["entries"] == 1
     done = run("clear", "--model", "https://example.org/sparql", "--yes", "--format", "json")
     assert json.loads(done.stdout)["graphs"]["removed"] == 1
-    assert stats(graphs_path()).entries == 0
+    assert stats(cache_path("graphs")).entries == 0
 
 
 def test_indexes_of_views_are_counted_and_cleared(filled: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import UsageError, WriteError
-from trueground.net.cache import ResponseCache, clear, known_keys, stats
+from trueground.net.cache import ResponseCache, clear_several, known_keys, stats
 
 _FILL = """
 import sys, time
@@ -32,6 +32,10 @@ with ResponseCache(path) as cache:
             time.sleep(0.001)
 print(cache.problem)
 """
+
+
+def clear(path: Path, model: str | None = None, older_than: timedelta | None = None) -> int:
+    return clear_several([path], model, older_than)[0]
 
 
 def start(path: Path, name: str, number: int) -> subprocess.Popen[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trueground.net.cache import default_path
+from trueground.net.cache import cache_path
 from trueground.net.files import home
 
 
@@ -17,7 +17,7 @@ def test_the_variable_wins_and_nothing_is_made(
 ) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "kept"))
     assert home() == tmp_path / "kept"
-    assert default_path() == tmp_path / "kept" / "responses.sqlite"
+    assert cache_path() == tmp_path / "kept" / "responses.sqlite"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from trueground.errors import InputError, OutputError, UsageError, WriteError
-from trueground.net.cache import searches_path, stats
+from trueground.net.cache import cache_path, stats
 from trueground.options import Progress, no_note, no_progress
 from trueground.plugins import PartSpec
 from trueground.retrieval import building, kinds
@@ -150,7 +150,7 @@ def test_hits_are_kept_across_openings_unless_told_otherwise(
     assert found[0] == found[1] == found[2]
     assert [made.asked for made in workshop.opened] == [["korvik", "ulm"], [], ["korvik", "ulm"]]
     assert workshop.closed == 3
-    assert [(share.model, share.entries) for share in stats(searches_path()).models] == [
+    assert [(share.model, share.entries) for share in stats(cache_path("searches")).models] == [
         ("letters", 2)
     ]
     assert index.problem is None

@@ -291,7 +291,15 @@ def find_hardest(
         shares = {}
         for field in (field for field in kind.fields if field.measure):
             rated = [_rate_answer(field, a) for a in answers if field.name in a.values]
-            apart = [_distance(a, b, field) for a, b in combinations(rated, 2)]
+            apart = []
+            for one, other in combinations(rated, 2):
+                if one == other or field.unit == "task":
+                    apart.append(float(one != other))
+                else:
+                    chosen, named = (
+                        {at for at, n in enumerate(each) if n} for each in (one, other)
+                    )
+                    apart.append(len(chosen ^ named) / len(chosen | named))
             if apart:
                 shares[field.name] = sum(apart) / len(apart)
         if not any(shares.values()):
@@ -309,10 +317,3 @@ def find_hardest(
         found.append(hard)
     found.sort(key=lambda hard: (-hard.disagreement, -(hard.seconds or 0.0), hard.id))
     return found[:most]
-
-
-def _distance(a: Sequence[float], b: Sequence[float], field: Field) -> float:
-    if a == b or field.unit == "task":
-        return float(a != b)
-    one, other = ({place for place in enumerate(each) if place[1]} for each in (a, b))
-    return len(one ^ other) / len(one | other)

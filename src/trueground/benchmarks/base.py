@@ -144,12 +144,10 @@ class Benchmark:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """All tasks."""
         return self.default_tasks + self.other_tasks
 
     @property
     def declared(self) -> tuple[DeclaredOption, ...]:
-        """The options one by one."""
         return declared_options(self.options)
 
     def prepare(self, task: str, given: Mapping[str, Any], sources: Sources) -> Task:

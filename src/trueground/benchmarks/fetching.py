@@ -58,7 +58,14 @@ def fetch(name: str, from_path: Path | None, progress: Progress) -> Fetched:
     if dataset.from_only and from_path is None:
         raise UsageError(f"{name}: {dataset.origin_note}. trueground data fetch {name} --from PATH")
     copies = None if from_path is None else find_copies(from_path, dataset)
-    _make(folder(name))
+    place = folder(name)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot make the folder {place}: {error.strerror or error}. Set {HOME_VARIABLE} to a "
+            "folder that is writable"
+        ) from error
     files: list[FetchedFile] = []
     missing = []
     for data_file in dataset.files:
@@ -187,16 +194,6 @@ def _record(name: str, file: str, records: list[FileRecord]) -> None:
         ) from error
 
 
-def _make(place: Path) -> None:
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"cannot make the folder {place}: {error.strerror or error}. Set {HOME_VARIABLE} to a "
-            "folder that is writable"
-        ) from error
-
-
 def _wait_for(work: Coroutine[Any, Any, list[FetchedFile]]) -> list[FetchedFile]:
     try:
         asyncio.get_running_loop()
@@ -265,17 +262,17 @@ def _copies(place: Path, file: DataFile, alone: bool) -> list[Path]:
     if alone or place.name == short:
         roots.append(place)
     for root in roots:
-        matching = sorted(path for path in root.rglob("*") if _matches(path, root, file.pattern))
+        inside = {path: path.relative_to(root) for path in root.rglob("*") if path.is_file()}
+        matching = sorted(
+            path
+            for path, own in inside.items()
+            # What tools keep in hidden folders is no file of the repository.
+            if not any(part.startswith(".") for part in own.parts)
+            and fnmatchcase(own.as_posix(), file.pattern)
+        )
         if matching:
             return matching
     return []
-
-
-def _matches(path: Path, root: Path, pattern: str) -> bool:
-    """Whether it is a file of the repository; what tools keep in hidden folders is not."""
-    inside = path.relative_to(root)
-    hidden = any(part.startswith(".") for part in inside.parts)
-    return not hidden and fnmatchcase(inside.as_posix(), pattern) and path.is_file()
 
 
 def _check_whole(paths: list[Path]) -> None:

@@ -15,7 +15,7 @@ class that must check two options against each other does so in `__post_init__`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from os import PathLike
 from pathlib import Path
@@ -24,8 +24,10 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from trueground.errors import UsageError, unknown_name
 
-_DIGITS = 9
-_NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?")
+_NUMBERS = {
+    int: re.compile(r"[0-9]{1,9}"),
+    float: re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?"),
+}
 T = TypeVar("T")
 Value = str | bool | None
 
@@ -150,19 +152,14 @@ def parse_options(kind: type[T], of: str, given: Mapping[str, Any], **fixed: Any
     """
     declared = declared_options(kind)
     texts = settle_options(declared, of, given)
-    used = {option.name for option in declared if texts[option.name] != option.default}
-    for option in declared:
-        if option.name in used:
-            _check_beside(option, of, str(fixed.get("task", "")), used)
-    values = {
-        option.name.replace("-", "_"): parse_option(option, texts[option.name])
-        for option in declared
-        if option.name in used
-    }
+    used = {one.name: one for one in declared if texts[one.name] != one.default}
+    for option in used.values():
+        _check_beside(option, of, str(fixed.get("task", "")), used)
+    values = {n.replace("-", "_"): parse_option(option, texts[n]) for n, option in used.items()}
     return kind(**fixed, **values)
 
 
-def _check_beside(option: DeclaredOption, of: str, task: str, used: set[str]) -> None:
+def _check_beside(option: DeclaredOption, of: str, task: str, used: Collection[str]) -> None:
     info, name = option.info, option.name
     assert info is not None
     if info.tasks and task not in info.tasks:
@@ -189,10 +186,10 @@ def parse_option(option: DeclaredOption, value: Value) -> Any:
     info = option.info
     if option.type is Path:
         return Path(text)
-    if info is not None and option.type in (int, float):
-        number = _whole(text) if option.type is int else _number(text)
-        low = -1.0 if number is None else number - info.min if info.min is not None else number
-        if number is None or low < 0 or (info.above and not low) or number > _most(info):
+    if info is not None and option.type in _NUMBERS:
+        number = option.type(text) if _NUMBERS[option.type].fullmatch(text) else -1
+        low, high = info.min or 0, 10**300 if info.max is None else info.max
+        if not low <= number <= high or (info.above and number == low):
             expected = info.expected or _range_of(option.type is int, info)
             raise UsageError(f"--{option.name} {text}: expected {expected}")
         return number
@@ -234,19 +231,6 @@ def _text_of(value: Any) -> Value:
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     return (",".join(map(str, value)) or None) if isinstance(value, tuple) else str(value)
-
-
-def _whole(text: str) -> int | None:
-    digits = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
-    return int(text) if digits else None
-
-
-def _number(text: str) -> float | None:
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def _most(info: OptionInfo) -> float:
-    return 10**300 if info.max is None else info.max
 
 
 def _range_of(whole: bool, info: OptionInfo) -> str:

@@ -122,18 +122,6 @@ class PublishedTable(msgspec.Struct, frozen=True):
     of_label: str = ""
 
 
-class _PublishedFile(msgspec.Struct):
-    source: str
-    tables: dict[str, str]
-    scores: dict[str, tuple[PublishedScore, ...]]
-    ranks: dict[str, tuple[PublishedRank, ...]] = {}
-    rates: dict[str, tuple[PublishedRate, ...]] = {}
-    correlations: dict[str, tuple[PublishedCorrelation, ...]] = {}
-    distributions: dict[str, tuple[PublishedDistribution, ...]] = {}
-    numbers: dict[str, tuple[PublishedNumber, ...]] = {}
-    of_label: dict[str, str] = {}
-
-
 @cache
 def published(benchmark: str) -> tuple[PublishedTable, ...]:
     """The paper's tables; empty where nothing was published for the benchmark.
@@ -143,21 +131,16 @@ def published(benchmark: str) -> tuple[PublishedTable, ...]:
     file = files("trueground.benchmarks") / benchmark.replace("-", "_") / "published.json"
     if not file.is_file():
         return ()
-    found = msgspec.json.decode(file.read_bytes(), type=_PublishedFile)
+    found = msgspec.json.decode(file.read_bytes())
+    parts = {name: found[name] for name in PublishedTable.__struct_fields__ if name in found}
+    source = parts.pop("source")
     return tuple(
-        PublishedTable(
-            name,
-            place,
-            found.source,
-            found.scores.get(name, ()),
-            found.ranks.get(name, ()),
-            found.rates.get(name, ()),
-            found.correlations.get(name, ()),
-            found.distributions.get(name, ()),
-            found.numbers.get(name, ()),
-            found.of_label.get(name, ""),
+        msgspec.convert(
+            {"id": id_, "place": place, "source": source}
+            | {name: tables[id_] for name, tables in parts.items() if id_ in tables},
+            PublishedTable,
         )
-        for name, place in found.tables.items()
+        for id_, place in found["tables"].items()
     )
 
 

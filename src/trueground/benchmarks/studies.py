@@ -30,7 +30,6 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """What it is called where it is shown."""
         return self.label or self.metric
 
 
@@ -49,7 +48,6 @@ class Share:
 
     @property
     def name(self) -> str:
-        """What it is called where it is shown."""
         return self.label
 
 

@@ -52,7 +52,7 @@ from trueground.models.base import ChatModel, Params
 from trueground.models.calls import Spent
 from trueground.models.options import OPTIONS, check_variable, endpoint_options, price_of
 from trueground.models.registry import make_model
-from trueground.net.cache import ResponseCache, default_path
+from trueground.net.cache import ResponseCache, cache_path
 from trueground.plugins import parse_model_part
 from trueground.records.problems import shorten
 from trueground.reports.build_page import shown_model
@@ -345,7 +345,7 @@ async def _flow(
             stack.push_async_callback(model.close)
         if plan.scorer is not None:
             stack.push_async_callback(plan.scorer.close)
-        cache = ResponseCache(default_path()) if settings.cache and cacheable else None
+        cache = ResponseCache(cache_path()) if settings.cache and cacheable else None
         if cache is not None:
             stack.callback(lambda: settings.note(cache.problem) if cache.problem else None)
             stack.callback(cache.close)  # first

@@ -29,12 +29,12 @@ _NOUNS = {
 @takes()
 def stats(screen: Screen) -> None:
     """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
-    from trueground.net.cache import default_path
+    from trueground.net.cache import cache_path
     from trueground.net.cache import stats as count
     from trueground.reports.listings import render_cache
     from trueground.web.stored import count_indexes
 
-    result = count(default_path())
+    result = count(cache_path())
     beside = {name: count(path) for name, path in _beside().items()}
     beside["views"] = count_indexes()
     lines = [render_cache(result, "replies")]
@@ -45,9 +45,10 @@ def stats(screen: Screen) -> None:
 
 def _beside() -> dict[str, Path]:
     """The files beside the replies, by what they are called in JSON."""
-    from trueground.net.cache import graphs_path, searches_path, vectors_path
+    from trueground.net.cache import cache_path
 
-    return {"encoders": vectors_path(), "searches": searches_path(), "graphs": graphs_path()}
+    kinds = {"encoders": "vectors", "searches": "searches", "graphs": "graphs"}
+    return {noun: cache_path(kind) for noun, kind in kinds.items()}
 
 
 def _as_json(result: CacheStats) -> dict[str, Any]:
@@ -76,11 +77,11 @@ def clear(
 ) -> None:
     """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
     from trueground.errors import UsageError
-    from trueground.net.cache import clear_several, default_path
+    from trueground.net.cache import cache_path, clear_several
     from trueground.net.files import home
     from trueground.web.stored import clear_indexes
 
-    files = {"": default_path(), **_beside()}
+    files = {"": cache_path(), **_beside()}
     paths = files | {"views": home() / "views"}
     which = "" if model is None else f" of {model}"
     which += "" if older_than is None else f" older than {older_than:g} days"

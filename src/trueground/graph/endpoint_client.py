@@ -21,7 +21,7 @@ from trueground.errors import GraphError, TruegroundError, UnreachableError, Usa
 from trueground.graph.base import Row
 from trueground.graph.endpoint_queries import SparqlQuery
 from trueground.graph.sparql import is_text
-from trueground.net.cache import ResponseCache, graphs_path
+from trueground.net.cache import ResponseCache, cache_path
 from trueground.net.redact import shown, without_user
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class SparqlEndpoint:
         from trueground.net.failures import HttpError
 
         if self._cache is None and self._cached:
-            self._cache = ResponseCache(graphs_path())
+            self._cache = ResponseCache(cache_path("graphs"))
         key = self._key(query)
         if self._cache is not None and (cached := self._cache.get(key)) is not None:
             try:

@@ -61,17 +61,14 @@ class EndpointBatch(msgspec.Struct):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come of it."""
         return self.status.lower() in _ENDED
 
     def bears(self, mark: Mapping[str, str]) -> bool:
-        """Whether it was made with this mark."""
         found = self.metadata if isinstance(self.metadata, dict) else {}
         return all(found.get(name) == value for name, value in mark.items())
 
     @property
     def done(self) -> int:
-        """How many of its calls have been answered so far."""
         counts = self.request_counts
         done = counts.get("completed") if isinstance(counts, dict) else 0
         return done if isinstance(done, int) else 0

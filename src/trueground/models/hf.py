@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import random
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -336,7 +337,7 @@ class LocalScorer(_Local):
             else:
                 rows[number] = tokens
         if rows:
-            scored = in_halves(lambda some: _logprobs(loaded, some), [*rows.values()], _failed)
+            scored = in_halves(partial(_logprobs, loaded), [*rows.values()], _failed)
             results.update(zip(rows, scored, strict=True))
         return [results[number] for number in range(len(texts))]
 

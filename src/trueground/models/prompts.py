@@ -88,12 +88,7 @@ def user_prompt(
     there are NUL characters.
     """
     needed, known = tuple(needed), (*needed, *optional, *(f"{PLAIN}{name}" for name in plain))
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"the prompt {path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"the prompt {path} is not UTF-8 text; save it as UTF-8") from error
+    text = _read_text(path, "prompt")
     if "\0" in text:
         raise UsageError(f"the prompt {path} holds NUL characters; save it as plain UTF-8 text")
     found = placeholders_in(text)
@@ -107,6 +102,15 @@ def user_prompt(
             f"text {{{name}}} itself write {{{{{name}}}}}"
         )
     return _parse(path.name, text)
+
+
+def _read_text(path: Path, what: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"the {what} {path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"the {what} {path} is not UTF-8 text; save it as UTF-8") from error
 
 
 def _parse(name: str, text: str) -> Prompt:
@@ -151,18 +155,8 @@ def lay_out(messages: Sequence[Message], wrapper: str | None) -> str:
 
 
 def read_wrapper(path: Path) -> str:
-    """The wrapper in a file: a text with the places {user} and {system}. Raises UsageError."""
-    try:
-        wrapper = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"the prompt wrapper {path} cannot be read: {error.strerror or error}; give the path "
-            "of a text file"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"the prompt wrapper {path} is not UTF-8 (byte {error.start}); save it as UTF-8 text"
-        ) from error
+    """The wrapper in a file: a text with the places {user} and {system}. InputError, UsageError."""
+    wrapper = _read_text(Path(path), "prompt wrapper")
     if "{user}" not in wrapper:
         raise UsageError(
             f"the prompt wrapper {path} has no place {{user}}; write {{user}} where the question "

@@ -277,7 +277,7 @@ class _ScriptLine(msgspec.Struct, forbid_unknown_fields=True):
     reply: str | dict[str, Any]
 
 
-class ScriptedModel:
+class ScriptedModel(FakeModel):
     """Answers with the reply of the first line all of whose texts stand in the messages.
 
     A reply that is an object is sent as JSON text. Where no line fits, the call fails and says so.
@@ -285,9 +285,7 @@ class ScriptedModel:
     """
 
     def __init__(self, file: str) -> None:
-        self.name = f"fake:@{file}"
-        self.cacheable = False
-        self.concurrency = 64
+        super().__init__(self._answer, name=f"fake:@{file}")
         self._path = Path(file)
         try:
             content = self._path.read_bytes()
@@ -298,31 +296,22 @@ class ScriptedModel:
             ) from error
         self._lines = []
         for number, line in enumerate(content.splitlines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                self._lines.append(msgspec.json.decode(line, type=_ScriptLine))
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                place = f"{self._path}, line {number}"
-                raise InputError(f"{place}: {error}. Expected {_EXPECTED_SCRIPT}") from None
+            if line.strip():
+                try:
+                    self._lines.append(msgspec.json.decode(line, type=_ScriptLine))
+                except _UNREADABLE as error:
+                    place = f"{self._path}, line {number}"
+                    raise InputError(f"{place}: {error}. Expected {_EXPECTED_SCRIPT}") from None
         if not self._lines:
-            raise InputError(
-                f"{self._path}: no line in it; expected at least one, {_EXPECTED_SCRIPT}"
-            )
+            expected = f"expected at least one, {_EXPECTED_SCRIPT}"
+            raise InputError(f"{self._path}: no line in it; {expected}")
         self.signature = f"fake:@{hashlib.sha256(content).hexdigest()[:16]}"
 
-    async def generate(self, request: ChatRequest) -> Reply:
-        """The reply of the first line that fits; tokens are counted as words."""
+    def _answer(self, request: ChatRequest) -> str | Reply:
         prompt = "\n\n".join(message.content for message in request.messages)
         for line in self._lines:
             if all(text in prompt for text in line.contains):
-                text = line.reply
-                if isinstance(text, dict):
-                    text = msgspec.json.encode(text).decode()
-                usage = Usage(len(prompt.split()), len(text.split()))
-                return Reply(text=text, finish_reason="stop", model=self.name, usage=usage)
+                reply = line.reply
+                return reply if isinstance(reply, str) else msgspec.json.encode(reply).decode()
         missing = f"no line of {self._path} fits these messages; add one whose texts stand in them"
         return Reply(status=Status.ERROR, error=missing, model=self.name)
-
-    async def close(self) -> None:
-        """Nothing is held."""

@@ -50,24 +50,11 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def default_path() -> Path:
-    """Where the cache is kept unless told otherwise."""
-    return home() / "responses.sqlite"
-
-
-def vectors_path() -> Path:
-    """Where the numbers that encoders computed are kept: a cache of the same make."""
-    return home() / "vectors.sqlite"
-
-
-def searches_path() -> Path:
-    """Where the hits of retrievers are kept: a cache of the same make."""
-    return home() / "searches.sqlite"
-
-
-def graphs_path() -> Path:
-    """Where the replies of SPARQL endpoints are kept: a cache of the same make."""
-    return home() / "graphs.sqlite"
+def cache_path(of: str = "responses") -> Path:
+    """Where a cache is kept: `responses` of models, `vectors` that encoders computed, `searches`
+    (hits of retrievers), `graphs` (replies of SPARQL endpoints); all of one make.
+    """
+    return home() / f"{of}.sqlite"
 
 
 class UnreadableCacheError(UsageError):
@@ -267,7 +254,6 @@ def patiently(work: Callable[[], T]) -> T:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another process holds the file."""
     return _primary_code(error) in _BUSY
 
 
@@ -376,18 +362,14 @@ def stats(path: Path) -> CacheStats:
     )
 
 
-def clear(path: Path, model: str | None = None, older_than: timedelta | None = None) -> int:
-    """Remove entries: all, those of a model, those older than a time. Returns their number.
-
-    A damaged cache is removed as a whole when all is to go. UsageError, WriteError.
-    """
-    return clear_several([path], model, older_than)[0]
-
-
 def clear_several(
     paths: Sequence[Path], model: str | None = None, older_than: timedelta | None = None
 ) -> list[int]:
-    """As `clear`, for each file; a model need be known to one of them only."""
+    """Remove entries: all, those of a model, those older than a time. Returns their numbers.
+
+    A model need be known to one of the files only. A damaged one is removed as a whole when all is
+    to go. UsageError, WriteError.
+    """
     if model is not None:
         known = [{share.model for share in stats(path).models} for path in paths]
         everywhere = set[str]().union(*known)

@@ -72,7 +72,7 @@ async def hub_files(repo: str, revision: str = "main", *, max_attempts: int = 6)
     base = (os.environ.get("HF_ENDPOINT") or _ENDPOINT).rstrip("/")
     url = f"{base}/api/datasets/{quote(repo)}/revision/{quote(revision, safe='')}?blobs=true"
     headers = token_header()
-    client = HttpClient(Policy(timeout=_SILENCE_S, max_attempts=max_attempts), secrets=_of(headers))
+    client = _client(headers, max_attempts)
     try:
         listing = await client.get(url, read_json, headers=headers)
         root = f"{base}/datasets/{quote(repo)}/resolve/{quote(listing['sha'], safe='')}/"
@@ -115,8 +115,7 @@ async def download(
     or not what was expected. UnreachableError: no attempt helped. WriteError: the disk. UsageError:
     another process is fetching it.
     """
-    policy = Policy(timeout=_SILENCE_S, max_attempts=max_attempts, backoff=backoff)
-    client = HttpClient(policy, secrets=_of(headers or {}))
+    client = _client(headers or {}, max_attempts, backoff)
     part = path.with_name(f".{path.name}.{hashlib.sha256(url.encode()).hexdigest()[:12]}.part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -163,9 +162,10 @@ async def download(
     return Downloaded(path, done, found)
 
 
-def _of(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """The secret in the headers."""
-    return (headers.get("Authorization", "").rpartition(" ")[2],)
+def _client(headers: Mapping[str, str], attempts: int, backoff: float = 1.0) -> HttpClient:
+    secret = headers.get("Authorization", "").rpartition(" ")[2]
+    policy = Policy(timeout=_SILENCE_S, max_attempts=attempts, backoff=backoff)
+    return HttpClient(policy, secrets=(secret,))
 
 
 def _refusal(url: str, error: HttpError, kept: int = 0) -> TruegroundError:

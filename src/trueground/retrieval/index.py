@@ -22,7 +22,7 @@ import numpy as np
 
 from trueground._version import __version__
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
-from trueground.net.cache import ResponseCache, searches_path
+from trueground.net.cache import ResponseCache, cache_path
 from trueground.net.files import is_state, read_state, write_state
 from trueground.options import Progress, no_progress
 from trueground.plugins import PartSpec, parse_part
@@ -296,7 +296,7 @@ class Index:
         with ExitStack() as stack:
             hits = None
             if cache:
-                hits = stack.enter_context(ResponseCache(searches_path()))
+                hits = stack.enter_context(ResponseCache(cache_path("searches")))
                 self._caches.append(hits)
 
             def open_base(given: PartSpec) -> OpenedRetriever:

@@ -21,7 +21,7 @@ from trueground.graph.embedded import EmbeddedGraph, index_names
 from trueground.graph.endpoint import WIKIDATA, EndpointGraph
 from trueground.graph.endpoint_queries import wikidata_forms
 from trueground.graph.rdf import entity_iri
-from trueground.net.cache import graphs_path, stats
+from trueground.net.cache import cache_path, stats
 from trueground.net.loop import LoopThread
 
 IDS = ["Q900001", "Q900002", "Q10", "Q900003", "Q5", "Q404", "Q900022"]
@@ -256,20 +256,20 @@ def test_replies_are_kept_and_asked_for_once(full: SparqlServer) -> None:
         graph.close()
         asked = len(full.queries)
     assert asked == len(set(full.queries))
-    shares = stats(graphs_path()).models
+    shares = stats(cache_path("graphs")).models
     assert [(one.model, one.entries) for one in shares] == [(full.url, asked)]
     graph = EndpointGraph(full.url, kind="wikidata", cache=False)
     assert first == (graph.find(NAMES), graph.entities(IDS), list(graph.query("ASK { ?s ?p 'é' }")))
     graph.close()
     assert len(full.queries) == 2 * asked
-    assert stats(graphs_path()).entries == asked
+    assert stats(cache_path("graphs")).entries == asked
 
 
 def test_nothing_is_kept_without_cache(full: SparqlServer) -> None:
     graph = EndpointGraph(full.url, cache=False)
     graph.find(["Ada Quill"])
     graph.close()
-    assert not graphs_path().exists()
+    assert not cache_path("graphs").exists()
 
 
 def test_who_asks_is_told(full: SparqlServer, monkeypatch: pytest.MonkeyPatch) -> None:

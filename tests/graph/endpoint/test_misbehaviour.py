@@ -13,7 +13,7 @@ from tests.graph.endpoint.sparql_server import SparqlServer, without_offset, wit
 
 from trueground.errors import GraphError, TruegroundError, UnreachableError
 from trueground.graph.endpoint import EndpointGraph
-from trueground.net.cache import ResponseCache, graphs_path, stats
+from trueground.net.cache import ResponseCache, cache_path, stats
 
 STORE = store_of(TRUTHY, FULL)
 
@@ -96,7 +96,7 @@ def test_what_stays_is_said(
     assert len(server.queries) == calls
     graph.close()
     if way != "other-rows":
-        assert not stats(graphs_path()).entries  # no failure is kept
+        assert not stats(cache_path("graphs")).entries  # no failure is kept
 
 
 def test_a_hanging_server_is_left(served: Served) -> None:
@@ -191,7 +191,7 @@ def test_a_reply_in_the_cache_that_cannot_be_read_is_asked_for_again(served: Ser
     server, graph = served("ok")
     wanted = list(graph.query("ASK {}"))
     graph.close()
-    with ResponseCache(graphs_path()) as cache:
+    with ResponseCache(cache_path("graphs")) as cache:
         cache.put(graph._endpoint._key("ASK {}"), b"<html>", model="x")
     assert list(graph.query("ASK {}")) == wanted == [{"ask": "true"}]
     assert len(server.queries) == 2

@@ -90,7 +90,6 @@ class ChoiceRow(FaithEvalRow, kw_only=True):
 
     @property
     def options(self) -> list[Choice]:
-        """The options in their order."""
         assert isinstance(self.choices, list)
         return self.choices
 

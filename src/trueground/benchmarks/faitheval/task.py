@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trueground.benchmarks.base import Question, Sources, Task
 from trueground.benchmarks.faitheval import FaithEvalOptions
@@ -21,7 +23,7 @@ from trueground.benchmarks.faitheval.source import (
     task_files,
 )
 from trueground.benchmarks.options import Value
-from trueground.benchmarks.rows import texts_of
+from trueground.benchmarks.rows import RowFiles, texts_of
 from trueground.errors import InputError
 from trueground.models.base import Params
 from trueground.models.prompts import Prompt, packaged_prompt
@@ -58,7 +60,13 @@ def make_task(options: FaithEvalOptions, sources: Sources) -> Task:
         params=_PARAMS[options.scheme],
         files=tuple(FileInfo.of(str(file), file) for file in (*files, *others)),
         prompts=(prompt.file, extra.file) if extra else (prompt.file,),
-        questions=_FaithEvalQuestions(options, files, others, prompt, extra),
+        questions=_FaithEvalQuestions(
+            options,
+            read_items(files, options.questions_of, answers=options.single),
+            others,
+            prompt,
+            extra.user if extra else "",
+        ),
     )
 
 
@@ -108,65 +116,56 @@ def _metrics(options: FaithEvalOptions) -> tuple[str, ...]:
     return (*found, *["p_ir"] * (options.task == "unanswerable"))
 
 
+@dataclass
 class _FaithEvalQuestions:
     """Streams the questions. The first call reads everything once before it gives any out."""
 
-    def __init__(
-        self,
-        options: FaithEvalOptions,
-        files: list[Path],
-        others: list[Path],
-        prompt: Prompt,
-        extra: Prompt | None,
-    ) -> None:
-        self._options, self._others = options, others
-        self._prompt, self._instruction = prompt, extra.user if extra else ""
-        self._originals: Mapping[str, OriginalQuestion] | None = None
-        self._all_rows = read_items(files, options.questions_of, answers=options.single)
+    options: FaithEvalOptions
+    every: RowFiles[Any]
+    others: list[Path]
+    prompt: Prompt
+    instruction: str
+    # They are kept: MRQA's files are long, and only some of their rows are wanted.
+    originals: Mapping[str, OriginalQuestion] | None = None
 
     def __call__(self) -> Iterator[Question]:
-        if self._originals is None:
-            self._originals = self._find_originals()
-            self._check(self._originals)
+        if self.originals is None:
+            wanted = {row.id: row.question for row in self._rows()} if self.others else {}
+            choices = self.options.choices
+            self.originals = find_originals(self.others, wanted, choices) if self.others else {}
+            self._check(self.originals)
         for row in self._rows():
-            made = make_record(self._options, row, self._originals.get(row.id))
+            made = make_record(self.options, row, self.originals.get(row.id))
             if isinstance(made, str):
                 raise InputError(f"{row.place} changed after it was checked; start again")
             record, context = made
             places = {
                 "question": record.question or "",
                 "context": context,
-                "instruction": self._instruction,
+                "instruction": self.instruction,
                 "options": "\n".join(f"{one.label}. {one.text}" for one in record.choices or ()),
             }
-            yield Question(record, self._prompt.fill(places))
-
-    def _find_originals(self) -> Mapping[str, OriginalQuestion]:
-        """They are kept: MRQA's files are long, and only some of their rows are wanted."""
-        if not self._others:
-            return {}
-        wanted = {row.id: row.question for row in self._rows()}
-        return find_originals(self._others, wanted, self._options.choices)
+            yield Question(record, self.prompt.fill(places))
 
     def _rows(self) -> Iterator[FaithEvalRow]:
-        rows = iter(self._all_rows) if self._all_rows.checked else self._all_rows.check()
-        rule = self._options.only_phrase_filtered
+        rows = iter(self.every) if self.every.checked else self.every.check()
+        rule = self.options.only_phrase_filtered
         if rule == "off":
             return rows
-        return (r for r in rows if FILTERS[rule](r.context, right_choice(r.options, r.key)))
+        return (r for r in rows if is_named(rule, r.context, right_choice(r.options, r.key)))
 
     def _check(self, originals: Mapping[str, OriginalQuestion]) -> None:
         """Every row is read; what cannot be asked is counted by its reason. InputError."""
         count, reasons = 0, dict[str, list[str]]()
         for row in self._rows():
             count += 1
-            made = make_record(self._options, row, originals.get(row.id))
+            made = make_record(self.options, row, originals.get(row.id))
             if isinstance(made, str):
                 reasons.setdefault(made, []).append(row.id)
         if not count:
             raise InputError(
-                f"no question of {self._options.questions_of} passes --only-phrase-filtered "
-                f"{self._options.only_phrase_filtered}; leave it out to ask all"
+                f"no question of {self.options.questions_of} passes --only-phrase-filtered "
+                f"{self.options.only_phrase_filtered}; leave it out to ask all"
             )
         for reason, ids in reasons.items():
             remedy = "" if originals else " --original PATH with MRQA's test files may tell them."
@@ -268,15 +267,12 @@ def _likeness(
     return has_old - has_new
 
 
-def _has_phrase(context: str, answer: str) -> bool:
-    """Appendix B: the answer phrase stands in the context."""
-    return contains_words(FAITHEVAL.rule(context), FAITHEVAL.rule(answer))
-
-
-def _has_words(context: str, answer: str) -> bool:
-    """Section 3.2: all words of the answer stand in the context."""
-    words = set(FAITHEVAL.rule(answer).split())
-    return bool(words) and words <= set(FAITHEVAL.rule(context).split())
-
-
-FILTERS: Mapping[str, Callable[[str, str], bool]] = {"phrase": _has_phrase, "words": _has_words}
+def is_named(rule: str, context: str, answer: str) -> bool:
+    """By `phrase`, whether the answer stands in the context (appendix B); by `words`, all its words
+    do (section 3.2).
+    """
+    text, phrase = FAITHEVAL.rule(context), FAITHEVAL.rule(answer)
+    if rule == "phrase":
+        return contains_words(text, phrase)
+    words = set(phrase.split())
+    return bool(words) and words <= set(text.split())

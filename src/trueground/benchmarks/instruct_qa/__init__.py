@@ -121,29 +121,24 @@ class QaOptions(TaskOptions):
         Literal["distractor", "fullwiki"],
         OptionInfo("hotpotqa: which of its two versions", tasks=("hotpotqa",)),
     ] = "distractor"
-    passage_words: Annotated[
-        int | None,
-        OptionInfo(
-            "words of a passage that is cut from documents. Default: 100",
-            min=1,
-            applies={**_OPEN, "has_corpus": (True,)},
-        ),
-    ] = None
 
     @property
     def closed_book(self) -> bool:
-        """Whether no passage is shown."""
         return self.setting == "closed-book"
 
     @property
     def searches(self) -> bool:
-        """Whether passages come from a retriever."""
         return self.setting in ("retrieved", "irrelevant")
 
     @property
     def talks(self) -> bool:
         """Whether questions may have earlier turns."""
         return self.task in ("topiocqa", "questions")
+
+    @property
+    def knows_gold(self) -> bool:
+        """Whether the data can name gold passages."""
+        return self.task != "nq" or self.gold is not None
 
     @property
     def needs_all(self) -> bool:
@@ -157,7 +152,6 @@ class QaOptions(TaskOptions):
 
     @property
     def has_corpus(self) -> bool:
-        """Whether there is anything to search."""
         return self.corpus_path is not None
 
     @cached_property

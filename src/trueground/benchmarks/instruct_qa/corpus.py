@@ -15,8 +15,6 @@ from trueground.benchmarks.instruct_qa.source import QaQuestion
 from trueground.errors import InputError, UsageError
 from trueground.plugins import PartSpec
 from trueground.retrieval.base import OpenedRetriever, words
-from trueground.retrieval.corpus import CorpusReading, corpus_files
-from trueground.retrieval.documents import ENDINGS
 from trueground.retrieval.gold import GoldPassage, find_gold, is_gold
 from trueground.retrieval.kinds import compose
 from trueground.retrieval.store import PassageStore
@@ -53,7 +51,7 @@ class QaCorpus:
         """
         self._source, self._options, self.note = source, options, sources.note_once
         wanted = [options.retriever] if options.searches else []
-        self.index, self._open = _ready(source, wanted, options.passage_words, sources)
+        self.index, self._open = _ready(source, wanted, sources)
         self.signature = None
         if options.searches:
             opened = self._open(options.retriever)
@@ -152,30 +150,20 @@ def shuffled(seed: str, size: int) -> Iterator[int]:
         yield (start + i * step) % size
 
 
-def _ready(
-    source: Path, wanted: Sequence[str], number: int | None, sources: Sources
-) -> tuple[Index, Open]:
-    """The index of a corpus, and what opens its retrievers. UsageError: nothing to cut."""
+def _ready(source: Path, wanted: Sequence[str], sources: Sources) -> tuple[Index, Open]:
+    """The index of a corpus, and what opens its retrievers."""
     from trueground.retrieval.building import add_retrievers, ready_index
 
-    reading = CorpusReading() if number is None else CorpusReading(words=number)
-    if number is not None:
-        _check_cut(source, reading)
-    # The files of a corpus are read through once a command, however many tasks search it.
-    key = source, number
     if sources.scratch is not None:
-        scratch: dict[object, ScratchIndex] = sources.shared.setdefault("scratch indices", {})
-        if key not in scratch:
-            folder = sources.scratch / str(len(scratch))
-            scratch[key] = ScratchIndex(source, folder, reading, wanted, sources)
-        scratch[key].add(wanted)
-        return scratch[key].index, scratch[key].open
-    known: dict[object, Path] = sources.shared.setdefault("corpora", {})
-    if key in known:
-        index = add_retrievers(known[key], wanted, sources.progress, note=sources.note)
+        return _scratch_index(source, wanted, sources, sources.scratch)
+    # The files of a corpus are read through once a command, however many tasks search it.
+    known: dict[Path, Path] = sources.shared.setdefault("corpora", {})
+    progress, note = sources.progress, sources.note
+    if source in known:
+        index = add_retrievers(known[source], wanted, progress, note=note)
     else:
-        index = ready_index(source, wanted, reading, sources.progress, note=sources.note)
-        known[key] = index.path
+        index = ready_index(source, wanted, progress=progress, note=note)
+        known[source] = index.path
 
     def open_uncached(written: str) -> OpenedRetriever:
         return _open_uncached(written, index, lambda part: index.path / part.folder)
@@ -208,92 +196,48 @@ def _open_uncached(
     return compose(written, open_base, index.passages)
 
 
-def _check_cut(source: Path, reading: CorpusReading) -> None:
-    """UsageError where there are no documents to cut."""
-    from trueground.retrieval.index import is_index, read_index_file
-
-    option = f"--passage-words {reading.words}"
-    if is_index(source):
-        state = read_index_file(source)
-        if state.reading != reading.signature:
-            raise UsageError(
-                f"{option}: the corpus {source} is an index, whose passages are cut already "
-                f"({state.reading}); leave the option out, or name the documents themselves with "
-                "--corpus"
-            )
-    elif corpus_files(source)[0].suffix.lower() not in ENDINGS:
-        raise UsageError(
-            f"{option} is for documents, which are cut into passages; the corpus {source} has "
-            "passages already: leave the option out"
-        )
-
-
-class ScratchIndex:
+def _scratch_index(
+    source: Path, wanted: Sequence[str], sources: Sources, scratch: Path
+) -> tuple[Index, Open]:
     """The index of a corpus for a dry run: as it is, what it lacks in a folder that goes again.
 
     What needs a model is not made: that may be hours of work, which would be thrown away.
+    UsageError, InputError, MissingExtraError, WriteError.
     """
+    from trueground.retrieval.building import build_index, default_place, ready_index
+    from trueground.retrieval.index import Index, is_index, parts_of
 
-    def __init__(
-        self,
-        source: Path,
-        folder: Path,
-        reading: CorpusReading,
-        retrievers: Sequence[str],
-        sources: Sources,
-    ) -> None:
-        """`folder` is made if need be. UsageError: one of the retrievers needs a model's vectors
-        that are not there; InputError, MissingExtraError, WriteError.
-        """
-        from trueground.retrieval.building import build_index
-        from trueground.retrieval.index import parts_of
-
-        self._source, self._folder, self._progress = source, folder, sources.progress
-        self._words = "" if reading == CorpusReading() else f" --passage-words {reading.words}"
-        found = self._find(reading)
-        if found is None:
-            self._check_cheap(parts_of(retrievers))
-            folder.mkdir(parents=True)
-            place = folder / "index"
-            found = build_index(source, place, [], reading, self._progress, note=sources.note)
-        self.index = found
-
-    def add(self, retrievers: Sequence[str]) -> None:
-        """Make what the index lacks. UsageError: it needs a model."""
-        from trueground.retrieval.index import parts_of
-
-        lacking = parts_of(self.index.missing(retrievers))
-        self._check_cheap(lacking)
-        for part in lacking:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            place = self._folder / part.folder
-            part.kind.build(place, self.index.passages, part.given, self._progress)
-
-    def open(self, written: str) -> OpenedRetriever:
-        """A retriever over the passages. Errors as of Index.open."""
-
-        def place(part: IndexPart) -> Path:
-            lacks = self.index.missing([part.written])
-            return (self._folder if lacks else self.index.path) / part.folder
-
-        return _open_uncached(written, self.index, place)
-
-    def _find(self, reading: CorpusReading) -> Index | None:
-        """The index that the corpus is or has; None where it has none."""
-        from trueground.retrieval.building import default_place, ready_index
-        from trueground.retrieval.index import Index, is_index
-
-        if is_index(self._source):
-            return ready_index(self._source, [], reading)
-        place = default_place(self._source, reading, self._progress)
-        return Index(place) if is_index(place) else None
-
-    def _check_cheap(self, parts: Iterable[IndexPart]) -> None:
+    def check_cheap(parts: Iterable[IndexPart]) -> None:
         for part in parts:
             if part.given.model is not None:
                 raise UsageError(
-                    f"--dry-run: {part.written} needs a vector of every passage of "
-                    f"{self._source}, and they are not made yet; a dry run would make them and "
-                    "throw them away. Make them first: trueground index build "
-                    f"{quote(str(self._source))} --retriever {quote(part.written)}{self._words}"
+                    f"--dry-run: {part.written} needs a vector of every passage of {source}, and "
+                    "they are not made yet; a dry run would make them and throw them away. Make "
+                    f"them first: trueground index build {quote(str(source))} --retriever "
+                    f"{quote(part.written)}"
                 )
+
+    progress = sources.progress
+    numbers: dict[Path, str] = sources.shared.setdefault("scratch indices", {})
+    folder = scratch / numbers.setdefault(source, str(len(numbers)))
+    made = folder / "index"
+    if is_index(source):
+        index = ready_index(source, [])
+    elif is_index(place := default_place(source, progress=progress)):
+        index = Index(place)
+    elif is_index(made):
+        index = Index(made)
+    else:
+        check_cheap(parts_of(wanted))
+        folder.mkdir(parents=True, exist_ok=True)
+        index = build_index(source, made, [], progress=progress, note=sources.note)
+
+    def place_of(part: IndexPart) -> Path:
+        return (folder if index.missing([part.written]) else index.path) / part.folder
+
+    lacking = parts_of(index.missing(wanted))
+    check_cheap(lacking)
+    for part in lacking:
+        folder.mkdir(parents=True, exist_ok=True)
+        part.kind.build(place_of(part), index.passages, part.given, progress)
+    return index, lambda written: _open_uncached(written, index, place_of)

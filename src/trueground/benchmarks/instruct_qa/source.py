@@ -5,8 +5,6 @@ Each field may stand as the publisher's own files have it, or as the Hub does.
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -32,7 +30,7 @@ from trueground.benchmarks.rows import (
     texts_of,
 )
 from trueground.errors import InputError, UsageError
-from trueground.records.files import data_files
+from trueground.records.files import data_files, open_unpacked, require_readable
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
 from trueground.retrieval.gold import GoldPassage, own_query, read_gold
@@ -76,8 +74,12 @@ class NqRow(DataRow):
     answer: Texts
 
     def to_question(self, number: int, _row: dict[str, Any]) -> QaQuestion:
-        """The question."""
-        return QaQuestion(self.place, str(number), self.question.strip(), _stripped(self.answer))
+        return QaQuestion(
+            self.place,
+            str(number),
+            self.question.strip(),
+            tuple(map(str.strip, texts_of(self.answer))),
+        )
 
 
 class _FactLists(msgspec.Struct):
@@ -117,7 +119,6 @@ class HotpotRow(DataRow):
     level: str | None = None
 
     def to_question(self, _number: int, _row: dict[str, Any]) -> QaQuestion:
-        """The question."""
         context, facts = self.context, self.facts
         pairs: Iterable[tuple[str, list[str]]]
         if isinstance(context, list):
@@ -173,7 +174,6 @@ class TopiocqaRow(DataRow):
     Topic: str | None = None
 
     def to_question(self, _number: int, row: dict[str, Any]) -> QaQuestion:
-        """The question."""
         more, turn, answer = self.Additional_answers, self.Turn_no.strip(), self.Answer.strip()
         others = [one.Answer for one in more] if isinstance(more, list) else more and more.Answer
         return QaQuestion(
@@ -327,11 +327,10 @@ def _gold_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     """The rows of DPR's {"data": [ … ]}, maybe packed, or of any data file."""
     if not path.is_file() or ".json" not in path.suffixes:
         return plain_rows(path)
+    require_readable(path, f"--gold {path}")
     try:
-        raw = path.read_bytes()
-        data = orjson.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"--gold {path} cannot be read: {error}; fetch it again") from error
+        with open_unpacked(path) as stream:
+            data = orjson.loads(stream.read())
     except orjson.JSONDecodeError:
         return plain_rows(path)  # JSON lines
     rows = data.get("data") if isinstance(data, dict) else None
@@ -343,7 +342,3 @@ def _gold_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
                 f"{path}, data[{number}]: found no object; expected one{_HINTS['gold']}"
             )
     return [(f"{path}, data[{number}]", row) for number, row in enumerate(rows)]
-
-
-def _stripped(texts: list[str] | str) -> tuple[str, ...]:
-    return tuple(map(str.strip, texts_of(texts)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def make_task(options: QaOptions, sources: Sources) -> Task:
     corpus = None
     if options.corpus_path is not None and not options.closed_book:
         corpus = QaCorpus(options.corpus_path, options, sources)
-    retrieved = options.setting == "retrieved" and _knows_gold(options)
+    retrieved = options.setting == "retrieved" and options.knows_gold
     by = ("meta.gold_retrieved",) * retrieved + ("meta.type",) * (options.task == "hotpotqa")
     read = [*files, *([options.gold] if options.gold else [])]
     return Task(
@@ -83,7 +84,7 @@ def make_task(options: QaOptions, sources: Sources) -> Task:
         files=tuple(FileInfo.of(str(file), file) for file in read),
         prompts=prompts.files,
         questions=_QaQuestions(options, files, corpus, prompts),
-        trim=trimmer(options.post_process),
+        trim=TRIMMERS[options.post_process],
     )
 
 
@@ -109,11 +110,6 @@ def _check_corpus(options: QaOptions) -> None:
         )
 
 
-def _knows_gold(options: QaOptions) -> bool:
-    """Whether the data can name gold passages."""
-    return options.task != "nq" or options.gold is not None
-
-
 def _metrics(options: QaOptions) -> tuple[str, ...]:
     if options.closed_book:
         return (*_CORRECT, "abstained")
@@ -121,7 +117,7 @@ def _metrics(options: QaOptions) -> tuple[str, ...]:
     found = (*_CORRECT, *_FAITHFUL, *declining, "abstained")
     if options.setting == "irrelevant":
         return ("p_ir", *found)
-    return (*found, "p_g") if _knows_gold(options) else found
+    return (*found, "p_g") if options.knows_gold else found
 
 
 def _identity(options: QaOptions, prompts: QaPrompts, corpus: QaCorpus | None) -> dict[str, Value]:
@@ -175,7 +171,6 @@ class QaPrompts:
 
     @property
     def files(self) -> tuple[PromptFile, ...]:
-        """The prompts that may be sent."""
         return tuple(dict.fromkeys((self._single.file, self._conversation.file)))
 
     def messages(self, item: QaQuestion, passages: Sequence[Passage]) -> tuple[Message, ...]:
@@ -247,11 +242,6 @@ def _plain(text: str) -> str:
     return text.replace("’", "'").lower().strip().strip("?").strip()
 
 
-def trimmer(name: str) -> Callable[[str], str] | None:
-    """The function of `--post-process`; None leaves replies as they are."""
-    return {"first-line": first_line, "turns": own_turn}.get(name)
-
-
 def first_line(reply: str) -> str:
     """The first line behind leading line breaks."""
     return reply.lstrip("\n").partition("\n")[0]
@@ -267,6 +257,15 @@ def own_turn(reply: str) -> str:
     return "\n".join(lines)
 
 
+# Of `--post-process`; None leaves replies as they are.
+TRIMMERS: dict[str, Callable[[str], str] | None] = {
+    "off": None,
+    "first-line": first_line,
+    "turns": own_turn,
+}
+
+
+@dataclass
 class _QaQuestions:
     """Streams the questions. The first call reads and checks all of them.
 
@@ -274,23 +273,18 @@ class _QaQuestions:
     at all behind the last question that is wanted.
     """
 
-    def __init__(
-        self,
-        options: QaOptions,
-        files: Sequence[Path],
-        corpus: QaCorpus | None,
-        prompts: QaPrompts,
-    ) -> None:
-        self._options, self._files = options, files
-        self._corpus, self._prompts = corpus, prompts
-        self._items: list[QaQuestion] | None = None
-        self._places: Mapping[GoldPassage, frozenset[int]] = {}
-        self._found: dict[int, list[FoundPassages]] = {}
+    options: QaOptions
+    files: Sequence[Path]
+    corpus: QaCorpus | None
+    prompts: QaPrompts
+    items: list[QaQuestion] | None = None
+    places: Mapping[GoldPassage, frozenset[int]] = field(default_factory=dict)
+    found: dict[int, list[FoundPassages]] = field(default_factory=dict)
 
     def __call__(self) -> Iterator[Question]:
-        if self._items is None:
-            self._items = self._checked(read_items(self._options, self._files))
-        items, setting, corpus = self._items, self._options.setting, self._corpus
+        if self.items is None:
+            self.items = self._checked(read_items(self.options, self.files))
+        items, setting, corpus = self.items, self.options.setting, self.corpus
         counts: Counter[str] = Counter()  # of what became of searches
         seen = 0
         try:
@@ -308,21 +302,21 @@ class _QaQuestions:
                         yield self._question(item, found)
             if seen and counts[_LEFT_OUT] == seen:
                 raise InputError(
-                    f"--setting irrelevant: the corpus {self._options.corpus_path} has no "
+                    f"--setting irrelevant: the corpus {self.options.corpus_path} has no "
                     f"irrelevant passage for any of the {seen:,} questions; every one that comes "
-                    f"after rank {self._options.irrelevant_rank} or was not found is gold or holds "
+                    f"after rank {self.options.irrelevant_rank} or was not found is gold or holds "
                     "an answer. Name a corpus with more passages"
                 )
         finally:
             if corpus is not None:
-                about = f"--setting {setting}, {self._options.retriever}"
+                about = f"--setting {setting}, {self.options.retriever}"
                 for outcome, count in counts.items():
                     corpus.note(f"{about}: {count:,} of {seen:,} questions: {outcome}")
                 corpus.close()
 
     def _checked(self, items: list[QaQuestion]) -> list[QaQuestion]:
         """The items that can be asked; gold passages that are known by a name are looked up."""
-        options, corpus = self._options, self._corpus
+        options, corpus = self.options, self.corpus
         for item in items:
             for name in _WRITTEN.get(options.setting, ()):
                 if name in item.meta:
@@ -332,10 +326,10 @@ class _QaQuestions:
                         "field, or leave it out"
                     )
         if corpus is not None and (options.task == "questions" or options.setting == "gold"):
-            self._places = corpus.look_up(items)
+            self.places = corpus.look_up(items)
         if options.setting != "gold":
             return items
-        places = self._places
+        places = self.places
         if nameless := [
             item.id
             for item in items
@@ -362,17 +356,17 @@ class _QaQuestions:
         return asked
 
     def _search(self, start: int, block: Sequence[QaQuestion]) -> list[FoundPassages]:
-        options, corpus = self._options, self._corpus
+        options, corpus = self.options, self.corpus
         if not options.searches or corpus is None:
             return [FoundPassages(())] * len(block)
-        if start not in self._found:
+        if start not in self.found:
             plain = options.task == "topiocqa"
             queries = [query_of(item, options.retrieval_query, plain=plain) for item in block]
-            self._found[start] = corpus.find(block, queries)
-        return self._found[start]
+            self.found[start] = corpus.find(block, queries)
+        return self.found[start]
 
     def _question(self, item: QaQuestion, found: FoundPassages) -> Question:
-        options, answerable = self._options, item.answerable
+        options, answerable = self.options, item.answerable
         contexts: list[Passage] = []
         more: dict[str, Any] = {}
         if options.setting == "gold":
@@ -398,15 +392,15 @@ class _QaQuestions:
             group=item.group,
             meta={"dataset": options.task, "setting": options.setting, **item.meta, **more},
         )
-        return Question(record, self._prompts.messages(item, contexts))
+        return Question(record, self.prompts.messages(item, contexts))
 
     def _retrieved(
         self, item: QaQuestion, found: FoundPassages
     ) -> tuple[list[Passage], dict[str, Any]]:
         """The passages in rank order, and when the gold ones that are needed had been found."""
-        assert self._corpus is not None
-        golds = matches(found.numbers, self._corpus.index.passages, item.gold)
-        needed = len(item.gold) if self._options.needs_all else min(1, len(item.gold))
+        assert self.corpus is not None
+        golds = matches(found.numbers, self.corpus.index.passages, item.gold)
+        needed = len(item.gold) if self.options.needs_all else min(1, len(item.gold))
         seen: set[int] = set()
         rank = None
         for place, which in enumerate(golds, start=1):
@@ -421,8 +415,8 @@ class _QaQuestions:
         self, found: FoundPassages, golds: Sequence[Sequence[int]], *, known: bool = True
     ) -> list[Passage]:
         """The passages by their numbers; `gold` stays open where no gold passage is known."""
-        assert self._corpus is not None
-        passages = [self._corpus.index.passages[number] for number in found.numbers]
+        assert self.corpus is not None
+        passages = [self.corpus.index.passages[number] for number in found.numbers]
         for passage, which in zip(passages, golds, strict=False):
             passage.gold = bool(which) if known else None
         return passages
@@ -434,9 +428,9 @@ class _QaQuestions:
             if gold.text is not None:
                 passages = [Passage(gold.text, id=gold.id, title=gold.title)]
             else:
-                assert self._corpus is not None
-                store = self._corpus.index.passages
-                passages = [store[number] for number in sorted(self._places[gold])]
+                assert self.corpus is not None
+                store = self.corpus.index.passages
+                passages = [store[number] for number in sorted(self.places[gold])]
             in_corpus = gold.text is None
             for passage in passages:
                 passage.gold = True

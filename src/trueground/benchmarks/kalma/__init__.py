@@ -179,7 +179,6 @@ class KalmaOptions(TaskOptions):
 
     @property
     def finder(self) -> str:
-        """What finds names in a question."""
         return self.recognizer or "dictionary"
 
     @property

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import normalize
 
 from trueground.benchmarks.base import Sources
 from trueground.benchmarks.kalma import ANY_TYPE, KalmaOptions
@@ -80,12 +79,9 @@ class GraphLibrary:
             return None
         what = f"the graphs of {len(self._entities):,} entities"
         if self._questions:
-            from trueground.graph.recognizers import get_recognizer
-
-            recognizer = get_recognizer(self._recognizer, self._graph, self._types)
-            mentions = recognizer.mentions([normalize("NFC", one) for one in self._questions])
-            names = {name for found in mentions for one in found for name in one.names}
-            what = f"{len(names):,} names and the graphs of what bears them"
+            what = (
+                f"the names in {len(self._questions):,} questions and the graphs of what bears them"
+            )
         return (
             f"a dry run asks no endpoint: a run asks {self.name} for {what}, and the tokens are "
             "counted without them"

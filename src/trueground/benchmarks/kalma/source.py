@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -55,16 +54,13 @@ _DEMONSTRATION = (
     '{"question": "…", "knowledge": [{"qid": "Q1", …}], "answer": "… [Q1, property: value]"}'
 )
 _PACKAGE = "trueground.benchmarks.kalma"
-_READ = ("id", "question", "knowledge", "gold_knowledge", "absent_knowledge", "group", "meta")
-_NEAR = 0.85  # likeness of a field's name to one that is read
 
 
 @dataclass(frozen=True)
 class GraphQuestion:
     """One question. `graphs` come with it; None where the file says nothing of a field.
 
-    `names` are all texts under which files of minimum sets may name it; `misspelt` pairs fields
-    that are not read with those that were probably meant.
+    `names` are all texts under which files of minimum sets may name it.
     """
 
     id: str
@@ -75,7 +71,6 @@ class GraphQuestion:
     absent: tuple[Triple, ...] | None = None
     group: str | None = None
     meta: dict[str, Any] = field(default_factory=dict)
-    misspelt: tuple[tuple[str, str], ...] = ()
 
     @property
     def entities(self) -> list[str]:
@@ -192,12 +187,6 @@ def _entry(place: str, item: Any, number: int) -> GraphQuestion:
             what = f"the qid {qid!r} twice" if qid else "a blank qid"
             raise InputError(Problem(f"knowledge[{i}]", what, "each entity once").message(place))
         seen.add(qid)
-    absent = [name for name in _READ if name not in row]
-    misspelt = [
-        (name, near[0])
-        for name in row
-        if name not in FIELDS and (near := get_close_matches(name.lower(), absent, 1, _NEAR))
-    ]
     known, gold, missing = record.knowledge, record.gold_knowledge, record.absent_knowledge
     return GraphQuestion(
         record.id,
@@ -208,7 +197,6 @@ def _entry(place: str, item: Any, number: int) -> GraphQuestion:
         None if missing is None else tuple(missing),
         record.group,
         record.meta or {},
-        tuple(misspelt),
     )
 
 
@@ -227,18 +215,6 @@ def read_sets(path: Path, entries: Sequence[GraphQuestion]) -> Sets:
         if not question.strip() or triples is None:
             raise InputError(Problem(None, describe(row), _SET).message(place))
         found.setdefault(question_key(question), []).append(tuple(triples))
-    sets = _match(path, entries, found)
-    if all(one is None for one in sets):
-        raise InputError(
-            f"{path}: found no set for any of the {len(sets):,} questions asked; expected {_SET} "
-            f"with questions such as {entries[0].question!r}"
-        )
-    return sets
-
-
-def _match(
-    path: Path, entries: Sequence[GraphQuestion], found: Mapping[str, list[tuple[Triple, ...]]]
-) -> Sets:
     names = [next((name for name in entry.names if name in found), None) for entry in entries]
     counts, taken = Counter(names), Counter[str]()
     sets: Sets = []
@@ -254,6 +230,11 @@ def _match(
             )
         sets.append(several[taken[name] if len(several) > 1 else 0])
         taken[name] += 1
+    if all(one is None for one in sets):
+        raise InputError(
+            f"{path}: found no set for any of the {len(sets):,} questions asked; expected {_SET} "
+            f"with questions such as {entries[0].question!r}"
+        )
     return sets
 
 
@@ -284,7 +265,6 @@ class KalmaPrompt:
 
     @property
     def files(self) -> tuple[PromptFile, ...]:
-        """The prompt, and the demonstration where there is one."""
         demonstration = self.demonstration
         return (self.prompt.file, *([demonstration.file] if demonstration else []))
 
@@ -304,12 +284,9 @@ class KalmaPrompt:
 def make_prompt(options: KalmaOptions, sources: Sources) -> KalmaPrompt:
     """The user's prompt and demonstration, or the task's own. UsageError, InputError."""
     prompt = sources.choose_prompt(_PACKAGE, "answer-2", ("question", "knowledge"))
-    return KalmaPrompt(prompt, _read_demonstration(options.demonstration))
-
-
-def _read_demonstration(written: str | None) -> GraphDemonstration | None:
+    written = options.demonstration
     if written == NO_DEMONSTRATION:
-        return None
+        return KalmaPrompt(prompt, None)
     if written is None:
         data = (files(_PACKAGE) / "prompts" / "demonstration-2.json").read_bytes()
         name = "kalma/demonstration-2"
@@ -332,4 +309,7 @@ def _read_demonstration(written: str | None) -> GraphDemonstration | None:
     if not (record.question and record.response.strip()) or record.knowledge is None:
         raise InputError(Problem(None, describe(row), _DEMONSTRATION).message(place))
     file = PromptFile(name, sha256(data).hexdigest())
-    return GraphDemonstration(file, record.question, tuple(record.knowledge), record.response)
+    knowledge = tuple(record.knowledge)
+    return KalmaPrompt(
+        prompt, GraphDemonstration(file, record.question, knowledge, record.response)
+    )

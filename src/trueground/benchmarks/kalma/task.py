@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -73,7 +72,6 @@ class KnownQuestions:
 
     @property
     def has_minimum(self) -> bool:
-        """Whether any question has a minimum set."""
         return self.minimum != "none"
 
 
@@ -106,7 +104,7 @@ def make_task(options: KalmaOptions, sources: Sources) -> Task:
         params=Params(temperature=_TEMPERATURE if hot is None else hot, max_tokens=_MAX_TOKENS),
         files=tuple(FileInfo.of(str(file), file) for file in known.files),
         prompts=prompt.files,
-        questions=_GraphQuestions(options, chosen, prompt, known, sources, notices),
+        questions=_GraphQuestions(options, chosen, prompt, known.first_round, sources, notices),
         notices=notices,
     )
 
@@ -171,12 +169,7 @@ def read_known(options: KalmaOptions, sources: Sources) -> KnownQuestions:
                     f"question {entry.id!r}: found meta.{name}, which {option} writes; expected a "
                     f"question without it. Rename it, or leave {option} out"
                 )
-    counts = Counter(pair for entry in entries for pair in entry.misspelt)
-    notices = [
-        f"{number:,} of {len(entries):,} questions have a field {name!r}, which is not read; did "
-        f"you mean {meant!r}?"
-        for (name, meant), number in counts.items()
-    ]
+    notices: list[str] = []
     size, seed = options.synthetic_minimum, options.minimum_seed
     if size is not None:
         sets, minimum = draw_sets(entries, size, seed), "synthetic"
@@ -202,8 +195,18 @@ def read_known(options: KalmaOptions, sources: Sources) -> KnownQuestions:
         _check_needed(options)
         minimum = "none"
         notices.append(_NO_SETS)
-    known = KnownQuestions(entries, files, minimum, notices)
-    return known if options.first_round is None else _with_first_round(known, options.first_round)
+    path = options.first_round
+    if path is None:
+        return KnownQuestions(entries, files, minimum, notices)
+    pairs = list(zip(entries, read_sets(path, entries), strict=True))
+    needed = [one for entry, one in pairs if entry.minimum is not None]
+    if without := sum(one is None for one in needed):
+        notices.append(
+            f"The file of the first round has nothing for {without:,} of {len(needed):,} questions "
+            "with a minimum set: all of it counts as found later."
+        )
+    first_round = {entry.id: one for entry, one in pairs if one is not None}
+    return KnownQuestions(entries, [*files, path], minimum, notices, first_round, _sha256(path))
 
 
 def _read_entries(
@@ -259,24 +262,6 @@ def _check_needed(options: KalmaOptions) -> None:
                 f"{why}, and there are none: name a file with --minimum{own}, or draw sets with "
                 "--synthetic-minimum N"
             )
-
-
-def _with_first_round(known: KnownQuestions, path: Path) -> KnownQuestions:
-    pairs = list(zip(known.entries, read_sets(path, known.entries), strict=True))
-    needed = [one for entry, one in pairs if entry.minimum is not None]
-    notices = list(known.notices)
-    if without := sum(one is None for one in needed):
-        notices.append(
-            f"The file of the first round has nothing for {without:,} of {len(needed):,} questions "
-            "with a minimum set: all of it counts as found later."
-        )
-    return replace(
-        known,
-        files=[*known.files, path],
-        notices=notices,
-        first_round={entry.id: one for entry, one in pairs if one is not None},
-        first_round_sha256=_sha256(path),
-    )
 
 
 def _sha256(path: Path) -> str:
@@ -373,43 +358,36 @@ def _nothing(options: KalmaOptions, known: KnownQuestions, blank: int) -> str:
     )
 
 
+@dataclass
 class _GraphQuestions:
     """Streams the questions. The first call fetches, removes and replaces, once.
 
     It adds to `notices` what the graphs lack, and tells all of them, before anything is asked.
     """
 
-    def __init__(
-        self,
-        options: KalmaOptions,
-        chosen: ChosenQuestions,
-        prompt: KalmaPrompt,
-        known: KnownQuestions,
-        sources: Sources,
-        notices: list[str],
-    ) -> None:
-        self._options, self._chosen, self._sources = options, chosen, sources
-        self._prompt = prompt
-        self._first_round = known.first_round
-        self._staying = known.first_round if options.remove_from == "later" else {}
-        self._notices = notices
-        self._records: list[Record] | None = None
+    options: KalmaOptions
+    chosen: ChosenQuestions
+    prompt: KalmaPrompt
+    first_round: Mapping[str, tuple[Triple, ...]]
+    sources: Sources
+    notices: list[str]
+    records: list[Record] | None = None
 
     def __call__(self) -> Iterator[Question]:
-        if self._records is None:
-            self._records = list(self._make_records())
-            for notice in self._notices:
-                self._sources.note_once(notice)
-        for record in self._records:
-            messages = self._prompt.messages(record.question or "", record.knowledge or ())
+        if self.records is None:
+            self.records = list(self._make_records())
+            for notice in self.notices:
+                self.sources.note_once(notice)
+        for record in self.records:
+            messages = self.prompt.messages(record.question or "", record.knowledge or ())
             yield Question(record, messages)
 
     def _make_records(self) -> Iterator[Record]:
-        options, entries, limit = self._options, self._chosen.entries, self._sources.limit
-        found = self._chosen.graphs()
+        options, entries, limit = self.options, self.chosen.entries, self.sources.limit
+        found = self.chosen.graphs()
         shown: Shown = [[] for _ in entries] if found is None else found
         if found is not None:
-            self._notices += self._lacking(entries[:limit], shown[:limit])
+            self.notices += self._lacking(entries[:limit], shown[:limit])
         wrong: Sequence[int | None] = [None] * len(entries)
         if options.retrieval_accuracy is not None:
             accuracy, seed = options.retrieval_accuracy, options.replace_seed
@@ -426,8 +404,8 @@ class _GraphQuestions:
                 meta["removed"] = len(removed)
             if number is not None:
                 meta["wrong"] = number
-            if self._first_round:
-                meta["first_round_knowledge"] = list(self._first_round.get(entry.id, ()))
+            if self.first_round:
+                meta["first_round_knowledge"] = list(self.first_round.get(entry.id, ()))
             if options.rated:
                 meta["sampled"] = entry.id in drawn
             nothing_said = entry.absent is None and not options.remove
@@ -445,25 +423,29 @@ class _GraphQuestions:
     def _remove(
         self, entry: GraphQuestion, graphs: Sequence[Graph], number: int
     ) -> tuple[list[Graph], list[Triple]]:
-        staying = self._staying.get(entry.id, ())
+        staying = self.first_round.get(entry.id, ()) if self.options.remove_from == "later" else ()
         return remove_pieces(graphs, entry.minimum or (), number, staying)
 
     def _lacking(self, entries: Sequence[GraphQuestion], shown: Shown) -> list[str]:
         """How many questions have no graph, not all gold graphs, or fewer pieces than go."""
         pairs, found = list(zip(entries, shown, strict=True)), []
-        total, number = f"of {len(pairs):,} questions", self._options.remove
+        total, number = f"of {len(pairs):,} questions", self.options.remove
         if blank := sum(not graphs for _, graphs in pairs):
             found.append(
                 f"{blank:,} {total} have no graph to show; their citations are not scored."
             )
         partly = sum(not {*entry.entities} <= set(map(qid_of, graphs)) for entry, graphs in pairs)
-        if partly and self._options.shown == "gold":
+        if partly and self.options.shown == "gold":
             found.append(
                 f"{partly:,} {total} lack the graph of some entity that their minimum set names."
             )
         fewer = number and sum(len(self._remove(*pair, number)[1]) < number for pair in pairs)
         if fewer:
-            left = " beside the first round's" if self._staying else ""
+            left = (
+                " beside the first round's"
+                if self.first_round and self.options.remove_from == "later"
+                else ""
+            )
             found.append(
                 f"{fewer:,} {total} lose fewer than {number} pieces: their graphs do not have so "
                 f"many of their minimum set{left}."

@@ -109,12 +109,10 @@ class TrulyGroundOptions(TaskOptions):
 
     @property
     def dist(self) -> bool:
-        """Whether distractors are shown."""
         return self.task.endswith("-dist")
 
     @property
     def closed_book(self) -> bool:
-        """Whether no context is shown."""
         return self.task == "no-context"
 
 

@@ -34,7 +34,6 @@ from trueground.records.problems import Problem, describe
 from trueground.retrieval.corpus import read_corpus, read_published
 from trueground.retrieval.gold import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
-from trueground.retrieval.store import PassageStore
 from trueground.text.draws import draw_number
 from trueground.types import Passage
 
@@ -108,7 +107,13 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
 
     They are the same for both versions of a question: pages are those of either version.
     """
-    corpus, files = _read_corpus(options.corpus, data)
+    folder = options.corpus or data
+    files: tuple[Path, ...]
+    if options.corpus is not None and PUBLISHED.look_for(TEXTS, options.corpus) is None:
+        corpus, files = read_corpus(options.corpus), tuple(data_files(options.corpus))
+    else:
+        texts, titles = PUBLISHED.find(TEXTS, folder), PUBLISHED.find(TITLES, folder)
+        corpus, files = read_published(texts, titles), (texts, titles)
     opened = open_over(options.retriever or "bm25", corpus)
     original = PUBLISHED.find(VERSIONS["original"], data) if options.version != "original" else None
 
@@ -122,7 +127,11 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
             mined = mine(corpus, opened.retriever, queries, gold, options.top)
         finally:
             opened.close()
-        found = {index: _plain(corpus[index]) for index in {i for row in mined for i in row}}
+        found = {}
+        for index in {i for row in mined for i in row}:
+            one = corpus[index]  # a page that has no address is named by its title
+            source = one.source if one.source != one.title else None
+            found[index] = Passage(one.text, title=one.title, gold=False, source=source)
         return [[found[index] for index in row] for row in mined]
 
     return Distractors(
@@ -135,21 +144,6 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
         options.budget or _MINED_BUDGET,
         rank,
     )
-
-
-def _plain(passage: Passage) -> Passage:
-    """A passage of the corpus as a distractor; a page that has no address is named by its title."""
-    source = passage.source if passage.source != passage.title else None
-    return Passage(passage.text, title=passage.title, gold=False, source=source)
-
-
-def _read_corpus(path: Path | None, data: Path | None) -> tuple[PassageStore, tuple[Path, ...]]:
-    """The corpus and its files: the published ones, or what the user names."""
-    if path is not None and PUBLISHED.look_for(TEXTS, path) is None:
-        return read_corpus(path), tuple(data_files(path))
-    folder = path or data
-    files = (PUBLISHED.find(TEXTS, folder), PUBLISHED.find(TITLES, folder))
-    return read_published(*files), files
 
 
 class TokenCounter(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.benchmarks.base import Question, Sources, Task
@@ -110,28 +111,24 @@ def _identity(
     return found
 
 
+@dataclass
 class _VersionQuestions:
     """Streams the questions. The first call reads, mines and checks everything, once."""
 
-    def __init__(
-        self,
-        options: TrulyGroundOptions,
-        files: tuple[Path, Path],
-        distractors: Distractors | None,
-        counter: TokenCounter | None,
-        prompt: Prompt,
-    ) -> None:
-        self._options, self._files, self._prompt = options, files, prompt
-        self._distractors, self._counter = distractors, counter
-        self._asked: list[tuple[VersionQuestion, Sequence[Passage]]] | None = None
+    options: TrulyGroundOptions
+    files: tuple[Path, Path]
+    distractors: Distractors | None
+    counter: TokenCounter | None
+    prompt: Prompt
+    asked: list[tuple[VersionQuestion, Sequence[Passage]]] | None = None
 
     def __call__(self) -> Iterator[Question]:
-        if self._asked is None:
-            items = read_items(*self._files)
-            self._asked = list(zip(items, self._choose_others(items), strict=True))
-            self._distractors = None  # a corpus and its index are large
-        options = self._options
-        for item, others in self._asked:
+        if self.asked is None:
+            items = read_items(*self.files)
+            self.asked = list(zip(items, self._choose_others(items), strict=True))
+            self.distractors = None  # a corpus and its index are large
+        options = self.options
+        for item, others in self.asked:
             record = Record(
                 id=item.id,
                 response="",
@@ -152,13 +149,17 @@ class _VersionQuestions:
     def _choose_others(self, items: Sequence[VersionQuestion]) -> Ranked:
         """Each question's distractors, as many as fit."""
         found: Ranked = [() for _ in items]
-        distractors, counter, cap = self._distractors, self._counter, self._options.input_cap
+        distractors, counter, cap = self.distractors, self.counter, self.options.input_cap
         if distractors is not None:
             found = distractors.rank(items)
             if distractors.budget and counter:
                 found = cut_to_budget(items, found, distractors.budget, counter)
         if cap and counter:
-            found = cut_to_cap(items, found, cap, counter, self._write)
+
+            def write(item: VersionQuestion, others: Sequence[Passage]) -> str:
+                return "\n".join(message.content for message in self._messages(item, others))
+
+            found = cut_to_cap(items, found, cap, counter, write)
         if distractors is not None and not any(found):
             raise UsageError(
                 "no question gets a distractor: the gold contexts fill the budget or the cap, or "
@@ -167,14 +168,11 @@ class _VersionQuestions:
         return found
 
     def _contexts(self, item: VersionQuestion, others: Sequence[Passage]) -> list[Passage]:
-        position, seed = self._options.gold_position, self._options.position_seed
+        position, seed = self.options.gold_position, self.options.position_seed
         return place_gold(item.gold, others, position, seed, item.id)
 
     def _messages(self, item: VersionQuestion, others: Sequence[Passage]) -> tuple[Message, ...]:
         places = {"question": item.question}
-        if not self._options.closed_book:
+        if not self.options.closed_book:
             places["context"] = "\n\n".join(map(format_context, self._contexts(item, others)))
-        return self._prompt.fill(places)
-
-    def _write(self, item: VersionQuestion, others: Sequence[Passage]) -> str:
-        return "\n".join(message.content for message in self._messages(item, others))
+        return self.prompt.fill(places)

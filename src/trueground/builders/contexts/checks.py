@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from trueground.benchmarks.faitheval.source import right_choice
-from trueground.benchmarks.faitheval.task import FILTERS, split_documents
+from trueground.benchmarks.faitheval.task import is_named, split_documents
 from trueground.builders.base import Rejected
 from trueground.builders.checks import (
     FORM_REASONS,
@@ -398,7 +398,7 @@ def holds_option(context: str, choices: tuple[Choice, ...], key: str, rule: str)
     option = right_choice(choices, key)
     if words(option) > len(option.split()) and not option.isascii():
         return (says if rule == "phrase" else says_all_words)(context, option)
-    return FILTERS[rule](context, option)
+    return is_named(rule, context, option)
 
 
 def joined(first: str, second: str) -> str:
