@@ -357,7 +357,7 @@ def test_signature_is_that_of_the_content(decoder: Path, tmp_path: Path) -> None
 )
 def test_options_that_cannot_be_had(options: dict[str, Any], message: str) -> None:
     """They are told before the model is looked for."""
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises((InputError, UsageError), match=message):
         HFModel("no/such/model", ModelOptions(**options))
 
 

@@ -70,14 +70,8 @@ def export_tasks(
 ) -> "Exported":
     """Write NAME-1.jsonl, NAME-2.jsonl … beside `out`, NAME-instructions.md and NAME-export.json.
 
-    `where` takes only records whose fields are so, and tasks of a build by their `id` or what is
-    shown; * stands for anything. `sample` tasks are chosen by seed and id, whatever the order of
-    the sources. Each annotator has another order, so that all are tired over different tasks,
-    unless `order` is "same". With `csv`
-    the same tasks are also written as NAME-1.csv … All files are written, or none. `overwrite` also
-    removes files of the earlier export that this one does not have.
-
-    Raises UsageError, InputError, OutputError, WriteError.
+    A sample is chosen by seed and id, whatever the order of the sources. All files are written, or
+    none. UsageError, InputError, OutputError, WriteError.
     """
     from trueground.annotation.export import ExportPlan, draw_sample, find_tasks
     from trueground.annotation.kinds import get_kind
@@ -115,10 +109,8 @@ def import_answers(
 ) -> "Imported":
     """Check and merge the answers; write labels to `out`, sorted by kind and id.
 
-    `third` gets the tasks with a disputed field that fewer than three people have answered, as a
-    file for one more annotator; there is no such file where there is no such task.
-
-    Raises InputError, UsageError, OutputError, WriteError; all files are written, or none.
+    `third` gets the tasks with a disputed field that fewer than three people have answered, if any.
+    All files are written, or none. InputError, UsageError, OutputError, WriteError.
     """
     from trueground.annotation.answers import check_out, merge, read_answers, write_labels
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -187,18 +188,13 @@ def _correctness(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     yield TaskPart("", {"question": question, "references": references, "response": response})
 
 
-def _support(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
-    """A claim or a summary has no question."""
+def _support(record: Record, _pairing: Pairing, *, span: bool = False) -> Iterator[TaskPart]:
+    """A claim or a summary has no question. For a `span` positions are the record's own."""
     contexts = [_titled(passage) for passage in _need("contexts", record.contexts)]
     response = _need("response", record.response.strip())
-    yield TaskPart("", {**_asked(record), "contexts": contexts, "response": response})
-
-
-def _span(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
-    """As of support, but the response is as it stands: positions are the record's own."""
-    contexts = [_titled(passage) for passage in _need("contexts", record.contexts)]
-    _need("response", record.response.strip())
-    yield TaskPart("", {**_asked(record), "contexts": contexts, "response": record.response})
+    shown: Shown = {"question": _question(record)} if record.question else {}
+    response = record.response if span else response
+    yield TaskPart("", {**shown, "contexts": contexts, "response": response})
 
 
 def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
@@ -258,11 +254,6 @@ def _facts(record: Record, of: Pairing) -> list[str]:
     return _need("facts in its response", [claim.text for claim in claims])
 
 
-def _asked(record: Record) -> Shown:
-    """The question, where there is one."""
-    return {"question": _question(record)} if record.question else {}
-
-
 def _question(record: Record) -> str:
     """The last question, with what was said before it, one line a turn."""
     question = _need("question", record.question)
@@ -290,6 +281,6 @@ PARTS: dict[str, Callable[[Record, Pairing], Iterator[TaskPart]]] = {
     "relevance": _relevance,
     "correctness": _correctness,
     "support": _support,
-    "span": _span,
+    "span": partial(_support, span=True),
     "alignment": _alignment,
 }

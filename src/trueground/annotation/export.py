@@ -113,10 +113,7 @@ def find_tasks(
 
 
 def _open_source(kind: TaskKind, source: str) -> tuple[Path | None, str]:
-    """The file of tasks that a build wrote, where the source is one or has one; else the records.
-
-    InputError: a folder that has neither.
-    """
+    """A build's file of tasks where the source is or has one; else the records. InputError."""
     path = Path(source)
     if not path.is_dir():
         return path if not kind.of_records or _holds_tasks(path) else None, source
@@ -208,10 +205,7 @@ class Exported(msgspec.Struct):
 
 
 class ExportPlan:
-    """The files of an export, which may be written: `people` by annotator; `stale` ones go.
-
-    Raises UsageError, OutputError.
-    """
+    """The files of an export: `people` by annotator; `stale` ones go. UsageError, OutputError."""
 
     def __init__(
         self, out: Path, annotators: int, csv: bool, sources: Sequence[str], overwrite: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -52,11 +52,7 @@ def describe_changed(ids: Collection[str]) -> str:
 
 
 def read_labels(path: str | Path, kind: str) -> dict[str, Label]:
-    """The labels of `kind` in a file of merged labels (JSON lines), by task id.
-
-    InputError, with file and line, where the file cannot be read, a line is no label, or two lines
-    are of the same task.
-    """
+    """The labels of `kind` in a file of merged labels, by task id. InputError names the line."""
     return {id_: label for (of, id_), label in _read_merged(Path(path)).items() if of == kind}
 
 
@@ -176,13 +172,13 @@ class LabelFiles:
         self._by_id: dict[tuple[str, str], Votes] = {}  # id and run, "" where none is named
         self._by_task: dict[str, dict[str, Votes]] = {kind.name: {} for kind in _KINDS}
         forms = {path: _find_form(path) for path in list_paths(paths)}
-        lines, merged, filled = (
+        for path, form in forms.items():
+            if form in ("lines", "table"):
+                self._read_lines(path, form)
+        merged, filled = (
             [path for path, form in forms.items() if form == wanted_form]
-            for wanted_form in ("lines", "labels", "filled")
+            for wanted_form in ("labels", "filled")
         )
-        self._read_lines((path, _lines_of(path)) for path in lines)
-        tables = [path for path, form in forms.items() if form == "table"]
-        self._read_lines((path, _rows_of(path)) for path in tables)
         for kind, task, votes, drawn in _read_votes(merged, filled):
             self._by_task[kind][task] = votes
             if drawn is not None:
@@ -275,40 +271,36 @@ class LabelFiles:
         if not seen:
             self._changed |= dict.fromkeys(sorted(names), record.id)
 
-    def _read_lines(self, files: Iterable[tuple[Path, Iterable[tuple[int, LabelLine]]]]) -> None:
+    def _read_lines(self, path: Path, form: str) -> None:
         """Lines with `id` and `human`. InputError: no such line, or a record that comes twice."""
-        for path, lines in files:
-            for number, line in lines:
-                human = {k: float(v) for k, v in (line.human or {}).items() if v is not None}
-                if not human:
-                    continue
-                key = str(line.id), "" if line.run is None else str(line.run)
-                if key in self._by_id:
-                    raise InputError(
-                        f"{path}, line {number}: {key[0]!r} has a label already; several people's "
-                        'labels stand in one line, as "faithful:ANN": 1, "faithful:BEN": 0'
-                    )
-                self._by_id[key] = human
-                share = line.probability
-                drawn = line.drawn if share is None else {"probability": share}
-                if drawn is not None:
-                    self.draws[key[0]] = LabelDraw.of(drawn) or drawn
-
-
-def _lines_of(path: Path) -> Iterator[tuple[int, LabelLine]]:
-    """JSON lines with `id` and `human`. InputError."""
-    expected = f"expected a line such as {_EXAMPLE}"
-    yield from decode_lines(path, LabelLine, "no label", expected, strict=False)
+        expected = f"expected a line such as {_EXAMPLE}"
+        lines = decode_lines(path, LabelLine, "no label", expected, strict=False)
+        for number, line in _rows_of(path) if form == "table" else lines:
+            human = {k: float(v) for k, v in (line.human or {}).items() if v is not None}
+            if not human:
+                continue
+            key = str(line.id), "" if line.run is None else str(line.run)
+            if key in self._by_id:
+                raise InputError(
+                    f"{path}, line {number}: {key[0]!r} has a label already; several people's "
+                    'labels stand in one line, as "faithful:ANN": 1, "faithful:BEN": 0'
+                )
+            self._by_id[key] = human
+            share = line.probability
+            drawn = line.drawn if share is None else {"probability": share}
+            if drawn is not None:
+                self.draws[key[0]] = LabelDraw.of(drawn) or drawn
 
 
 def _rows_of(path: Path) -> Iterator[tuple[int, LabelLine]]:
-    """The same of a plain table: the column `id`, one for each label, and `run`, `drawn` or
+    """The lines of a plain table: the column `id`, one for each label, and `run`, `drawn` or
     `probability` where they are told. InputError.
     """
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.DictReader(file)
         for row in reader:
-            cells = {name: cell.strip() for name, cell in row.items() if name and _is_told(cell)}
+            told = ((name, cell) for name, cell in row.items() if name and isinstance(cell, str))
+            cells = {name: cell.strip() for name, cell in told if cell.strip()}
             human = {name: cell for name, cell in cells.items() if name.partition(BY)[0] in _LABELS}
             try:
                 yield (
@@ -321,10 +313,6 @@ def _rows_of(path: Path) -> Iterator[tuple[int, LabelLine]]:
                     f"{path}, line {reader.line_num}: no label ({found}); expected an id, and 1 or "
                     f"0 under {', '.join(human) or DEFAULT_LABEL}"
                 ) from None
-
-
-def _is_told(cell: object) -> bool:
-    return isinstance(cell, str) and bool(cell.strip())
 
 
 def _read_votes(

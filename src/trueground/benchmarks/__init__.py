@@ -32,10 +32,7 @@ def fetch_data(
 
 
 def verify_data(name: str = "") -> "list[tuple[str, FileCheck]]":
-    """Read every fetched file of a dataset, or of all, and compare it with its record. InputError.
-
-    Each check stands behind its dataset's name.
-    """
+    """Every fetched file of a dataset, or of all, with its dataset's name, as read. InputError."""
     from trueground.benchmarks.datasets import fetched_names, verify
     from trueground.errors import InputError
 

@@ -109,10 +109,7 @@ class Sources:
     def choose_prompt(
         self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
     ) -> Prompt:
-        """The user's prompt, with the places that it needs or may have, or the package's own.
-
-        UsageError, InputError.
-        """
+        """The user's prompt, with these places, or the package's own. UsageError, InputError."""
         from trueground.models.prompts import packaged_prompt, user_prompt
 
         if self.prompt is not None:

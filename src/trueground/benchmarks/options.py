@@ -121,10 +121,7 @@ def declared_options(kind: type[Any]) -> tuple[DeclaredOption, ...]:
 def settle_options(
     declared: Iterable[DeclaredOption], of: str, given: Mapping[str, Any]
 ) -> dict[str, Value]:
-    """Every option as text (a flag as bool, None: not given); `of` is whose they are, in words.
-
-    UsageError: an unknown option, a value that is not allowed.
-    """
+    """Every option as text (a flag as bool, None: not given). UsageError: unknown, not allowed."""
     options = {option.name: option for option in declared}
     found = {name: option.default for name, option in options.items()}
     for written, value in given.items():

@@ -175,8 +175,18 @@ def load_models(extra: Path | None = None) -> Models:
     found = dict(_shipped())
     own = home() / OWN_FILE
     for path in (own if own.is_file() else None, extra):
-        if path is not None:
-            found |= _by_name(_read(path))
+        if path is None:
+            continue
+        try:
+            models = msgspec.json.decode(path.read_bytes(), type=list[ModelInfo])
+        except OSError as error:
+            raise InputError(f"the models table {path} cannot be read: {error.strerror}") from error
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"the models table {path}: {error}. Expected a JSON list such as "
+                '[{"name": "my-model", "family": "My", "organisation": "Me", "size": 7}]'
+            ) from error
+        found |= _by_name(models)
     return MappingProxyType(found)
 
 
@@ -202,18 +212,6 @@ def size_of(name: str, facts: ModelInfo | None) -> tuple[float, str] | None:
 def _shipped() -> Models:
     file = files("trueground.benchmarks") / "models_table.json"
     return _by_name(msgspec.json.decode(file.read_bytes(), type=list[ModelInfo]))
-
-
-def _read(path: Path) -> list[ModelInfo]:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=list[ModelInfo])
-    except OSError as error:
-        raise InputError(f"the models table {path} cannot be read: {error.strerror}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"the models table {path}: {error}. Expected a JSON list such as "
-            '[{"name": "my-model", "family": "My", "organisation": "Me", "size": 7}]'
-        ) from error
 
 
 def _by_name(models: list[ModelInfo]) -> dict[str, ModelInfo]:

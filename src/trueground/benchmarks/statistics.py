@@ -68,10 +68,7 @@ class TaskStatistics:
 
 
 def benchmark_statistics(name: str, data: Path | None) -> list[TaskStatistics]:
-    """The numbers of a benchmark's tasks, NAME, or of one, NAME/TASK, under its default options.
-
-    InputError, UsageError.
-    """
+    """The numbers of a benchmark's tasks, NAME, or of one, NAME/TASK. InputError, UsageError."""
     bare, slash, task = name.partition("/")
     benchmark = get_benchmark(bare)
     if slash and task not in benchmark.tasks:

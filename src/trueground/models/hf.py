@@ -52,10 +52,7 @@ _SPECIAL = (
 
 
 def check(options: ModelOptions) -> None:
-    """Whether what is asked for can be had, before anything is loaded.
-
-    UsageError, MissingExtraError.
-    """
+    """Whether what is asked for can be had, before it is loaded. UsageError, MissingExtraError."""
     for module in ("torch", "transformers", "accelerate"):
         if find_spec(module) is None:
             raise MissingExtraError(WHAT, "hf")

@@ -47,10 +47,7 @@ class Endpoint:
         return f"{self.base}/{path}" + (f"?{self.query}" if self.query else "")
 
     def client(self, options: ModelOptions, *, backoff: float = 1.0) -> HttpClient:
-        """A client that is let in, with the limits of the options; `backoff` as in Policy.
-
-        Raises UsageError for limits that let nothing out.
-        """
+        """A client that is let in, with the options' limits; `backoff` as in Policy. UsageError."""
         policy = Policy(
             max_connections=options.max_connections,
             timeout=options.timeout,
@@ -126,11 +123,10 @@ def _find_key(variable: str | None, host: str) -> str | None:
 
 
 class OpenAIModel:
-    """One model behind one endpoint.
+    """One model behind one endpoint. A call that fails for good gives a Reply with a reason.
 
-    A call that fails for good gives a Reply with a reason; where it says that every other call
-    would fail too (nobody there, not let in, no such model, no quota), `finish_reason` is
-    `unreachable`.
+    Where that says that every other call would fail too (nobody there, not let in, no such model,
+    no quota), `finish_reason` is `unreachable`.
     """
 
     cacheable = True

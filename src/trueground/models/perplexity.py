@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
@@ -86,10 +85,7 @@ class WordScorer:
 
 
 def perplexity(logprobs: Sequence[float]) -> float:
-    """exp(-mean) of natural log-probabilities: 1 for what is certain, inf where no float holds it.
-
-    Raises ValueError for no numbers.
-    """
+    """exp(-mean) of natural log-probabilities, inf where no float holds it. ValueError for none."""
     if not logprobs:
         raise ValueError("no log-probabilities: the perplexity of no tokens is not defined")
     try:
@@ -248,7 +244,7 @@ class EndpointScorer:
         self._url = self._endpoint.url("completions")
         self._extra = options.extra
         changes = orjson.dumps(options.extra, option=orjson.OPT_SORT_KEYS)
-        mark = f"+{sha256(changes).hexdigest()[:12]}" if options.extra else ""
+        mark = f"+{hashlib.sha256(changes).hexdigest()[:12]}" if options.extra else ""
         self.signature = f"logprobs/{name}{mark}"
         self._form: _Form | None = None
         self._finding = asyncio.Lock()

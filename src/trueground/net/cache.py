@@ -174,10 +174,7 @@ class ResponseCache:
 
 @contextmanager
 def known_keys(path: Path | None) -> Iterator[Callable[[str], bool]]:
-    """Whether a key has a value, without making or changing a cache; None has no keys.
-
-    Raises UsageError if the file cannot be read.
-    """
+    """Whether a key has a value, without making or changing a cache; None has none. UsageError."""
     connection = None if path is None else read_cache(path)
     if connection is None:
         yield lambda _key: False

@@ -105,6 +105,9 @@ class _ChoiceOriginal(DataRow):
     choices: Choices
     key: Annotated[Text, named("answerKey")]
 
+    def __post_init__(self) -> None:
+        self.choices = read_choices(self.choices, self.key)
+
 
 @dataclass(frozen=True)
 class OriginalQuestion:
@@ -148,10 +151,7 @@ def dataset_name(text: str) -> str:
 
 
 def task_files(task: str, data: Path | None) -> list[Path]:
-    """The files of a task: those named by its name in the folder, the file, or the fetched ones.
-
-    InputError: there is none. UsageError: the file's name names another task.
-    """
+    """Those with its name in the folder, the file, or the fetched ones. UsageError, InputError."""
     if data is None:
         return local_files("faitheval", task)
     files = data_files(data)
@@ -179,10 +179,7 @@ def read_items(files: Sequence[Path], task: str, answers: bool = False) -> RowFi
 
 
 def original_files(path: Path | None, choices: bool) -> list[Path]:
-    """The files that hold the originals: those at `path`, or those that were fetched.
-
-    UsageError: neither. Never is anything else taken for them.
-    """
+    """Those at `path`, or those fetched; never anything else. UsageError: neither."""
     if path is not None:
         return data_files(path)
     name = "arc-challenge" if choices else "mrqa"
@@ -217,11 +214,8 @@ def find_originals(
             continue
         if choices:
             one = read_row(_ChoiceOriginal, place, row)
-            try:
-                listed = tuple(read_choices(one.choices, one.key))
-            except Problem as problem:
-                raise InputError(problem.message(f"{place} (id {row_id!r})")) from None
-            original = OriginalQuestion(one.question, choices=listed, key=one.key)
+            assert isinstance(one.choices, list)
+            original = OriginalQuestion(one.question, choices=tuple(one.choices), key=one.key)
         else:
             other = read_row(_OpenOriginal, place, row)
             original = OriginalQuestion(other.question, other.context, texts_of(other.answers))

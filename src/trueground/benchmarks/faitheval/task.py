@@ -175,10 +175,7 @@ class _FaithEvalQuestions:
 def make_record(
     options: FaithEvalOptions, row: FaithEvalRow, original: OriginalQuestion | None
 ) -> tuple[Record, str] | str:
-    """The record and the context as the model reads it, or why the question cannot be asked.
-
-    `original` is needed where the options name a file of them.
-    """
+    """The record and the context as the model reads it, or why the question cannot be asked."""
     if options.original and original is None:
         return "have no original"
     meta = {"dataset": row.dataset, "task": options.task}

@@ -90,10 +90,7 @@ class QaCorpus:
         return [_irrelevant(item, numbers, rank, passages) for item, numbers in pairs]
 
     def look_up(self, items: Iterable[QaQuestion]) -> dict[GoldPassage, frozenset[int]]:
-        """The passages of each gold passage that comes without a text.
-
-        InputError names the first that is not there.
-        """
+        """The passages of each gold passage without a text. InputError: one that is not there."""
         passages = self.index.passages
         named: dict[GoldPassage, QaQuestion] = {}
         for item in items:
@@ -183,10 +180,7 @@ def _ready(source: Path, wanted: Sequence[str], sources: Sources) -> tuple[Index
 def _open_uncached(
     written: str, index: Index, place: Callable[[IndexPart], Path]
 ) -> OpenedRetriever:
-    """Neither its hits nor vectors of questions are kept or read; `place` is a part's folder.
-
-    Errors as of Index.open.
-    """
+    """Neither hits nor vectors of questions are kept or read; `place` is a part's folder."""
     from trueground.retrieval.index import parts_of
 
     def open_base(given: PartSpec) -> OpenedRetriever:

@@ -296,10 +296,7 @@ def read_items(options: QaOptions, files: Sequence[Path]) -> list[QaQuestion]:
 
 
 def _with_gold(items: Sequence[QaQuestion], path: Path) -> list[QaQuestion]:
-    """The items with the gold passages that the file has for their questions.
-
-    InputError: a broken row, or no question of the file among the items.
-    """
+    """The items with the file's gold passages. InputError: a broken row, other questions."""
     found: dict[str, list[GoldPassage]] = {}
     for place, row in _gold_rows(path):
         one = read_row(_GoldRow, place, row, _HINTS["gold"])

@@ -58,10 +58,7 @@ _ANSWERS = ("Agent:", "Answer:")
 
 
 def make_task(options: QaOptions, sources: Sources) -> Task:
-    """The task with its options settled, and its corpus ready. UsageError, InputError.
-
-    Questions are not read yet.
-    """
+    """The task, its corpus ready; questions are not read yet. UsageError, InputError."""
     files = task_files(options, sources.data)
     _check_corpus(options)
     prompts = QaPrompts(options, sources)
@@ -188,10 +185,7 @@ class QaPrompts:
 
 
 def format_passages(passages: Sequence[Passage]) -> str:
-    """The passages as a titled list, a free line between them; one without a title is its text.
-
-    Where there are none, it says so.
-    """
+    """A titled list, a free line between passages; where there are none, it says so."""
     if not passages:
         return _NOTHING
     return "\n\n".join(

@@ -99,24 +99,21 @@ class GraphLibrary:
                 for qid, one in zip(part, graph.entities(part), strict=True):
                     self._entities[qid] = [one.graph()] if one and one.properties else []
             if questions:
-                self._link(graph, questions)
+                from trueground.graph.linking import Linker
+
+                try:
+                    linker = Linker(graph, self._recognizer, self._types)
+                except GraphError as error:
+                    hint = f". --types {ANY_TYPE} links entities of all classes" * bool(self._types)
+                    raise GraphError(f"{error}{hint}") from error
+                found = linker.link(questions, self._sources.progress)
+                for question, linked in zip(questions, found, strict=True):
+                    self._questions[question] = linked.graphs()
         finally:
             self._graph = None
             graph.close()
         if problem := getattr(graph, "problem", None):
             self._sources.note_once(problem)
-
-    def _link(self, graph: KnowledgeGraph, questions: Sequence[str]) -> None:
-        from trueground.graph.linking import Linker
-
-        try:
-            linker = Linker(graph, self._recognizer, self._types)
-        except GraphError as error:
-            hint = f". --types {ANY_TYPE} links entities of all classes" if self._types else ""
-            raise GraphError(f"{error}{hint}") from error
-        found = linker.link(questions, self._sources.progress)
-        for question, one in zip(questions, found, strict=True):
-            self._questions[question] = one.graphs()
 
 
 def _pipeline_sha256(recognizer: str) -> str | None:

@@ -76,10 +76,7 @@ class KnownQuestions:
 
 
 def make_task(options: KalmaOptions, sources: Sources) -> Task:
-    """The task with its options settled. UsageError, InputError, GraphError.
-
-    The files are read; what a knowledge graph holds is asked with the first question.
-    """
+    """The task, its files read; graphs are asked later. UsageError, InputError, GraphError."""
     prompt = make_prompt(options, sources)
     known = read_known(options, sources)
     chosen = choose(options, known, sources)

@@ -154,10 +154,7 @@ class TokenCounter(NamedTuple):
 
 
 def make_counter(tokenizer: str | None, model: str | None) -> TokenCounter:
-    """The tokenizer named, or that of a model `hf:…`, or 4 characters a token.
-
-    Raises UsageError, InputError, MissingExtraError where the tokenizer cannot be loaded.
-    """
+    """The tokenizer named, else that of a model `hf:…`, else 4 characters a token."""
     if tokenizer is None and model is not None and model.startswith(_LOCAL):
         tokenizer = model.removeprefix(_LOCAL)
     if tokenizer is None:

@@ -78,11 +78,15 @@ def read_items(questions: Path, meta: Path) -> list[VersionQuestion]:
     InputError: what is missing or wrong, and where.
     """
     factors, entries = read_entries(meta), read_entries(questions)
+
+    def natural(key: str) -> tuple[list[str], list[int], str]:  # Q2 before Q10
+        return _DIGITS.split(key), [int(number) for number in _DIGITS.findall(key)], key
+
     return [
         _item(
             read_entry(_Instance, questions, entries, key), read_entry(_Factors, meta, factors, key)
         )
-        for key in sorted(entries, key=_natural)
+        for key in sorted(entries, key=natural)
     ]
 
 
@@ -98,11 +102,6 @@ def find_entry(file: Path, entries: dict[str, Any], key: str) -> dict[str, Any]:
         found = describe(entry) if key in entries else "no such entry"
         raise InputError(f"{file}, qId {key!r}: found {found}; expected an object")
     return entry
-
-
-def _natural(key: str) -> tuple[list[str], list[int], str]:
-    """Q2 before Q10."""
-    return _DIGITS.split(key), [int(number) for number in _DIGITS.findall(key)], key
 
 
 def _item(entry: _Instance, factors: _Factors) -> VersionQuestion:
