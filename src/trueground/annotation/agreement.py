@@ -297,7 +297,7 @@ def find_hardest(
                     apart.append(float(one != other))
                 else:
                     chosen, named = (
-                        {at for at, n in enumerate(each) if n} for each in (one, other)
+                        {place for place in enumerate(each) if place[1]} for each in (one, other)
                     )
                     apart.append(len(chosen ^ named) / len(chosen | named))
             if apart:
