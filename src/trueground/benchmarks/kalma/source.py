@@ -20,7 +20,7 @@ from trueground.models.base import Message
 from trueground.models.prompts import Prompt, PromptFile
 from trueground.records.files import inner_ending, open_unpacked
 from trueground.records.jsonl import decode_row
-from trueground.records.problems import FIELDS, Problem, describe, to_record
+from trueground.records.problems import Problem, describe, to_record
 from trueground.records.reading import plain_rows
 from trueground.text.draws import draw_number
 from trueground.text.triples import format_graph, pairs_of, plain, plain_property, triple_key
