@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.chromium import Chromium
+from tests.reports.browser import BROWSER, emulate
 
 from trueground.errors import at_terminal
 
@@ -28,3 +31,32 @@ def _options_in_messages() -> Iterator[None]:
     """Messages are tested as they were written; how Python shows them is for test_wording."""
     with at_terminal():
         yield
+
+
+@pytest.fixture(scope="session")
+def running_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """To start one takes longer than most tests do in it."""
+    assert BROWSER
+    with Chromium(BROWSER, tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture
+def browser(running_browser: Chromium) -> Chromium:
+    """As if it had just been started: nothing is open, changed or kept."""
+    running_browser.get("about:blank")
+    running_browser.resize(1200, 800)
+    emulate(running_browser)
+    kept = {"origin": "file://", "storageTypes": "local_storage"}
+    running_browser.send("Storage.clearDataForOrigin", **kept)
+    for left in (running_browser.messages(), running_browser.requests(), running_browser.dialogs):
+        left.clear()
+    return running_browser
+
+
+@pytest.fixture
+def opened(browser: Chromium, page: Path) -> Iterator[Chromium]:
+    """The module's page, of which no script fails."""
+    browser.get(page.as_uri())
+    yield browser
+    assert browser.messages() == []

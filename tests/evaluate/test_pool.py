@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.marks import mostly_long
 from tests.records.record_files import write
 
 from trueground.evaluate.workers import WorkerPool
@@ -71,7 +72,7 @@ def test_a_worker_that_still_imports_is_deaf_to_interrupts(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-@pytest.mark.parametrize("later_s", [0.0, 0.5])
+@pytest.mark.parametrize("later_s", mostly_long(1, [0.5, 0.0]))
 def test_an_interrupted_command_shows_no_traces_of_its_workers(
     later_s: float, tmp_path: Path
 ) -> None:

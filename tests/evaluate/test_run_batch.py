@@ -18,6 +18,7 @@ from tests.batch_server import PLACES, BatchServer
 from tests.chaos import KEY, ChaosServer
 from tests.commands import PROGRAM, trueground
 from tests.evaluate.questions_file import answer, number, write_questions
+from tests.marks import mostly_long
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
@@ -441,12 +442,7 @@ def test_killed_before_the_batch_is_noted(tmp_path: Path) -> None:
 
 @killed
 @pytest.mark.parametrize(
-    ("seed", "kills"),
-    [
-        (1, (1, 3, 5)),
-        pytest.param(1, range(1, 7), marks=pytest.mark.long),
-        pytest.param(2, range(1, 7), marks=pytest.mark.long),
-    ],
+    ("seed", "kills"), mostly_long(1, [(1, (3,)), (1, range(1, 7)), (2, range(1, 7))])
 )
 def test_killed_anywhere(tmp_path: Path, seed: int, kills: Sequence[int]) -> None:
     """One part: the process dies between, before and in the middle of requests."""
@@ -473,7 +469,7 @@ def test_killed_anywhere(tmp_path: Path, seed: int, kills: Sequence[int]) -> Non
 
 
 @killed
-@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", mostly_long(1, [2, 10]))
 def test_killed_among_many_parts(tmp_path: Path, kills: int) -> None:
     """Parts of three: files uploaded, batches made or not, results half taken."""
     dice = random.Random(3)

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.marks import mostly_long
 
 pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 
@@ -205,7 +206,7 @@ def use_all(graph: EmbeddedGraph) -> None:
     assert len(list(graph.query("SELECT * { ?s ?p ?o }"))) > 0
 
 
-@pytest.mark.parametrize("kind", ["changed", "cut", "empty", "gone"])
+@pytest.mark.parametrize("kind", mostly_long(1, ["changed", "cut", "empty", "gone"]))
 def test_damage_is_told_in_words(tmp_path: Path, kind: str) -> None:
     build_graph([more(tmp_path, MANY, "many.nt")], tmp_path / "g", Loading()).close()
     told = 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.chromium import Chromium
@@ -57,22 +55,6 @@ OVERLAP = """
 STICKING_OUT = """return [...document.querySelectorAll('svg.scatter text, figcaption, figure p')]
     .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
       || e.getBoundingClientRect().left < -1).length"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    assert BROWSER
-    with Chromium(BROWSER, tmp_path_factory.mktemp("profile")) as found:
-        yield found
-
-
-@pytest.fixture
-def opened(browser: Chromium, page: Path) -> Iterator[Chromium]:
-    resize(browser, 1200)
-    browser.get("about:blank")
-    browser.get(page.as_uri())
-    yield browser
-    assert browser.messages() == []
 
 
 def resize(browser: Chromium, width: int) -> None:

@@ -7,19 +7,10 @@ from pathlib import Path
 import pytest
 from tests.builders.finished import finished, write_labels
 from tests.chromium import Chromium
-from tests.reports.browser import (
-    CONTRAST,
-    WIDE,
-    browser,
-    emulate,
-    needs_a_browser,
-    opened,
-    resize,
-)
+from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 
 from trueground.builders.quality import draw_again
 
-__all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser
 UNFOLD = """return new Promise((done) => {
     [...document.querySelectorAll('details')].slice(0, 40).forEach((e) => { e.open = true; });

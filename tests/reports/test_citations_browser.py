@@ -7,12 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.chromium import Chromium
-from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_browser, opened, resize
+from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 from tests.reports.citations_fixture import MARKUP, citation_run, invented, numbered_answers
 
 from trueground.reports.run_page import write_run_page
 
-__all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser
 # Boxes that hide one another in a drawing.
 OVERLAPPING = """return [...document.querySelectorAll('.net')].flatMap((net) => {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.chromium import Chromium
-from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_browser, resize
+from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 
 import trueground as tg
 from trueground.reports.comparison_page import write_comparison
@@ -15,7 +15,6 @@ from trueground.studies.compare import compare
 from trueground.studies.error_lines import read_selected
 from trueground.studies.errors import sort_errors
 
-__all__ = ["browser"]  # a fixture
 pytestmark = needs_a_browser
 HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"
 

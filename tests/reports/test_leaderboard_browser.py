@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.chromium import Chromium
-from tests.reports.browser import (
-    CONTRAST,
-    WIDE,
-    browser,
-    emulate,
-    needs_a_browser,
-    opened,
-    resize,
-)
+from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 from tests.reports.instruct_qa_fixture import retriever_study, study
 from tests.reports.kalma_fixture import study_runs
 from tests.reports.leaderboard_fixture import MODELS, benchmark_run, sweep
@@ -24,7 +16,6 @@ import trueground as tg
 from trueground.reports.leaderboard.terminal import render
 from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
 
-__all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser
 # Texts of the first table's column: the number, or "" where there is none.
 COLUMN = """return [...document.querySelectorAll('#board tbody tr')].map((row) =>

@@ -6,13 +6,12 @@ import csv
 import io
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.chromium import Chromium
-from tests.reports.browser import browser, needs_a_browser, resize
+from tests.reports.browser import needs_a_browser, resize
 from tests.reports.report_fixture import make_item, sample_run, write_run
 
 from trueground import score
@@ -21,7 +20,6 @@ from trueground.reports.run_page import write_run_page
 from trueground.runs.worst import read_texts, write_worst_csv
 from trueground.types import Passage, Turn
 
-__all__ = ["browser"]  # a fixture
 pytestmark = needs_a_browser
 PAYLOAD = (
     '</script><script>window.hit=1</script><img src=x onerror="window.hit=1"> "onerror=" {{7*7}} &'
@@ -31,14 +29,6 @@ PAYLOAD = (
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run_page(sample_run(tmp_path_factory.mktemp("run"), 240))
-
-
-@pytest.fixture
-def opened(browser: Chromium, page: Path) -> Iterator[Chromium]:
-    browser.get("about:blank")
-    browser.get(page.as_uri())
-    yield browser
-    assert browser.messages() == []
 
 
 def run(browser: Chromium, script: str, *values: Any) -> Any:

@@ -7,20 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.chromium import Chromium
-from tests.reports.browser import (
-    CONTRAST,
-    WIDE,
-    browser,
-    emulate,
-    needs_a_browser,
-    opened,
-    resize,
-)
+from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 from tests.reports.validation_fixture import validation, with_people
 
 from trueground.reports.validation import write_validation
 
-__all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser
 # What is folded is drawn when it is opened: three levels of it, a few of each.
 UNFOLD = """return new Promise((done) => {

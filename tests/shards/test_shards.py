@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.marks import mostly_long
 from typer.testing import CliRunner
 
 import trueground as tg
@@ -118,7 +119,7 @@ def test_metrics_and_repeats_are_found_over_all_rows(tmp_path: Path) -> None:
             row.pop("references", None)
     file = write_lines(tmp_path / "a.jsonl", rows)
     tg.score(file, out=tmp_path / "plain")
-    score_shards(file, out=tmp_path / "cut", shards=5, workers=2)
+    score_shards(file, out=tmp_path / "cut", shards=5, workers=1)
     same(tmp_path / "plain", tmp_path / "cut")
     repeats = (tmp_path / "plain" / "repeats.jsonl").read_bytes()
     assert (tmp_path / "cut" / "repeats.jsonl").read_bytes() == repeats
@@ -209,7 +210,7 @@ def fails(out: str, names: list[str], number: int, sharers: int) -> Any:
     return score_shard(out, names, number, sharers)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", mostly_long(1, [1, 2]))
 def test_a_shard_that_fails_three_times_is_named(
     workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

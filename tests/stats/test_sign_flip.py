@@ -105,7 +105,7 @@ def test_more_patterns_for_more_tests_within_bounds() -> None:
 def test_many_patterns_of_many_items_take_seconds_and_little_memory() -> None:
     random = np.random.default_rng(0)
     start = time.process_time()
-    (found,) = sign_flip(random.normal(0, 1, (20_000, 1)), flips=20_000)
+    (found,) = sign_flip(random.normal(0, 1, (20_000, 1)), flips=4_000)
     assert found is not None
-    assert found.patterns == 20_000
-    assert time.process_time() - start < 20
+    assert found.patterns == 4_000
+    assert time.process_time() - start < 5

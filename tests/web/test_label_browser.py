@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 from tests.chromium import Chromium
-from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_browser
+from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser
 from tests.web.label_fixture import HOSTILE, Person, Served, person, serving, write_tasks
 
 pytest.importorskip("sqlalchemy")
 pytestmark = needs_a_browser
-__all__ = ["browser"]
 
 PASSAGES = [
     "The bridge at Umber has seven arches. It was built by the guild of masons in 1644.",

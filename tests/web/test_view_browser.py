@@ -11,7 +11,7 @@ import pytest
 import zstandard
 from tests.chromium import Chromium
 from tests.commands import trueground
-from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_browser, resize
+from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 from tests.reports.report_fixture import sample_run
 from tests.reports.test_page_browser import (
     PAYLOAD,
@@ -27,7 +27,6 @@ from tests.web.view_fixture import Viewing, viewing
 
 from trueground.web.pages import write_bundle
 
-__all__ = ["browser"]  # a fixture
 pytestmark = needs_a_browser
 EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
 
