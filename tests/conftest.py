@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ shared = settings(deadline=None, suppress_health_check=[HealthCheck.function_sco
 settings.register_profile("long", shared, max_examples=200)
 settings.register_profile("quick", shared, max_examples=20)
 settings.load_profile("quick")
+_NUMBERS = count(1)
 
 
 def pytest_configure() -> None:
@@ -31,6 +33,13 @@ def _options_in_messages() -> Iterator[None]:
     """Messages are tested as they were written; how Python shows them is for test_wording."""
     with at_terminal():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test keeps, such as replies, no other finds; nothing is made before it is needed."""
+    home = tmp_path_factory.getbasetemp() / f"home-{next(_NUMBERS)}"
+    monkeypatch.setenv("TRUEGROUND_HOME", str(home))
 
 
 @pytest.fixture(scope="session")

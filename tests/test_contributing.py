@@ -79,7 +79,6 @@ def test_the_judge_keeps_the_contract() -> None:
 
 def test_the_builder_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its folder is not there, so its modules and its prompt are made of the blocks."""
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     for name, word in (("riddles", "class RiddleOptions"), ("riddles.plan", "class Riddle(")):
         (block,) = (block for block in BLOCKS if word in block)
         module = ModuleType(f"trueground.builders.{name}")

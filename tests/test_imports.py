@@ -22,7 +22,7 @@ CODE: dict[str, set[str]] = {
         *("numpy", "polars", "aiohttp")
     },
     "import trueground.claims": {"trueground.claims.llm"},
-    "from trueground.claims import get_decomposer; get_decomposer('llm:m(base_url=http://x/v1)').signature": {
+    "from trueground.claims import get_decomposer as get; get('llm:m(base_url=http://x)')": {
         *("bm25s", "Stemmer", "torch", "polars")
     },
     "from trueground.retrieval.bm25 import BM25; BM25(['a b', 'b c'], stem=True)": {

@@ -139,10 +139,7 @@ def test_files_are_found_by_the_task_in_their_name(tmp_path: Path) -> None:
     assert task_files("unanswerable", other) == [other]
 
 
-def test_fetched_files_are_used_where_none_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
+def test_fetched_files_are_used_where_none_are_named() -> None:
     with pytest.raises(InputError, match="trueground data fetch faitheval"):
         task_files("inconsistent", None)
     path = jsonl(folder("faitheval") / "inconsistent.jsonl", INCONSISTENT)

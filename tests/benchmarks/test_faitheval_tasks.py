@@ -385,11 +385,8 @@ def test_a_prompt_that_leaves_out_what_matters(data: Path, tmp_path: Path) -> No
     assert made.options["task-instruction"] == "on"
 
 
-def test_fetched_originals_are_found(
-    data: Path, mrqa: str, arc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fetched_originals_are_found(data: Path, mrqa: str, arc: str, tmp_path: Path) -> None:
     """What `data fetch mrqa --from` and `data fetch arc-challenge --from` keep is taken."""
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     for name, files in (("mrqa", mrqa), ("arc-challenge", arc)):
         split = get_dataset(name).files[-1].name
         source = tmp_path / "copies" / name / f"{split}{''.join(Path(files).suffixes)}"

@@ -19,7 +19,6 @@ DOCS = Path(__file__).parents[2] / "docs" / "instruct-qa.md"
 @pytest.fixture
 def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The page; the files that it shows lie in the working directory."""
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     text = DOCS.read_text(encoding="utf-8")
     (tmp_path / "docs").mkdir()

@@ -18,11 +18,6 @@ for library in ("bm25s", "Stemmer"):
 TOWN = TOWNS[0]
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def asked(data: Path, corpus: Path, setting: str) -> Question:
     options = {"corpus": str(corpus), "setting": setting}
     [question] = (

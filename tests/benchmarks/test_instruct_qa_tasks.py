@@ -42,11 +42,6 @@ from trueground.retrieval.corpus import CorpusReading
 from trueground.types import Passage
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def task(
     data: Path | None, name: str = "questions", prompt: Path | None = None, **options: Any
 ) -> Task:

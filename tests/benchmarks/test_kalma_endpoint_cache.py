@@ -18,10 +18,7 @@ from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.net.cache import cache_path
 
 
-def test_replies_that_are_no_longer_kept_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+def test_replies_that_are_no_longer_kept_are_told(tmp_path: Path) -> None:
 
     def behave(_call: int) -> str:
         with closing(sqlite3.connect(cache_path("graphs"))) as cache:

@@ -16,8 +16,7 @@ NONE = "No minimum knowledge sets are given"
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+def data(tmp_path: Path) -> Path:
     return data_folder(tmp_path / "clone")
 
 

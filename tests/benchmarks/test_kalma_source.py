@@ -34,8 +34,7 @@ from trueground.text.triples import keys_of, plain_property, triple_key
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+def data(tmp_path: Path) -> Path:
     return data_folder(tmp_path / "clone")
 
 

@@ -34,8 +34,7 @@ TABLE_3 = {
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
+def own_home(tmp_path: Path) -> Path:
     return tmp_path
 
 

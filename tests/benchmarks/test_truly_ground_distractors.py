@@ -35,8 +35,7 @@ BUDGETS = (512, 4096)
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+def data(tmp_path: Path) -> Path:
     return data_folder(tmp_path / "data")
 
 

@@ -22,7 +22,6 @@ OWN = ("manifest.json", "work")  # what may differ between builds that end alike
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A place for the cache, and the little builder."""
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     before = dict(BUILDERS)
     register()

@@ -401,18 +401,6 @@ def test_without_the_library(server: ChaosServer, monkeypatch: pytest.MonkeyPatc
     zero.close()
 
 
-def test_making_one_loads_nothing_heavy(server: ChaosServer) -> None:
-    code = (
-        "import sys\n"
-        "from trueground.claims import get_decomposer\n"
-        "assert 'trueground.claims.llm' not in sys.modules\n"
-        f"get_decomposer('llm:m(base_url={server.base_url})').signature\n"
-        "assert not {'bm25s', 'Stemmer', 'torch', 'polars'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_the_packaged_demonstrations_keep_the_rules(server: ChaosServer) -> None:
     """None has a fact that the cleaning would replace, and each is read back as it was written."""
     from trueground.claims.llm import Demonstrations

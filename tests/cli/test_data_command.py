@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,15 +93,6 @@ def test_without_a_subcommand_it_is_told_in_one_line() -> None:
     done = run()
     assert done.exit_code == 2
     assert "Missing command" in done.stderr
-
-
-def test_declaring_the_command_loads_nothing_heavy() -> None:
-    heavy = {"sqlite3", "aiohttp", "msgspec", "orjson", "numpy", "rich"}
-    code = (
-        f"import sys, trueground.cli.data, trueground.cli.cache; print({heavy} & {{*sys.modules}})"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize(

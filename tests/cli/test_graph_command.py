@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,11 +24,6 @@ from trueground.errors import GraphError, InputError, OutputError, TruegroundErr
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(graph)
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture
@@ -194,14 +188,6 @@ def test_who_is_not_there_is_told(loaded: Path) -> None:
     words = "has no entity with the name, alias or id 'Nobody' or 'No One'"
     assert words in str(done.exception)
     assert "found no such file or folder" in refused(GraphError, "show", loaded / "x", "Q2")
-
-
-def test_the_whole_command_needs_little_time_for_help() -> None:
-    words = [sys.executable, "-X", "importtime", "-m", "trueground", "graph", "load", "--help"]
-    done = subprocess.run(words, capture_output=True, text=True, env=dict(os.environ), check=True)
-    assert "--class" in done.stdout
-    for heavy in ("pyoxigraph", "numpy", "orjson", "rich", "aiohttp"):
-        assert f"| {heavy}\n" not in done.stderr.replace("| " + " " * 2, "| ")
 
 
 def test_no_traceback_from_the_whole_program(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -197,13 +195,3 @@ def test_other_errors_tell_the_next_step(questions: Path, graph: Path, tmp_path:
     assert "'dictionary'" in refused(UsageError, questions, graph, "--recognizer", "dictonary")
     assert "its types: human, ship" in refused(GraphError, questions, graph, "--types", "city")
     assert "is a folder" in refused(OutputError, questions, graph, "--out", tmp_path)
-
-
-def test_help_imports_nothing_heavy() -> None:
-    code = (
-        "import sys; import trueground.cli.graph; "
-        "print([m for m in ('numpy', 'orjson', 'ahocorasick', 'spacy', 'pyoxigraph', 'polars', "
-        "'msgspec', 'regex') if m in sys.modules])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -347,19 +345,3 @@ def test_from_a_shell(built: Path) -> None:
     wrong = trueground("index", "search", built)
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("trueground: name what to search for")
-
-
-@pytest.mark.parametrize("words", [[], ["build"], ["search"], ["evaluate"]])
-def test_help_imports_nothing_heavy(words: list[str]) -> None:
-    """Beside a start of Python, imports are all the time that help takes."""
-    code = (
-        "import sys; from trueground.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "heavy = {'numpy', 'scipy', 'polars', 'rich', 'orjson', 'faiss', 'bm25s', 'aiohttp'}\n"
-        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
-    )
-    command = [sys.executable, "-c", code, "index", *words, "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "Usage: " in done.stdout

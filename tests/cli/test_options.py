@@ -164,7 +164,6 @@ def test_whole_numbers() -> None:
 
 def test_commands_run_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     row = {"id": "a", "response": "It is \x1b[31mold.", "references": ["old"]}
     Path("a.jsonl").write_text(json.dumps(row))
     out, err, argv = io.StringIO(), io.StringIO(), list(sys.argv)

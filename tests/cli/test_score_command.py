@@ -8,7 +8,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -354,45 +353,6 @@ def test_list_and_version(tmp_path: Path) -> None:
     assert "metrics:" in trueground("list", cwd=tmp_path).stdout
     assert trueground("list", "metric", cwd=tmp_path).returncode == 2
     assert trueground("--version", cwd=tmp_path).stdout.startswith("trueground ")
-
-
-def test_help_imports_nothing_heavy() -> None:
-    code = (
-        "import sys; sys.argv = ['trueground', 'score', '--help']\n"
-        "from trueground.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "heavy = {'numpy', 'polars', 'rich', 'msgspec', 'jinja2', 'asyncio', 'scipy'}\n"
-        "heavy &= set(sys.modules)\n"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-def test_importing_the_package_is_light() -> None:
-    code = (
-        "import sys, trueground\n"
-        "heavy = {'numpy', 'polars', 'rich', 'msgspec', 'typer', 'scipy'} & set(sys.modules)\n"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-def test_scoring_needs_no_scipy(tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", [{"response": "x y", "references": ["y"]}] * 3)
-    code = (
-        "import sys; sys.argv = ['trueground', 'score', 'a.jsonl', '--quiet', '--out', 'o']\n"
-        "from trueground.cli import main\n"
-        "try: main()\n"
-        "except SystemExit as end: assert not end.code, end.code\n"
-        "sys.exit('scipy' in sys.modules)"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "o").is_dir()
 
 
 def test_a_terminal_without_some_characters(tmp_path: Path) -> None:

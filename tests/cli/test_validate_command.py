@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -104,20 +102,3 @@ def test_refused(folder: Path, words: list[str], told: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_help_needs_nothing_heavy(folder: Path) -> None:
-    code = (
-        "import sys\n"
-        "from trueground.cli import main\n"
-        "sys.argv = ['trueground', 'validate', '--help']\n"
-        "try:\n    main()\n"
-        "finally:\n"
-        "    heavy = {'numpy', 'polars', 'scipy', 'rich', 'aiohttp'} & set(sys.modules)\n"
-        "    assert not heavy, heavy\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    assert "--positive-above" in done.stdout

@@ -16,11 +16,6 @@ from trueground.errors import UsageError
 from trueground.net.cache import cache_path, stats
 
 
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
-
-
 class Counting:
     """Rows made of a text's length and first letter; knows what it was asked."""
 

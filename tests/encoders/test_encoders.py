@@ -277,9 +277,8 @@ def test_close_gives_memory_back_and_asking_again_loads(folders: dict[str, Path]
 
 
 def test_what_was_computed_once_needs_no_model(
-    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
     pairs = [(a, b) for a in WORDS for b in WORDS]
 
     def all_kinds() -> list[Floats]:

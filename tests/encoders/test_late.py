@@ -80,8 +80,7 @@ def test_a_text_is_like_itself(folder: Path) -> None:
     assert made(folder).compare([(PAIRS[0][0], PAIRS[0][0])])[0] == pytest.approx([1] * 4)
 
 
-def test_computed_once(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
+def test_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = LateInteraction(folder)
     first = kept.compare(PAIRS)
     kept.close()

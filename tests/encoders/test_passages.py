@@ -161,9 +161,8 @@ def test_another_pooling_and_what_dpr_does_not_have(tmp_path: Path) -> None:
 
 
 def test_vectors_are_kept_by_similarity_and_pooling_and_passages_are_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     folder = tiny.tiny_text_encoder(tmp_path / "st")
     changes: list[dict[str, Any]] = [{}, {"similarity": "dot"}, {"pooling": "max"}]
     first = []

@@ -128,7 +128,6 @@ def test_a_language_model_from_labels_to_support(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over HTTP: an endpoint that says True where the statement stands in the context."""
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     said = [*CLAIMS.items(), ("Two brothers.", 0)]
     said += [("It stands by the river Elm. ", 1), ("The old mill was built in 1903 by two", 1)]

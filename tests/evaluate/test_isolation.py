@@ -257,7 +257,6 @@ NAMES = sorted(set(METRICS) - {"meteor"})
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     (tmp_path / "fluency.txt").write_text("Rate {response} from 1 to 5.")
 
 

@@ -23,11 +23,6 @@ TASK = "faitheval/unanswerable"
 METRIC = "phrase_match_strict"
 
 
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def chance(question: int, draw: int) -> float:
     """A number from 0 to 1 that depends on the question and the repeat only."""
     digest = hashlib.sha256(f"{question}/{draw}".encode()).digest()

@@ -174,11 +174,6 @@ def _metrics(models: Path) -> dict[str, str]:
     return {name: f"{name}({states if 'bertscore' in name else two})" for name in NAMES}
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def test_a_whole_evaluation(models: Path, tmp_path: Path) -> None:
     keys = _metrics(models)
     out = tmp_path / "run"

@@ -199,8 +199,7 @@ def test_declarations() -> None:
     )
 
 
-def test_from_records_to_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
+def test_from_records_to_summary() -> None:
 
     def answer(prompt: str) -> str:
         (response,) = shown(prompt)["RESPONSE"]

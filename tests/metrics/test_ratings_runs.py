@@ -91,18 +91,14 @@ def rated(tmp_path: Path, replies: Iterator[str], name: str) -> dict[str, object
     }
 
 
-def test_the_mean_of_three_runs_and_their_replies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
+def test_the_mean_of_three_runs_and_their_replies(tmp_path: Path) -> None:
     found = rated(tmp_path, cycle(["4", "5", "3/5"]), "three")
     assert (found["score"], found["status"]) == (4.0, "scored")
     assert sorted(found["replies"]) == ["3/5", "4", "5"]  # type: ignore[call-overload]
     assert "reason" not in found
 
 
-def test_runs_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
+def test_runs_that_cannot_be_read(tmp_path: Path) -> None:
     most = rated(tmp_path, cycle(["4", "well", "3"]), "most")
     assert (most["score"], most["status"]) == (3.5, "scored")
     assert most["reason"] == "2 of 3 samples hold a score (1 unparseable)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -43,10 +42,3 @@ def test_the_default_is_the_users_cache_folder(
 def test_an_empty_variable_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", "")
     assert home() != Path.cwd()
-
-
-def test_importing_it_loads_nothing_heavy() -> None:
-    heavy = {"sqlite3", "aiohttp"}
-    code = f"import sys, trueground.net.files; print({heavy} & {{*sys.modules}})"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.strip() == "set()"

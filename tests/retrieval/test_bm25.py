@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
 import unicodedata
 from collections import Counter
@@ -129,18 +128,6 @@ def test_without_the_library_the_install_line_is_shown(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "version", absent)
     with pytest.raises(MissingExtraError, match=r"pip install \"trueground\[retrieval\]\""):
         BM25(TEXTS)
-
-
-def test_nothing_is_imported_or_drawn_before_its_time() -> None:
-    code = (
-        "import sys\n"
-        "from trueground.retrieval.bm25 import BM25\n"
-        "retriever = BM25(['a b', 'b c'], stem=True)\n"
-        "assert not {'bm25s', 'Stemmer', 'tqdm'} & set(sys.modules)\n"
-        "assert [h.index for h in retriever.search(['c'], 2)[0]] == [1]"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == done.stderr == ""
 
 
 def test_the_quick_way_to_words_finds_the_same() -> None:

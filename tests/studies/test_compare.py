@@ -332,9 +332,8 @@ def test_a_hundred_thousand_items_take_seconds(tmp_path: Path) -> None:
     assert time.process_time() - start < 30
 
 
-def test_what_was_asked_otherwise_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_asked_otherwise_is_told(tmp_path: Path) -> None:
     """Other parameters and other prompts are no mismatch, but they are said."""
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     data = write_questions(tmp_path / "q.jsonl", 4)
     paths = []
     for name, temperature in (("cold", 0.0), ("warm", 0.9)):

@@ -408,10 +408,9 @@ def test_retrievers_are_labelled_in_short(tmp_path: Path) -> None:
     assert "nq (retriever=dense, setting=irrelevant)" in [c["title"] for c in found["columns"]]
 
 
-def test_runs_of_the_benchmark_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_the_benchmark_itself(tmp_path: Path) -> None:
     """What `trueground run instruct-qa` writes is what these sections read."""
     pytest.importorskip("bm25s", reason="the extra `retrieval` is not installed")
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     questions, corpus = world(tmp_path)
     asked = [("gold", {}), ("irrelevant", {"irrelevant-rank": "30"})]
     asked += [("retrieved", {"retriever": r}) for r in ("bm25", "bm25(k1=0.5)")]

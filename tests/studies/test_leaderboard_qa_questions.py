@@ -176,12 +176,9 @@ def test_retrievers_over_other_questions_are_warned_about(tmp_path: Path) -> Non
     )
 
 
-def test_runs_of_the_benchmark_over_questions_of_which_some_have_gold(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_the_benchmark_over_questions_of_which_some_have_gold(tmp_path: Path) -> None:
     """A question that its author calls answerable has a P_G, and no gold passage to retrieve."""
     pytest.importorskip("bm25s", reason="the extra `retrieval` is not installed")
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     questions, corpus = world(tmp_path)
     rows = [json.loads(line) for line in questions.read_text().splitlines()]
     for row in rows[:3]:

@@ -29,7 +29,6 @@ TEXTS = {
 
 @pytest.fixture(autouse=True)
 def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.chdir(tmp_path)
     write_questions(tmp_path / "q.jsonl", 40)

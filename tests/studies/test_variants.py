@@ -67,7 +67,6 @@ SMALL = Benchmark(
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
 
 

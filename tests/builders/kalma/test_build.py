@@ -29,11 +29,6 @@ from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def test_good_pairs_become_questions_with_their_minimum_set(tmp_path: Path) -> None:
     with scripted(unless({})) as server:
         found = made(tmp_path, server, judge=True)

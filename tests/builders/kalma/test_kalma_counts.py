@@ -16,11 +16,6 @@ from trueground.builders.kalma.choosing import RelationCounts, read_counts
 from trueground.errors import InputError
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def counts_of(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((folder / "out/dataset/counts.json").read_bytes())
     return found

@@ -18,11 +18,6 @@ from trueground.errors import InputError
 Votes = dict[str, tuple[str, str]]  # item → authenticity of the specific and the general question
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def label_file(folder: Path, votes: Votes, **more: Any) -> Path:
     """Labels for the tasks that the last build set."""
     rows = []

@@ -42,8 +42,7 @@ class Scorer:
 
 
 @pytest.fixture
-def scorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scorer:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+def scorer(monkeypatch: pytest.MonkeyPatch) -> Scorer:
     found = Scorer("notable work")
     monkeypatch.setattr("trueground.models.registry.make_scorer", lambda *_: found)
     return found

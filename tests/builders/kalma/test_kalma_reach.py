@@ -17,11 +17,6 @@ from trueground.errors import UnreachableError
 ROWS = [{**GOOD[0], "id": f"{n}", "paragraph": f"{GOOD[0]['paragraph']} {n}."} for n in range(7)]
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def store() -> Store:
     found = Store()
     found.load(turtle().encode(), format=RdfFormat.TURTLE)

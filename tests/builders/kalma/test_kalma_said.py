@@ -18,11 +18,6 @@ from trueground.errors import UsageError
 NOBODY = "No model has checked that the sentences say what they cite."
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def denied(text: str) -> dict[str, str]:
     old, cited = part(text, "PARAGRAPH"), part(text, "CITATION")
     return {"paragraph": f"{old} It is false that {said(text)} {cited} was ever heard of."}

@@ -44,11 +44,6 @@ DRAFT = Draft(
 )
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 @pytest.mark.parametrize(
     ("question", "reason"),
     [

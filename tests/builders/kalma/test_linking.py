@@ -52,8 +52,7 @@ def fallen(*given: Any, **more: Any) -> str:
 
 
 @pytest.fixture(params=["store", "json", "endpoint"])
-def graph(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+def graph(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "json":
         yield JsonGraph.of(JSON)
     elif request.param == "store":

@@ -7,7 +7,6 @@ import gc
 import threading
 import weakref
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.graph.endpoint.invented import FULL, PLAIN, TRUTHY, store_of
@@ -31,8 +30,7 @@ ODD = 'O\'Brien "x" \\ }\n?s'
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
+def home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRUEGROUND_CONTACT", raising=False)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from tests.graph.endpoint.invented import FULL, TRUTHY, store_of
@@ -16,11 +15,6 @@ from trueground.graph.endpoint import EndpointGraph
 from trueground.net.cache import ResponseCache, cache_path, stats
 
 STORE = store_of(TRUTHY, FULL)
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
 
 
 Served = Callable[..., tuple[SparqlServer, EndpointGraph]]

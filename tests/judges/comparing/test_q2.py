@@ -34,11 +34,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
 def written(models: Path) -> str:
     return (
         f'q2(device=cpu,questions="{models / "questions"}",answers="{models / "answers"}",'
