@@ -37,9 +37,11 @@ def _options_in_messages() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one test keeps, such as replies, no other finds; nothing is made before it is needed."""
+    """What one test keeps, no other finds; and nobody's key is used by accident."""
     home = tmp_path_factory.getbasetemp() / f"home-{next(_NUMBERS)}"
     monkeypatch.setenv("TRUEGROUND_HOME", str(home))
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(scope="session")

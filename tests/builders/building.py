@@ -20,9 +20,8 @@ OWN = ("manifest.json", "work")  # what may differ between builds that end alike
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path) -> Iterator[Path]:
     """A place for the cache, and the little builder."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     before = dict(BUILDERS)
     register()
     yield tmp_path

@@ -16,11 +16,6 @@ from trueground.testing import FakeModel
 HERE = "http://localhost:1/v1"
 
 
-@pytest.fixture(autouse=True)
-def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-
 def made(endpoint: EndpointDefaults | None = None, **written: Any) -> dict[str, AskedModel]:
     models = {"writer": "w", "judge": "j"} | written
     return make_models(BUILDER, models, endpoint or EndpointDefaults(base_url=HERE))

@@ -36,11 +36,6 @@ FINAL = ("items.jsonl", "summary.json", "report.html")
 FAST = {"timeout": 1.5, "deadline": 20.0, "max_attempts": 3}
 
 
-@pytest.fixture(autouse=True)
-def _home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-
 def ask(tmp_path: Path, server: ChaosServer, n: int = 20, **more: Any) -> tg.Result:
     data = tmp_path / f"q{n}.jsonl"
     if not data.exists():

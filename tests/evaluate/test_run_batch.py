@@ -37,7 +37,6 @@ killed = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWar
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
 def ask(tmp_path: Path, server: BatchServer, n: int = 20, **more: Any) -> tg.Result:

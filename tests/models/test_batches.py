@@ -29,11 +29,6 @@ ASK = ChatRequest((Message("system", "Be exact."), Message("user", "Who?")), Par
 URL = "/v1/chat/completions"
 
 
-@pytest.fixture(autouse=True)
-def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-
 def through(server: BatchServer, work: Callable[[BatchApi], Awaitable[T]], **more: Any) -> T:
     """What the work gives with an open API."""
 

@@ -86,7 +86,6 @@ def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mak
     """Make a model of one kind."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("HF_TOKEN", SECRET)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     options = ModelOptions()
     if request.param == "fake":
         name = "fake:echo"

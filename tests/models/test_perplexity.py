@@ -122,7 +122,6 @@ def odd(change: Callable[[Body], Any]) -> Callable[[Body], Answer]:
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 def ask(server: LogprobServer, *texts: str, attempts: int = 1) -> list[list[float] | Exception]:

@@ -1,4 +1,4 @@
-"""A server of labels in a process of its own, and people who use it in a real browser."""
+"""A server of labels, mostly in a process of its own, and people who use it in a real browser."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.chromium import Chromium, Element
 from tests.commands import PROGRAM
 from tests.reports.browser import BROWSER
+from tests.web.labels import labelling
 
 from trueground.annotation.base import AnnotationTask
 from trueground.annotation.files import ShownTask, format_tasks
 from trueground.annotation.kinds import get_kind
+from trueground.web.labels.people import People
+from trueground.web.labels.serving import open_project
 
 # What runs, if a browser takes a text for markup; nothing of it may.
 HOSTILE = (
@@ -96,6 +99,21 @@ def serving(folder: Path, project: object, *words: object) -> Iterator[Served]:
         yield served
     finally:
         served.stop()
+
+
+class Here(NamedTuple):
+    """A server in a thread of the test, which starts sooner than a process does."""
+
+    url: str
+    lead: str
+
+
+@contextmanager
+def serving_here(project: Path, tasks: Path) -> Iterator[Here]:
+    """Serve the tasks, one person for each."""
+    with labelling.serving(open_project(str(project), [tasks], overlap=1)) as served:
+        url = f"{served.address.url}/"
+        yield Here(url, f"{url}#token={People(served.opened.database).open_for_lead()}")
 
 
 class Person:

@@ -202,6 +202,7 @@ def look_at_all(lead: Person) -> None:
 WORDS = ("--from-run", "run", "--title", "The day")
 
 
+@pytest.mark.long
 def test_a_day(tmp_path: Path) -> None:
     make_run(tmp_path)
     with serving(tmp_path, "labels.db", *WORDS) as served:

@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser
-from tests.web.label_fixture import HOSTILE, Person, Served, person, serving, write_tasks
+from tests.web.label_fixture import (
+    HOSTILE,
+    Here,
+    Person,
+    Served,
+    person,
+    serving,
+    serving_here,
+    write_tasks,
+)
 
 pytest.importorskip("sqlalchemy")
 pytestmark = needs_a_browser
@@ -37,14 +46,23 @@ def put(folder: Path, *tasks: tuple[str, dict[str, Any]]) -> Path:
 
 
 @pytest.fixture
-def served(folder: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
-    tasks = put(folder, *request.param)
-    with serving(folder, "labels.db", tasks, "--overlap", 1) as found:
-        yield found
+def killable() -> None:
+    """For tests that end the server, and begin it again."""
 
 
 @pytest.fixture
-def ada(served: Served, browser: Chromium) -> Iterator[Person]:
+def served(folder: Path, request: pytest.FixtureRequest) -> Iterator[Served | Here]:
+    tasks = put(folder, *request.param)
+    if "killable" in request.fixturenames:
+        with serving(folder, "labels.db", tasks, "--overlap", 1) as process:
+            yield process
+    else:
+        with serving_here(folder / "labels.db", tasks) as found:
+            yield found
+
+
+@pytest.fixture
+def ada(served: Served | Here, browser: Chromium) -> Iterator[Person]:
     """Somebody at the browser; each server is an origin of its own, with nothing kept of others."""
     found = Person(browser)
     browser.messages()
@@ -182,6 +200,7 @@ def test_words_are_marked_by_keys_mouse_and_touch(ada: Person) -> None:
     assert "“Per Holt” not-in-contexts" in ada.find(".answer-row").text
 
 
+@pytest.mark.usefixtures("killable")
 @one("support", SUPPORT, 3)
 def test_a_label_waits_while_the_server_is_away(ada: Person, served: Served) -> None:
     served.kill()

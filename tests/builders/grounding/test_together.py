@@ -90,12 +90,10 @@ def judged(facts: FactJudge, items: int) -> list[BaseException | None]:
 
 def test_a_model_as_judge_of_facts_is_asked_many_things_at_once() -> None:
     with scripted(lambda _: "True", delay=0.5) as server:
-        start = time.perf_counter()
         found = judged(FactJudge(f"llm:m(base_url={server.url})", cache=False), 20)
-        taken = time.perf_counter() - start
     assert found == [None] * 20
     assert len(server.calls) == 20
-    assert taken < 5.0, "one after the other they would take 10 seconds"
+    assert server.most_at_once > 3
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,18 @@ def running_postgres() -> Iterator[Postgres]:
         yield started
 
 
+# What is read of answers and tasks hangs little on the database: its tests take the other kind of
+# it in the long suite only.
+ALIKE = ("test_lead.py", "test_tasks.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.name in ALIKE and "postgresql" in item.name:
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A new project's database, of each kind in turn."""
