@@ -34,7 +34,8 @@ TABLE_3 = {
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path: Path) -> Path:
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
     return tmp_path
 
 

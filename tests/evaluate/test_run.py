@@ -36,6 +36,12 @@ FINAL = ("items.jsonl", "summary.json", "report.html")
 FAST = {"timeout": 1.5, "deadline": 20.0, "max_attempts": 3}
 
 
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below the folder in which no key may stand."""
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+
+
 def ask(tmp_path: Path, server: ChaosServer, n: int = 20, **more: Any) -> tg.Result:
     data = tmp_path / f"q{n}.jsonl"
     if not data.exists():

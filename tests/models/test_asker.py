@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.chaos import KEY, ChaosServer
@@ -26,9 +25,8 @@ from trueground.types import Status
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    return tmp_path
 
 
 @pytest.fixture(autouse=True)
@@ -266,7 +264,7 @@ def test_ctrl_c_while_waiting_ends_the_calls_and_keeps_what_came() -> None:
     timer.join()
 
 
-def test_one_that_nobody_closes_keeps_its_replies_and_ends_with_the_process(home: Path) -> None:
+def test_one_that_nobody_closes_keeps_its_replies_and_ends_with_the_process() -> None:
     code = (
         "from trueground.models.calls import Asker\n"
         "from trueground.models.base import ChatRequest, Message\n"

@@ -17,15 +17,15 @@ def running_postgres() -> Iterator[Postgres]:
         yield started
 
 
-# What is read of answers and tasks hangs little on the database: its tests take the other kind of
-# it in the long suite only.
-ALIKE = ("test_lead.py", "test_tasks.py")
+# What is read of answers and tasks, and a start, hang little on the database: their tests take the
+# other kind of it in the long suite only.
+ALIKE = ("test_lead.py", "test_tasks.py", "test_serve.py")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.name in ALIKE and "postgresql" in item.name:
+        if item.path.name in ALIKE and "postgresql" in item.name and "_kill" not in item.name:
             item.add_marker(pytest.mark.long)
 
 
