@@ -14,11 +14,11 @@ HEAVY = {
 COMMANDS = ("", "score", "validate", "index build", "index search", "graph load", "data", "cache")
 CODE: dict[str, set[str]] = {
     "import trueground": {*HEAVY, "msgspec", "typer"},
-    "import trueground.net.home": {*HEAVY, "sqlite3"},
+    "import trueground.net.files": {*HEAVY, "sqlite3"},
     "import trueground.text.meteor": {"nltk"},
     "import trueground.cli.graph": {*HEAVY, "msgspec", "regex"},
     "import trueground.cli.data, trueground.cli.cache": {*HEAVY, "msgspec", "sqlite3"},
-    "from trueground.benchmarks.registry import all_benchmarks; assert all_benchmarks()": {
+    "from trueground.benchmarks.base import all_benchmarks; assert all_benchmarks()": {
         *("numpy", "polars", "aiohttp")
     },
     "import trueground.claims": {"trueground.claims.llm"},
