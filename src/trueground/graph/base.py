@@ -76,7 +76,6 @@ def id_order(qid: str) -> tuple[str, int, str]:
 class KnowledgeGraph(Protocol):
     """A store, an endpoint or a file of graphs.
 
-    `name` says where it is, `signature` what it holds: a checksum, or the address of an endpoint.
     Asked for several names or ids at once, it answers in their order. Methods raise GraphError.
     """
 
@@ -89,8 +88,7 @@ class KnowledgeGraph(Protocol):
     def signature(self) -> str:
         """What it holds: two graphs with one signature answer alike.
 
-        That of an endpoint, marked "live", says which one it is and how it is read; what it holds
-        may change at any time.
+        That of an endpoint, marked "live", says how it is read; what it holds may change.
         """
         ...
 

@@ -192,10 +192,11 @@ class _StoreReader(EntityReader):
         self._labels, self.names, self._types = map(used, (LABELS, (*LABELS, ALIAS), TYPES))
         self._direct_claim = NamedNode(DIRECT_CLAIM)
         # What many entities name is read once.
-        self._label = lru_cache(_REMEMBERED)(self._read_label)
-        self._node_value = lru_cache(_REMEMBERED)(super().node_value)
-        self._class_names = lru_cache(_REMEMBERED)(super().class_names)
-        self._property = lru_cache(None)(super().property)
+        remembered = lru_cache(_REMEMBERED)
+        self.label = remembered(self.label)  # type: ignore[method-assign]
+        self.node_value = remembered(self.node_value)  # type: ignore[method-assign]
+        self.class_names = remembered(self.class_names)  # type: ignore[method-assign]
+        self.property = lru_cache(None)(self.property)  # type: ignore[method-assign]
 
     def read(self, iri: str) -> Entity | None:
         """The entity; None where the store has nothing of it."""
@@ -226,18 +227,6 @@ class _StoreReader(EntityReader):
                     return text
         return name
 
-    def label(self, iri: str) -> str | None:
-        return self._label(iri)
-
-    def node_value(self, iri: str) -> PropertyValue | None:
-        return self._node_value(iri)
-
-    def class_names(self, classes: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-        return self._class_names(classes)
-
-    def property(self, predicate: str) -> str | None:
-        return self._property(predicate)
-
     def is_described(self, iri: str) -> bool:
         return next(iter(self._quads(self.node(iri), None)), None) is not None
 
@@ -251,7 +240,7 @@ class _StoreReader(EntityReader):
     def literal_value(self, term: Literal) -> PropertyValue:
         return literal_value(term.value, term.datatype.value)
 
-    def _read_label(self, iri: str) -> str | None:
+    def label(self, iri: str) -> str | None:
         subject = self.node(iri)
         for predicate in self._labels:
             if texts := self.fitting(quad.object for quad in self._quads(subject, predicate)):
@@ -365,23 +354,18 @@ def rows_of(
     from pyoxigraph import QueryBoolean, QueryTriples
 
     try:
-        _check_local(sparql, name)
-        # The store's own substitutions want every variable selected, and miss some of its places.
-        text, added = bound(sparql, bindings or {})
-        if text != sparql:
-            _check_local(text, name)
-        # The graph of the names is no part of what is asked; all else is in the default one.
-        found = store.query(text, prefixes=PREFIXES, named_graphs=[])
+        with _answering(name):
+            _check_local(sparql, name)
+            # The store's own substitutions want every variable selected, and miss some places.
+            text, added = bound(sparql, bindings or {})
+            if text != sparql:
+                _check_local(text, name)
+            # The graph of the names is no part of what is asked; all else is in the default one.
+            found = store.query(text, prefixes=PREFIXES, named_graphs=[])
     except SyntaxError as error:
         # It is shown as it was written, unless it is the values that make it wrong.
         own = _syntax_error(sparql) if text != sparql else None
         raise _unreadable(*((text, str(error)) if own is None else (sparql, own))) from None
-    except UnicodeEncodeError:
-        raise GraphError(
-            f"the query is no valid Unicode; write it as UTF-8 text. {_EXPECTED}"
-        ) from None
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _failed(name, error) from error
     if isinstance(found, QueryBoolean):
         return iter([{"ask": "true" if found else "false"}])
     if isinstance(found, QueryTriples):
@@ -397,11 +381,23 @@ def _rows(found: Any, names: Sequence[str], added: Row, store: str) -> Iterator[
             return None
         return term.value if isinstance(term, Literal | NamedNode) else str(term)
 
-    try:
+    with _answering(store):
         for terms in found:
             yield {**dict(zip(names, map(text, terms), strict=True)), **added}
+
+
+@contextmanager
+def _answering(name: str) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError, RuntimeError) as error:
-        raise _failed(store, error) from error
+        if isinstance(error, UnicodeEncodeError):
+            raise GraphError(
+                f"the query is no valid Unicode; write it as UTF-8 text. {_EXPECTED}"
+            ) from None
+        raise GraphError(
+            f"the query to {name} failed: {error}. Fix the query, or load the graph again"
+        ) from error
 
 
 def _check_local(sparql: str, name: str) -> None:
@@ -448,10 +444,4 @@ def _unreadable(sparql: str, reason: str) -> GraphError:
     return GraphError(
         f"the query cannot be read: line {line}, column {column}: {found}; {_EXPECTED}. Fix the "
         "query"
-    )
-
-
-def _failed(name: str, error: Exception) -> GraphError:
-    return GraphError(
-        f"the query to {name} failed: {error}. Fix the query, or load the graph again"
     )

@@ -86,7 +86,6 @@ class EndpointGraph:
         timeout: float = TIMEOUT,
         max_attempts: int = ATTEMPTS,
         page: int = PAGE,
-        user_agent: str | None = None,
     ) -> None:
         """Nothing is asked yet. Raises UsageError."""
         if kind not in (None, "wikidata", "rdf"):
@@ -99,7 +98,6 @@ class EndpointGraph:
             timeout=timeout,
             max_attempts=max_attempts,
             page=page,
-            user_agent=user_agent,
         )
         self._kind = "wikidata" if kind is None and urlsplit(url).hostname == _HOST else kind
         self.name = "wikidata" if url == WIKIDATA else f"sparql:{self._endpoint.shown}"

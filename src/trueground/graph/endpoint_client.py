@@ -129,28 +129,16 @@ class SparqlEndpoint:
         timeout: float,
         max_attempts: int,
         page: int,
-        user_agent: str | None,
     ) -> None:
         """Raises UsageError for an address or a header that cannot be."""
         host = _host(url)
         if rate is None:
             rate = float("inf") if host in ("localhost", "::1") or host[:4] == "127." else RATE
-        if not rate > 0:
-            raise UsageError(f"rate {rate:g} lets no call out; give calls a minute, above 0")
-        if not timeout > 0 or max_attempts < 1:
+        contact = os.environ.get(CONTACT_VARIABLE, "").strip() or "no contact given"
+        if not (contact.isascii() and contact.isprintable()):
             raise UsageError(
-                f"timeout {timeout:g} and {max_attempts} attempts; expected seconds above 0 and at "
-                "least one attempt"
-            )
-        if page < 1:
-            raise UsageError(f"page {page}; expected a number of rows from 1")
-        if user_agent is None:  # as Wikimedia asks for it: the program and whom to write to
-            contact = os.environ.get(CONTACT_VARIABLE, "").strip() or "no contact given"
-            user_agent = f"trueground/{__version__} ({contact}) aiohttp"
-        if not (user_agent.isascii() and user_agent.isprintable()):
-            raise UsageError(
-                f"the User-Agent {user_agent!a} holds what no header may; expected printable "
-                f"ASCII. Fix it, or the variable {CONTACT_VARIABLE}"
+                f"{CONTACT_VARIABLE} is {contact!a}, which no header may hold; expected printable "
+                "ASCII"
             )
         self.url, self.shown = url, shown(url)
         # What follows the ? may be a key, and tells graphs of one endpoint apart.
@@ -158,7 +146,8 @@ class SparqlEndpoint:
         sha256 = hashlib.sha256(self._public.encode()).hexdigest()[:12]
         same = self._public == self.shown
         self.place = self.shown if same else f"{self.shown}?sha256={sha256}"
-        self._agent = user_agent
+        # As Wikimedia asks for it: the program and whom to write to.
+        self._agent = f"trueground/{__version__} ({contact}) aiohttp"
         self._rate = None if rate == float("inf") else rate
         self._timeout, self._attempts, self._page = timeout, max_attempts, page
         self._cached = cache

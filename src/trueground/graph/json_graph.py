@@ -118,12 +118,12 @@ class JsonGraph:
         self._found.pop("", None)
 
     @classmethod
-    def of(cls, graphs: Iterable[Graph], *, name: str = "graphs") -> JsonGraph:
+    def of(cls, graphs: Iterable[Graph]) -> JsonGraph:
         """Graphs as records hold them. GraphError names the one that is none."""
-        placed = [_clean(f"{name}, graph {i}", g) for i, g in enumerate(graphs, 1)]
+        placed = [_clean(f"graphs, graph {i}", g) for i, g in enumerate(graphs, 1)]
         plain = [graph for _, graph in placed]
         content = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
-        return cls(_united(iter(placed)), name=name, signature=_signature(content))
+        return cls(_united(iter(placed)), name="graphs", signature=_signature(content))
 
     @classmethod
     def read(cls, path: Path) -> JsonGraph:
@@ -196,21 +196,26 @@ def _united(placed: Placed) -> list[Entity]:
                     own[one.text] = None
                 else:
                     properties.setdefault(name, {})[one] = None
-    return [_entity(qid, list(names[qid]), values[qid]) for qid in names]
+    return [
+        Entity(
+            qid=qid,
+            name=next(iter(own), qid),
+            properties={name: tuple(some) for name, some in values[qid].items()},
+            aliases=tuple(own)[1:],
+            types=tuple(
+                dict.fromkeys(
+                    value.text
+                    for name, some in values[qid].items()
+                    if property_iri(name) in TYPES
+                    for value in some
+                )
+            ),
+        )
+        for qid, own in names.items()
+    ]
 
 
 def _value(value: str | float) -> PropertyValue:
     if isinstance(value, str):
         return PropertyValue(value)
     return PropertyValue(format_value(value), "other" if isinstance(value, bool) else "quantity")
-
-
-def _entity(qid: str, names: list[str], values: dict[str, dict[PropertyValue, None]]) -> Entity:
-    types = (v.text for p, vs in values.items() if property_iri(p) in TYPES for v in vs)
-    return Entity(
-        qid=qid,
-        name=names[0] if names else qid,
-        properties={name: tuple(some) for name, some in values.items()},
-        aliases=tuple(names[1:]),
-        types=tuple(dict.fromkeys(types)),
-    )

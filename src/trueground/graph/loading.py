@@ -194,3 +194,9 @@ def _detect(path: Path, loading: Loading) -> str:
         f"with {', '.join(_PACKINGS)}. Rename it, or name the format: trueground graph load "
         f"{path} --out DIR --format {'|'.join(FORMATS)}"
     )
+
+
+def no_entity(path: Path, loading: Loading, expected: str) -> GraphError:
+    """The error for a dump of Wikidata in which nothing is wanted."""
+    wanted = f"no entity of {', '.join(loading.classes)}" if loading.classes else "no entity"
+    return GraphError(f"{path}: found {wanted}; expected {expected}")

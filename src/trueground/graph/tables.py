@@ -81,7 +81,9 @@ def table_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
     labels: set[int] = set()
     with reading(path) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        rows = _split_tabs(lines) if bare_ending(path) == ".tsv" else _split_commas(lines)
+        reader = csv.reader(lines, strict=True)
+        commas = ((reader.line_num, row) for row in reader)
+        rows = _split_tabs(lines) if bare_ending(path) == ".tsv" else commas
         number = line = 0
         try:
             line, header = next(rows, (0, []))
@@ -109,12 +111,6 @@ def table_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
     counts.entities = len(entities)
     if not number:
         raise GraphError(f"{path}: found a header and no row; expected triples. Name another file.")
-
-
-def _split_commas(lines: Iterable[str]) -> Iterator[_Row]:
-    rows = csv.reader(lines, strict=True)
-    for row in rows:
-        yield rows.line_num, row
 
 
 def _split_tabs(lines: Iterable[str]) -> Iterator[_Row]:

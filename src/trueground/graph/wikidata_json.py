@@ -22,7 +22,7 @@ import msgspec
 
 from trueground.errors import GraphError
 from trueground.graph import rdf
-from trueground.graph.loading import LoadCounts, Loading, lines, reading
+from trueground.graph.loading import LoadCounts, Loading, lines, no_entity, reading
 from trueground.graph.rdf import (
     ALIAS,
     DIRECT,
@@ -182,10 +182,11 @@ def entity_quads(
             value = rdf.quantity(amount, units.get(unit, unit))
             yield rdf.quad(rdf.node(ENTITY + qid), DIRECT + property_, value)
     if not counts.entities:
-        wanted = f"no entity of {', '.join(loading.classes)}" if loading.classes else "no entity"
-        raise GraphError(
-            f"{path}: found {wanted}; expected one entity of Wikidata on each line, such as "
-            '{"type": "item", "id": "Q42", …}. Name other classes, or another file.'
+        raise no_entity(
+            path,
+            loading,
+            "one entity of Wikidata on each line, such as "
+            '{"type": "item", "id": "Q42", …}. Name other classes, or another file.',
         )
 
 

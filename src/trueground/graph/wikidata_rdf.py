@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.errors import GraphError
-from trueground.graph.loading import LoadCounts, Loading, lines, reading
+from trueground.graph.loading import LoadCounts, Loading, lines, no_entity, reading
 from trueground.graph.rdf import (
     ALIAS,
     DIRECT,
@@ -114,11 +114,12 @@ def truthy_quads(
     if len(dump.late):
         yield from _parsed(dump.late_labels(), str(path), counts)
     if not counts.entities:
-        wanted = f"no entity of {', '.join(loading.classes)}" if loading.classes else "no entity"
-        raise GraphError(
-            f"{path}: found {wanted}; expected lines such as <http://www.wikidata.org/entity/Q42> "
+        raise no_entity(
+            path,
+            loading,
+            "lines such as <http://www.wikidata.org/entity/Q42> "
             "<http://www.wikidata.org/prop/direct/P31> <http://www.wikidata.org/entity/Q5> . "
-            "Name other classes, or read the file with --format rdf."
+            "Name other classes, or read the file with --format rdf.",
         )
 
 

@@ -175,13 +175,8 @@ def _check_header(folder: Path, passages: PassageStore, options: Bm25Options) ->
         header = msgspec.json.decode((folder / _HEADER).read_bytes(), type=_Header)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"{folder} holds no readable bm25 index ({error}); {again}") from error
-    if (header.passages_sha256, header.passages) != (passages.sha256, len(passages)):
-        raise InputError(
-            f"{folder} was made for {header.passages:,} other passages "
-            f"(sha256 {header.passages_sha256[:12]}…, here {passages.sha256[:12]}…); {again}"
-        )
     ours = _Header(passages.sha256, len(passages), options, options.stemmer)
-    for name in ("options", "stemmer", "words", "scores", "layout"):
+    for name in header.__struct_fields__:
         found, expected = getattr(header, name), getattr(ours, name)
         if found != expected:
             raise InputError(
@@ -369,20 +364,18 @@ def _folder(given: PartSpec) -> str:
     return f"bm25-{hashlib.sha256(msgspec.json.encode(options)).hexdigest()[:8]}"
 
 
-def _build(folder: Path, passages: PassageStore, given: PartSpec, progress: Progress) -> None:
-    build_bm25(folder, passages, Bm25Options.parse(given), progress)
-
-
 def _open(folder: Path, passages: PassageStore, given: PartSpec) -> OpenedRetriever:
     retriever = BM25OnDisk(folder, passages, Bm25Options.parse(given))
     return OpenedRetriever(retriever, retriever.close)
 
 
 def _over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
-    options = Bm25Options.parse(given)
-    return OpenedRetriever(
-        BM25(passages.searched, stem=options.stem, k1=options.k1, b=options.b, titled=True)
-    )
+    options = msgspec.structs.asdict(Bm25Options.parse(given))
+    return OpenedRetriever(BM25(passages.searched, titled=True, **options))
+
+
+def _build(folder: Path, passages: PassageStore, given: PartSpec, progress: Progress) -> None:
+    build_bm25(folder, passages, Bm25Options.parse(given), progress)
 
 
 BM25_KIND = RetrieverKind(_folder, _build, _open, over=_over)

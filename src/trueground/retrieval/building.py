@@ -85,7 +85,7 @@ def build_index(
     parts_of(retrievers)
     now = time.time_ns()
     files = source_files(source, reading, progress)
-    out = _default_place(files, reading) if out is None else out
+    out = _default_place(_origin(files, reading)) if out is None else out
     _check_usable(source, out)
     store = None if rebuild else _passages_of(source, out, files, reading)
     if store is None:
@@ -158,11 +158,11 @@ def default_place(
     source: Path, reading: CorpusReading = _DEFAULT, progress: Progress = no_progress
 ) -> Path:
     """Where the index of a corpus is kept unless told otherwise: home()/indexes/KEY."""
-    return _default_place(source_files(source, reading, progress), reading)
+    return _default_place(_origin(source_files(source, reading, progress), reading))
 
 
-def _default_place(files: Sequence[SourceFile], reading: CorpusReading) -> Path:
-    return home() / "indexes" / _origin(files, reading)[:32]
+def _default_place(origin: str) -> Path:
+    return home() / "indexes" / origin[:32]
 
 
 def _origin(files: Sequence[SourceFile], reading: CorpusReading) -> str:

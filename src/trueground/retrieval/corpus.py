@@ -26,7 +26,7 @@ from trueground.records.files import (
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
 from trueground.retrieval import formats
-from trueground.retrieval.documents import ENDINGS, Document, Section, read_documents
+from trueground.retrieval.documents import ENDINGS, Document, Section, read_document
 from trueground.retrieval.store import PassageEntry, PassageStore
 from trueground.text.sentences import split_sentences
 
@@ -182,8 +182,15 @@ def _document_entries(
 ) -> Iterator[PassageEntry]:
     found = False
     root = path if path.is_dir() else path.parent
-    skip = (lambda _file, error: note(f"left out: {error}")) if reading.skip_unreadable else None
-    for page, file, document in read_documents(files, root, skip):
+    for file in files:
+        try:
+            document = read_document(file)
+        except InputError as error:
+            if not reading.skip_unreadable:
+                raise
+            note(f"left out: {error}")
+            continue
+        page = file.relative_to(root).as_posix()
         for unread in document.notes:
             note(unread)
         number = -1

@@ -6,7 +6,7 @@ import codecs
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -37,27 +37,6 @@ class Document:
     title: str | None = None
     sections: list[Section] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-def read_documents(
-    files: Iterable[Path],
-    root: Path,
-    skip: Callable[[Path, InputError], None] | None = None,
-) -> Iterator[tuple[str, Path, Document]]:
-    """(page, file, document) of each file; a page is the file's path below the folder `root`.
-
-    `skip` is told of files that cannot be read, which are left out. InputError without it;
-    MissingExtraError.
-    """
-    for file in files:
-        try:
-            document = read_document(file)
-        except InputError as error:
-            if skip is None:
-                raise
-            skip(file, error)
-        else:
-            yield file.relative_to(root).as_posix(), file, document
 
 
 def read_document(path: Path) -> Document:

@@ -134,16 +134,11 @@ def _resume(folder: Path, wanted: VectorsHeader) -> VectorsHeader:
     header = read_header(folder)
     if header is None or header.passages != wanted.passages or header.store != wanted.store:
         return wanted
-    if header.signature != wanted.signature or header.similarity != wanted.similarity:
+    if any(getattr(header, n) != getattr(wanted, n) for n in ("signature", "similarity", "width")):
         raise InputError(
-            f"{folder} was begun with the encoder {header.signature}, and now it is "
-            f"{wanted.signature}: their vectors do not belong in one file. Go on as it was begun, "
-            f"or remove {folder}"
-        )
-    if header.width != wanted.width:
-        raise InputError(
-            f"{folder} has vectors of {header.width} dimensions, and those of {wanted.model} have "
-            f"{wanted.width}; remove {folder}"
+            f"{folder} was begun with the encoder {header.signature} ({header.width} dimensions), "
+            f"and now it is {wanted.signature} ({wanted.width}): their vectors do not belong in "
+            f"one file. Go on as it was begun, or remove {folder}"
         )
     size = _size(folder / STORES[header.store][1])
     there = size // header.row_bytes if header.row_bytes else 0

@@ -277,8 +277,6 @@ def test_who_asks_is_told(full: SparqlServer, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("TRUEGROUND_CONTACT", "mailto:me@example.org")
     EndpointGraph(full.url, cache=False).find(["a"])
     assert "(mailto:me@example.org)" in full.headers[-1]["User-Agent"]
-    EndpointGraph(full.url, cache=False, user_agent="mine/1 (x)").find(["a"])
-    assert full.headers[-1]["User-Agent"] == "mine/1 (x)"
     monkeypatch.setenv("TRUEGROUND_CONTACT", "a\r\nHost: b")
     with pytest.raises(UsageError, match="TRUEGROUND_CONTACT"):
         EndpointGraph(full.url)
@@ -412,12 +410,6 @@ def test_a_signature_tells_apart_what_may_answer_otherwise() -> None:
         ({"url": "http://[::1"}, "is no address of a SPARQL endpoint"),
         ({"lang": "e n"}, "is no language"),
         ({"kind": "virtuoso"}, "unknown kind of endpoint 'virtuoso'"),
-        ({"rate": 0}, "rate 0"),
-        ({"rate": float("nan")}, "rate nan"),
-        ({"timeout": 0}, "timeout 0"),
-        ({"max_attempts": 0}, "0 attempts"),
-        ({"page": 0}, "page 0"),
-        ({"user_agent": "a\nb"}, "User-Agent"),
     ],
 )
 def test_options_that_cannot_be_meant(options: dict[str, object], words: str) -> None:
