@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from trueground.cli._output import Format, Screen
+from trueground.errors import UsageError, hide_notes
 from trueground.options import UNSET, Option
 
 if TYPE_CHECKING:
@@ -27,12 +28,6 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _LARGEST, _LARGEST_SEED = 2**53 - 1, 2**63 - 1
 
 
-def _hide_notes(quiet: bool) -> bool:
-    from trueground.errors import hide_notes
-
-    return hide_notes(quiet)
-
-
 def _screen(
     *,
     format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
@@ -40,7 +35,7 @@ def _screen(
         bool,
         typer.Option(
             "--quiet",
-            callback=_hide_notes,
+            callback=hide_notes,
             help="No summary, no progress; errors and JSON still print.",
         ),
     ] = False,
@@ -231,8 +226,6 @@ def parameter_of(option: DeclaredOption) -> inspect.Parameter:
 
 def check_numbers(given: Mapping[str, Any]) -> None:
     """UsageError for numbers that no model and no file takes: endless ones, too long ones."""
-    from trueground.errors import UsageError
-
     for name, value in given.items():
         option = f"--{name.removesuffix('_seconds').replace('_', '-')}"
         if isinstance(value, float) and not isfinite(value):

@@ -14,7 +14,7 @@ import typer
 from trueground._version import __version__
 from trueground.cli._options import HELP, ListedGroup
 from trueground.cli._output import guard_streams
-from trueground.errors import at_terminal
+from trueground.errors import TruegroundError, UsageError, at_terminal
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
@@ -156,11 +156,8 @@ def _check_meant(words: Sequence[str]) -> None:
         if word.startswith("--"):
             option, equals, value = word.partition("=")
         if equals and (reason := _unusable(option, value, in_stores=in_stores)):
-            from trueground.errors import UsageError
-
             raise UsageError(f"{option if option.startswith('-') else 'an argument'} {reason}")
         if reads_folders and "://" in word and not before.startswith("-"):
-            from trueground.errors import UsageError
             from trueground.net.redact import redact_urls
 
             raise UsageError(
@@ -188,8 +185,6 @@ def _unusable(option: str, value: str, *, in_stores: bool) -> str | None:
 
 def _exit_code(error: Exception) -> int:
     """Known errors are told in words; an unknown one is a defect of ours and keeps its trace."""
-    from trueground.errors import TruegroundError
-
     if isinstance(error, TruegroundError):
         return _fail(str(error), error.exit_code)
     shown = getattr(error, "format_message", None)  # click's usage errors

@@ -25,7 +25,7 @@ from trueground.cli._options import (
     takes,
 )
 from trueground.cli._output import Screen, command_line, echo_note
-from trueground.evaluate.options import OneShard
+from trueground.evaluate.score import OneShard
 
 if TYPE_CHECKING:
     from trueground.builders.base import Builder

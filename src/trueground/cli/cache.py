@@ -11,6 +11,7 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen
+from trueground.errors import UsageError
 
 if TYPE_CHECKING:
     from trueground.net.cache import CacheStats
@@ -76,7 +77,6 @@ def clear(
     screen: Screen,
 ) -> None:
     """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
-    from trueground.errors import UsageError
     from trueground.net.cache import cache_path, clear_several
     from trueground.net.files import home
     from trueground.web.stored import clear_indexes
@@ -115,8 +115,6 @@ def _tell(paths: dict[str, Path], removed: dict[str, int], words: str, screen: S
 
 def _confirmed(question: str) -> bool:
     """Ask on the terminal. UsageError where nobody can answer."""
-    from trueground.errors import UsageError
-
     if not sys.stdin.isatty():
         raise UsageError(f"{question} Pass --yes to say so; there is no terminal to ask on")
     return typer.confirm(question, err=True)

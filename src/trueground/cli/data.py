@@ -9,6 +9,7 @@ import typer
 from trueground.benchmarks import count_data, fetch_data, verify_data
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, echo_note
+from trueground.errors import InputError
 
 data = typer.Typer(name="data", help="Benchmarks' data: fetch, verify, and count.")
 
@@ -67,8 +68,6 @@ def verify(
     screen.show(told, lambda: "\n".join(lines))
     wrong = sorted({each for each, check in checks if check.problem})
     if wrong:
-        from trueground.errors import InputError
-
         again = "; ".join(f"trueground data fetch {each}" for each in wrong)
         raise InputError(f"files differ from what was fetched. Fix them with: {again}")
 

@@ -12,6 +12,7 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line
+from trueground.errors import InputError, UsageError
 from trueground.options import Overwrite
 from trueground.studies.calibrate.study import calibrate as calibrate_judge
 from trueground.studies.calibrate.study import fit_judge
@@ -101,7 +102,6 @@ def fit(
     **options: Any,
 ) -> None:
     """Weigh several judges by human labels, where that is better than the best of them alone."""
-    from trueground.errors import InputError
     from trueground.reports.calibration import render_stack
     from trueground.studies.calibrate.stacking import check_free
 
@@ -154,11 +154,8 @@ def errors(
 
 def _check_of_file(source: Path, options: Mapping[str, Any]) -> None:
     """UsageError for an option that means nothing where the items are read from a file."""
-    from trueground.errors import UsageError
-
     declared = inspect.signature(sort_errors).parameters
     for name in ("proposer", "out", "metric", "at_most", "label", "seed", "resamples", "level"):
-        always = name in ("seed", "resamples", "level")  # then it has its default here
-        if name in options and not (always and options[name] == declared[name].default):
+        if name in options and options[name] != declared[name].default:
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} is for a run; {source} is a file. Leave it out.")

@@ -9,6 +9,7 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen
+from trueground.errors import unknown_name
 
 # Where what there is of a kind is found; without a name it is listed here.
 KINDS = {
@@ -34,7 +35,6 @@ def list_(
     screen: Screen,
 ) -> None:
     """Show metrics, judges, benchmarks, retrievers, models …, with what each needs."""
-    from trueground.errors import unknown_name
     from trueground.reports.listings import render_entry
 
     if kind and kind not in KINDS:

@@ -10,6 +10,7 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, echo_note
+from trueground.errors import InputError, UsageError
 
 DEFAULT_OUT = Path("leaderboard.html")
 MAX_ITEMS = 20_000
@@ -70,8 +71,6 @@ def report(
 
 def _refuse(options: Mapping[str, object], belongs: str) -> None:
     """An option without effect is a misunderstanding, not something to pass over."""
-    from trueground.errors import UsageError
-
     for name, value in options.items():
         if value is not None:
             raise UsageError(f"{name} is for {belongs}. Leave it out.")
@@ -131,7 +130,6 @@ def view(
         page = write_bundle(paths, bundle)
         screen.show({"page": str(page)}, lambda: f"page   {page}")
         return
-    from trueground.errors import UsageError
     from trueground.studies.leaderboard.runs import is_run
     from trueground.web.runs import RunFolders
     from trueground.web.server import LOOPBACK, bind, run
@@ -152,8 +150,6 @@ def view(
 
 
 def _existing(paths: list[Path]) -> list[Path]:
-    from trueground.errors import InputError
-
     for path in paths:
         if not path.is_dir():
             what = "is no folder" if path.exists() else "is not there"

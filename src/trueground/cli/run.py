@@ -26,7 +26,8 @@ from trueground.cli._options import (
     pop_fields,
 )
 from trueground.cli._output import Screen, command_line, echo_note
-from trueground.evaluate.options import OneShard
+from trueground.errors import UsageError, unknown_name
+from trueground.evaluate.score import OneShard
 
 if TYPE_CHECKING:
     from trueground.benchmarks.base import Benchmark
@@ -66,7 +67,6 @@ class BenchmarkGroup(ListedGroup):
 def _read_name(written: str) -> tuple[Benchmark, tuple[str, ...]]:
     """The benchmark and its tasks of NAME or NAME/TASK. Raises UsageError."""
     from trueground.benchmarks.base import get_benchmark
-    from trueground.errors import unknown_name
 
     name, slash, task = written.partition("/")
     benchmark = get_benchmark(name)
@@ -221,8 +221,6 @@ def _one_each(option: str, values: list[str] | None, names: Sequence[str]) -> Se
     if len(found) == 1:
         return found * len(names)
     if len(found) != len(names):
-        from trueground.errors import UsageError
-
         raise UsageError(
             f"{option} is given {len(found)} times for {len(names)} models; give it once for all, "
             "or once for each --model in the same order"
@@ -261,8 +259,6 @@ def _sweep(
         )
         pairs = pairs_of(variants(benchmark, tasks, options, sources, prompt or ()), models)
     if settings.labels and len(pairs) > 1:
-        from trueground.errors import UsageError
-
         raise UsageError(
             f"--labels is for the answers of one run, and these are {len(pairs)}; run each by "
             "itself, with the labels of its own answers"
@@ -299,7 +295,6 @@ def _sweep(
 def _ask_shard(
     pairs: Sequence[SweepRun], out: Path | None, settings: RunSettings, screen: Screen
 ) -> None:
-    from trueground.errors import UsageError
     from trueground.evaluate.run import ask_shard
 
     if len(pairs) != 1 or out is None or settings.batch:

@@ -10,7 +10,8 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line, echo_note
-from trueground.evaluate.options import EngineName, OneShard, ShardCount
+from trueground.errors import OutputError, UsageError
+from trueground.evaluate.score import EngineName, OneShard, ShardCount
 from trueground.evaluate.score import score as score_records
 
 if TYPE_CHECKING:
@@ -79,13 +80,9 @@ def score(
     if out_csv is not None:
         check_out_file(out_csv, "worst.csv", "--out-csv", options.get("overwrite", False))
         if out_csv.exists() and any(Path(f).exists() and out_csv.samefile(f) for f in files):
-            from trueground.errors import OutputError
-
             raise OutputError(f"{out_csv} is what is to be scored; choose another --out-csv")
     unique = "out" not in options
     if unique and shard:
-        from trueground.errors import UsageError
-
         raise UsageError(f"--shard {shard} needs --out: the place that all shards share")
     if unique:
         name = "stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0]
@@ -114,7 +111,6 @@ def score(
 
 def _score_shards(files: list[str], options: dict[str, Any], progress: Progress) -> Result | None:
     """The run; None where one shard of it was done."""
-    from trueground.errors import UsageError
     from trueground.shards.score import score_shards
 
     for name in ("limit", "labels", "labels_drawn"):

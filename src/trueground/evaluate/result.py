@@ -235,15 +235,6 @@ class Gate:
 
         return self.metric == "grounded" if self.is_share else higher_is_better(self.metric)
 
-    @property
-    def wanted(self) -> str:
-        """What the mean must be."""
-        return f"{'at most ' if self.ceiling else ''}{self.limit:g} wanted"
-
-    def holds(self, mean: float) -> bool:
-        """Whether this mean passes; on the limit it does."""
-        return mean <= self.limit if self.ceiling else mean >= self.limit
-
     def value_in(self, summary: Summary) -> float | None:
         """The mean, or the share, that a run has; None where nothing was scored."""
         if not self.is_share:
@@ -308,15 +299,18 @@ def judge_gates(
     Where metrics were not `chosen` by name, a run that only tells whether answers decline counts as
     one in which nothing could be scored, unless its records say what can be answered.
     """
+    from trueground.metrics.registry import metric_of_key
+
     messages = []
     for gate in gates:
-        mean, what = gate.value_in(summary), "no scored item"
+        mean = gate.value_in(summary)
+        wanted = f"{'at most ' if gate.ceiling else ''}{gate.limit:g} wanted"
         if mean is None:
-            what = "no answer that could be judged" if gate.is_share else what
-            messages.append(f"gate failed: {gate.metric} has {what}, {gate.wanted}")
-        elif not gate.holds(mean):
+            what = "no answer that could be judged" if gate.is_share else "no scored item"
+            messages.append(f"gate failed: {gate.metric} has {what}, {wanted}")
+        elif mean > gate.limit if gate.ceiling else mean < gate.limit:
             of = " (share of answers)" if gate.is_share else ""
-            messages.append(f"gate failed: {gate.metric} is {mean:.4f}{of}, {gate.wanted}")
+            messages.append(f"gate failed: {gate.metric} is {mean:.4f}{of}, {wanted}")
     failed = bool(messages)
     messages += [
         f"note: this gate reads {gate.written} as {gate.metric}" for gate in gates if gate.written
@@ -336,11 +330,12 @@ def judge_gates(
         )
         return GateOutcome(failed, True, tuple(messages))
     if not scored:
-        reasons = [
-            f"{name}: {', '.join(f'{n:,} {why}' for why, n in m.unscored.items())}"
-            f"{_format_needs(name)}"
-            for name, m in summary.items()
-        ]
+        reasons = []
+        for name, m in summary.items():
+            metric = metric_of_key(name)
+            needs = f" (it needs {', '.join(metric.needs)})" if metric and metric.needs else ""
+            why = ", ".join(f"{n:,} {status}" for status, n in m.unscored.items())
+            reasons.append(f"{name}: {why}{needs}")
         messages.append(f"nothing could be scored; {'; '.join(reasons[:_MOST_NAMED])}")
         return GateOutcome(failed, True, tuple(messages))
     short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
@@ -352,11 +347,3 @@ def judge_gates(
         told += [f"{more} more metric{'' if more == 1 else 's'} for too few"] * bool(more)
         messages.append(f"coverage too low: {', '.join(told)}, {min_coverage:.1%} wanted")
     return GateOutcome(failed, bool(short), tuple(messages))
-
-
-def _format_needs(key: str) -> str:
-    """The record fields that a metric needs, for what is said where it has not scored."""
-    from trueground.metrics.registry import metric_of_key
-
-    metric = metric_of_key(key)
-    return f" (it needs {', '.join(metric.needs)})" if metric and metric.needs else ""

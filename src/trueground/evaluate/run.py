@@ -9,7 +9,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from trueground.evaluate.options import DecomposerName, JudgeCalibrations, Judges, RaterName
 from trueground.evaluate.run_settings import (
     Also,
     Batch,
@@ -20,6 +19,7 @@ from trueground.evaluate.run_settings import (
     RunSettings,
     TimeLimit,
 )
+from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
 from trueground.models.base import Params
 from trueground.models.options import PriceTable
 from trueground.options import (

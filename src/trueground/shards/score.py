@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.evaluate.options import (
+from trueground.evaluate.score import (
     DecomposerName,
     EngineName,
     JudgeCalibrations,

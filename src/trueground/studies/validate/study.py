@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.evaluate.options import JudgeCalibrations, Judges, RaterName
+from trueground.evaluate.score import JudgeCalibrations, Judges, RaterName
 from trueground.options import (
     Cache,
     Label,
