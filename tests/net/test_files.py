@@ -90,7 +90,7 @@ FRESH = {
     "graph/folder.py",
     "shards/store.py",
     "web/labels/database.py",  # an empty one, for SQLite, that only its owner may read
-    "web/labels/judging.py",
+    "web/labels/counting.py",
 }
 
 

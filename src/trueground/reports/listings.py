@@ -119,14 +119,14 @@ def render_hits(query: str | None, hits: Sequence[tuple[Hit, Passage]]) -> str:
 
 def render_evaluated(results: Mapping[str, Evaluated]) -> str:
     """A table for each retriever."""
-    return "\n".join(f"{name}\n{table(list(_rows(one)))}" for name, one in results.items())
-
-
-def _rows(one: Evaluated) -> Iterator[tuple[str, ...]]:
-    yield "measure", "mean", "95% interval", "scored", "of"
-    for name, mean in one.means.items():
-        ends = f"{number(mean.ci[0])} … {number(mean.ci[1])}" if mean.ci else "–"
-        yield name, number(mean.mean), ends, f"{mean.scored:,}", f"{mean.n:,}"
+    tables = []
+    for name, one in results.items():
+        rows = [("measure", "mean", "95% interval", "scored", "of")]
+        for measure, mean in one.means.items():
+            ends = f"{number(mean.ci[0])} … {number(mean.ci[1])}" if mean.ci else "–"
+            rows.append((measure, number(mean.mean), ends, f"{mean.scored:,}", f"{mean.n:,}"))
+        tables.append(f"{name}\n{table(rows)}")
+    return "\n".join(tables)
 
 
 # ---- what a knowledge graph holds and answers ----

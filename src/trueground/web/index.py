@@ -243,15 +243,11 @@ class RunIndex:
                 k = int(np.searchsorted(blocks[:, 1], row, side="right")) - 1
                 if k != last:
                     at = int(blocks[k, 0])
-                    end = int(blocks[k + 1, 0]) if k + 1 < len(blocks) else self._rows_end
+                    end = int(blocks[k + 1, 0]) if k + 1 < len(blocks) else self.state.sizes["rows"]
                     file.seek(at)
                     lines = unpack.decompressobj().decompress(file.read(end - at)).split(b"\n")
                     last = k
                 yield decode(lines[row - int(blocks[k, 1])])
-
-    @property
-    def _rows_end(self) -> int:
-        return self.state.sizes["rows"]
 
     def _pairs(self, name: str) -> NDArray[np.int64]:
         """A table of places in a file, as `read_pairs` has it."""

@@ -66,7 +66,9 @@ class Gathered:
                     "id": one.task.id,
                     "annotator": one.line.annotator,
                     "shown": one.task.shown,
-                    "options": _options(one.task),
+                    "options": {
+                        f.name: own for f in one.task.kind.fields if (own := one.task.options(f))
+                    },
                     "answer": one.line.answer,
                     "seconds": one.line.seconds,
                     "comment": one.line.comment,
@@ -173,10 +175,6 @@ def _fill(task: ShownTask, row: Row[Any], name: str) -> FilledTask:
         drawn=task.drawn,
     )
     return FilledTask(f"task {row.task}, {name}", task, line)
-
-
-def _options(task: ShownTask) -> dict[str, tuple[str, ...]]:
-    return {each.name: own for each in task.kind.fields if (own := task.options(each))}
 
 
 # ---- as files: labels, the records that they are of, a backup ----
