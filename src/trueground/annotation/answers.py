@@ -196,7 +196,6 @@ def parse_seconds(raw: Any) -> float | None:
 
 
 def compute_median(seconds: Iterable[float | None]) -> float | None:
-    """The median of those that are known."""
     known = [each for each in seconds if each is not None]
     return statistics.median(known) if known else None
 

@@ -76,7 +76,6 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return "text" if self.form == "text" else "texts, one a line"
 
     def describe_expected(self, options: Sequence[str]) -> str:
-        """What may be filled in, in words."""
         match self.form:
             case "choice":
                 return " or ".join(options)
@@ -258,12 +257,10 @@ class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def numbered_lists(self) -> list[str]:
-        """The lists that are shown whose numbers are asked for."""
         return list(dict.fromkeys(f.numbers_of for f in self.fields if f.numbers_of))
 
     @property
     def marked_texts(self) -> list[str]:
-        """The texts that are shown in which words are marked."""
         return list(dict.fromkeys(f.text_of for f in self.fields if f.text_of))
 
     def tasks_of(

@@ -140,7 +140,6 @@ class Calls:
             raise self._unreachable(advice)
 
     def check_any_reached(self, advice: str) -> None:
-        """UnreachableError where all calls were lost."""
         if self._last and not self._reached:
             raise self._unreachable(advice)
 

@@ -321,7 +321,6 @@ class Trouble(NamedTuple):
         return bool(self.codes & _PASSING) or any(map(is_passing, self._numbers()))
 
     def is_final(self, status: int | None) -> bool:
-        """Whether no other call will fare better."""
         refused_to_all = self._numbers() | {status}
         return bool(self.codes & _NO_QUOTA or _REFUSED_TO_ALL & refused_to_all)
 

@@ -120,7 +120,6 @@ def recall_logprobs(cache: ResponseCache, key: str) -> list[float] | None:
 
 
 def remember_logprobs(cache: ResponseCache, key: str, model: str, found: list[float]) -> None:
-    """Keep the numbers of a text."""
     cache.put(key, _encode(found), model=model, tokens=len(found) + 1)
 
 

@@ -55,7 +55,6 @@ class _ReplayLine(msgspec.Struct):
 
     @property
     def text(self) -> str | msgspec.UnsetType | None:
-        """The response, under whichever name."""
         names = (self.response, self.answer, self.output)
         return next((text for text in names if text is not msgspec.UNSET), msgspec.UNSET)
 

@@ -153,7 +153,6 @@ def not_json(reply: HttpReply) -> str:
 
 
 def readable(body: bytes, limit: int = _SHOWN) -> str:
-    """The beginning of a body on one line."""
     # NULs are what is left of UTF-16; no secret may hide between them.
     text = " ".join(body[: 4 * limit].replace(b"\0", b"").decode("utf-8", "replace").split())
     return text if len(text) <= limit else f"{text[:limit]}…"

@@ -193,7 +193,6 @@ class Limiter:
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether an estimate of a call's tokens is of any use."""
         return self._tokens is not None
 
     async def acquire(self, tokens: float = 0) -> None:

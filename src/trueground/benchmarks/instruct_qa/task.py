@@ -237,7 +237,6 @@ def _plain(text: str) -> str:
 
 
 def first_line(reply: str) -> str:
-    """The first line behind leading line breaks."""
     return reply.lstrip("\n").partition("\n")[0]
 
 

@@ -49,7 +49,6 @@ class GraphLibrary:
         self._questions: dict[str, list[Graph] | None] = {}
 
     def want(self, *, qids: Iterable[str] = (), questions: Iterable[str] = ()) -> None:
-        """Say what will be asked for."""
         for wanted, known in ((qids, self._entities), (questions, self._questions)):
             for one in wanted:
                 known.setdefault(one)
