@@ -31,14 +31,14 @@ def _llm(given: PartSpec) -> Decomposer:
 decomposers: dict[str, Factory] = {"rules": RuleDecomposer, "llm": _llm}
 
 
-_SHOWN = {"llm": "llm:MODEL"}
-
-
 def kinds() -> list[dict[str, str]]:
     """Every kind of decomposer by `name`, as a user writes it, and `doc`; none is made."""
     load_plugins()
     return [
-        {"name": _SHOWN.get(name, name), "doc": (factory.__doc__ or "").strip().partition("\n")[0]}
+        {
+            "name": "llm:MODEL" if name == "llm" else name,
+            "doc": (factory.__doc__ or "").strip().partition("\n")[0],
+        }
         for name, factory in decomposers.items()
     ]
 

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
-import orjson
 
 from trueground.claims.base import Decomposed, Span, clean, is_one_word
 from trueground.claims.rules import is_chatter, skip_boilerplate
@@ -30,7 +29,7 @@ from trueground.models.prompts import (
     user_prompt,
 )
 from trueground.plugins import PartSpec
-from trueground.records.problems import describe, shorten
+from trueground.records.problems import shorten
 from trueground.retrieval.bm25 import BM25
 from trueground.text.sentences import split_sentences
 from trueground.types import Failure, Status
@@ -178,11 +177,18 @@ def _read(reply: Reply) -> list[str] | Failure:
     )
 
 
-class Demonstration(NamedTuple):
+_Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
+
+
+class Demonstration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One sentence and its facts; both stand on one line each."""
 
-    sentence: str
-    facts: tuple[str, ...]
+    sentence: _Text
+    facts: tuple[_Text, ...]
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "sentence", one_line(self.sentence))
+        msgspec.structs.force_setattr(self, "facts", tuple(map(one_line, self.facts)))
 
     def __str__(self) -> str:
         facts = "\n".join(f"- {fact}" for fact in self.facts) or NONE
@@ -236,23 +242,6 @@ def one_line(text: str) -> str:
 
 def _demonstration(place: str, line: bytes) -> Demonstration:
     try:
-        row: Any = orjson.loads(line)
-    except orjson.JSONDecodeError as broken:
-        raise InputError(f"{place}: no JSON ({broken}); expected {_SHAPE}") from None
-    if not isinstance(row, dict):
-        raise InputError(f"{place}: found {describe(row)}; expected {_SHAPE}")
-    if unknown := sorted(row.keys() - {"sentence", "facts"}):
-        raise InputError(f"{place}: found the field {unknown[0]!r}; expected {_SHAPE}")
-    sentence, facts = row.get("sentence"), row.get("facts")
-
-    def error(field: str, found: str, expected: str) -> InputError:
-        return InputError(f"{place}, field {field!r}: found {found}; expected {expected}")
-
-    if not isinstance(sentence, str) or not sentence.strip():
-        raise error("sentence", describe(sentence), "a text, not a blank one")
-    if not isinstance(facts, list):
-        raise error("facts", describe(facts), "a list of texts")
-    for fact in facts:
-        if not isinstance(fact, str) or not fact.strip():
-            raise error("facts", f"{describe(fact)} in the list", "texts, none of them blank")
-    return Demonstration(one_line(sentence), tuple(map(one_line, facts)))
+        return msgspec.json.decode(line, type=Demonstration)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"{place}: {error}; expected {_SHAPE}, no text blank") from None

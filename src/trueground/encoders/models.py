@@ -431,10 +431,6 @@ def _pool_mean(states: Floats, mask: NDArray[np.int64]) -> Floats:
     return np.asarray(total / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
-def _pool_first(states: Floats, _mask: NDArray[np.int64]) -> Floats:
-    return states[:, 0]
-
-
 def _pool_max(states: Floats, mask: NDArray[np.int64]) -> Floats:
     hidden = np.where(mask[..., None] == 1, states, np.float32(-np.inf))
     return np.asarray(hidden.max(axis=1), dtype=np.float32)
@@ -443,6 +439,6 @@ def _pool_max(states: Floats, mask: NDArray[np.int64]) -> Floats:
 # Vectors of tokens (n, tokens, d) and which tokens are no padding (n, tokens) -> (n, d).
 _POOLINGS: dict[str, Callable[[Floats, NDArray[np.int64]], Floats]] = {
     "mean": _pool_mean,
-    "cls": _pool_first,
+    "cls": lambda states, _mask: states[:, 0],
     "max": _pool_max,
 }

@@ -15,7 +15,7 @@ from trueground.plugins import PartSpec, format_part, known_everywhere, parse_pa
 
 if TYPE_CHECKING:
     from trueground.judges.comparing import Comparer
-    from trueground.judges.rating import Rater
+    from trueground.judges.rating import LLMRater
     from trueground.models.calls import Spent
     from trueground.models.prompts import PromptFile
 
@@ -36,7 +36,7 @@ class Parts:
 
     judges: tuple[Judge, ...]
     decomposer: Decomposer
-    rater: Rater | None = None
+    rater: LLMRater | None = None
     names: tuple[tuple[str, ...], str] | None = None
     written: tuple[str | None, ...] = ()
     own: tuple[Any, ...] = field(default=(), repr=False)
@@ -113,7 +113,7 @@ class Parts:
 def make_parts(
     judge: JudgeName | Sequence[JudgeName] | None = "lexical",
     decomposer: str | Decomposer = "rules",
-    rater: str | Rater | None = None,
+    rater: str | LLMRater | None = None,
     *,
     cache: bool = True,
     calibration: Calibrations | None = None,
@@ -148,7 +148,7 @@ def make_parts(
     if isinstance(rater, str):
         from trueground.judges.rating import make_rater
 
-        rates: Rater | None = make_rater(rater, cache=cache)
+        rates: LLMRater | None = make_rater(rater, cache=cache)
     else:
         rates = rater
     pairs = zip((*wanted, decomposer, rater), (*judges, splits, rates), strict=True)

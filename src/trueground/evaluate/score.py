@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from trueground.claims import Decomposer
     from trueground.evaluate.result import Result
     from trueground.judges import Judge
-    from trueground.judges.rating import Rater
+    from trueground.judges.rating import LLMRater
     from trueground.metrics.base import Spec
 
 Judges = Annotated[
@@ -58,7 +58,7 @@ DecomposerName = Annotated[
     Option("Who splits answers into claims: rules, or llm:MODEL(option=value).", type=str),
 ]
 RaterName = Annotated[
-    "str | Rater | None",
+    "str | LLMRater | None",
     Option("Who rates fluency and the like: llm:MODEL(option=value).", type=str | None),
 ]
 EngineName = Annotated[

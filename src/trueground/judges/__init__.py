@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from trueground.judges.base import MODELS, Judge, ask
+from trueground.judges.base import MODELS, Judge, ask, lazy_factory
 from trueground.judges.lexical import LexicalJudge
 from trueground.plugins import PartSpec, load_plugins, make_part, parse_part, register_part
 
@@ -25,13 +25,6 @@ def _lexical(given: PartSpec) -> Judge:
     return rethresholded(LexicalJudge(), given)
 
 
-def _llm(given: PartSpec) -> Judge:
-    """A chat model that says True or False: llm:MODEL(base_url=URL)."""
-    from trueground.judges.llm import LLMJudge
-
-    return LLMJudge(given)
-
-
 def _stack(given: PartSpec) -> Judge:
     """Several judges weighed by a file of `judge fit`; of a model: lexical and all-MiniLM-L6-v2."""
     from trueground.judges.stack import make_stack
@@ -39,49 +32,40 @@ def _stack(given: PartSpec) -> Judge:
     return make_stack(given, get_judge)
 
 
-def _encoder(function: str, doc: str, module: str = "encoder") -> Factory:
-    """The factory of that name in a module, which is imported when a judge is made."""
-
-    def factory(given: PartSpec) -> Judge:
-        from importlib import import_module
-
-        make_judge: Factory = getattr(import_module(f"trueground.judges.{module}"), function)
-        return make_judge(given)
-
-    factory.__doc__ = doc
-    return factory
-
-
 judges: dict[str, Factory] = {
     "lexical": _lexical,
-    "bi-encoder": _encoder(
+    "bi-encoder": lazy_factory(
+        "encoder",
         "bi_encoder",
         "Cosine of a claim's and a passage's vector: sees what a text is about, not what it "
         "denies.",
     ),
-    "cross-encoder": _encoder(
+    "cross-encoder": lazy_factory(
+        "encoder",
         "cross_encoder",
         "A ranking model reads claim and passage together: the judge of the Truly-Ground paper.",
     ),
-    "nli": _encoder(
+    "nli": lazy_factory(
+        "classifiers",
         "nli",
         "A model of entailment: a classifier with such a label, or a T5 trained as TRUE's was.",
+    ),
+    "minicheck": lazy_factory(
+        "encoder", "minicheck", "MiniCheck's Flan-T5, trained on claims beside whole documents."
+    ),
+    "token-classifier": lazy_factory(
         "classifiers",
-    ),
-    "minicheck": _encoder(
-        "minicheck", "MiniCheck's Flan-T5, trained on claims beside whole documents."
-    ),
-    "token-classifier": _encoder(
         "token_classifier",
         "LettuceDetect and its like: which words of a claim the context does not support.",
-        "classifiers",
     ),
-    "hhem": _encoder(
+    "hhem": lazy_factory(
+        "classifiers",
         "hhem",
         "Vectara's model of consistency, version 1.0 (the one that needs no code of its own).",
-        "classifiers",
     ),
-    "llm": _llm,
+    "llm": lazy_factory(
+        "llm", "LLMJudge", "A chat model that says True or False: llm:MODEL(base_url=URL)."
+    ),
     "stack": _stack,
 }
 

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from trueground.errors import ProtocolError, fails_alone
 from trueground.net.redact import raised
+from trueground.plugins import PartSpec
 from trueground.types import JudgeRequest, Status, Verdict
 
 Q = TypeVar("Q", bound=Hashable)
@@ -82,6 +84,19 @@ def ask(
         if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
             raise ProtocolError(f"{who} names text {verdict.text} of {len(request.texts)}")
     return verdicts
+
+
+def lazy_factory(module: str, function: str, doc: str = "") -> Callable[..., Any]:
+    """The factory of that name in a module of this room, imported when a part is made.
+
+    `doc` is its line in `trueground list`.
+    """
+
+    def factory(given: PartSpec) -> Any:
+        return getattr(import_module(f"trueground.judges.{module}"), function)(given)
+
+    factory.__doc__ = doc
+    return factory
 
 
 @cache

@@ -194,17 +194,15 @@ class BatchContext:
             items = zip(
                 self.texts_to_split, self.batch.response_facts, self.batch.responses, strict=True
             )
-            return [
-                claims_of(facts, response) if text is None else self._split(text)
-                for text, facts, response in items
-            ]
+            try:
+                return [
+                    claims_of(facts, response) if text is None else self.results.claims[text]
+                    for text, facts, response in items
+                ]
+            except KeyError:
+                raise UsageError(_NOT_JUDGED.format("claims")) from None
 
         return self.once("claims", compute)
-
-    def _split(self, text: str) -> Claims:
-        if text not in self.results.claims:
-            raise UsageError(_NOT_JUDGED.format("claims"))
-        return self.results.claims[text]
 
     def requests(self, check: ClaimCheck) -> Sequence[list[ClaimRequest] | Failure]:
         """What a judge is asked of each item for this check."""

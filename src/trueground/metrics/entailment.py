@@ -182,9 +182,9 @@ def _missing_requests(context: BatchContext, check: ClaimCheck) -> list[list[Cla
     """
     return [
         [
-            _missing_request(sentence, number, triple)
+            _missing_request(sentence, number, name, value)
             for number, sentence in item.sentences.items()
-            for triple in item.absent
+            for _, name, value in item.absent
         ]
         if isinstance(item, AbsenceMarks)
         else []
@@ -192,8 +192,7 @@ def _missing_requests(context: BatchContext, check: ClaimCheck) -> list[list[Cla
     ]
 
 
-def _missing_request(sentence: Sentence, number: int, triple: Triple) -> ClaimRequest:
-    _, name, value = triple
+def _missing_request(sentence: Sentence, number: int, name: str, value: str) -> ClaimRequest:
     claim = Claim(hypothesis(name, value), sentence.start, sentence.end, number)
     if not sentence.text:
         return ClaimRequest(claim, verdict=_NO_SENTENCE)
@@ -269,10 +268,6 @@ _na_precision = _missing_counts("na_precision", _tally_na_precision)
 _na_recall = _missing_counts("na_recall", _tally_na_recall)
 
 
-def _na_needs(o: Options) -> tuple[str, ...]:
-    return _REFERENCE_NEEDS if o["variant"] == REFERENCE else _NEEDS
-
-
 def _check_na_options(o: Options) -> None:
     """Raises UsageError for options that exclude each other."""
     if o["variant"] == REFERENCE and o.get("off_topic") == "right":
@@ -322,7 +317,7 @@ _SHARED: dict[str, Any] = {"details": citation_details, "version": 2}
 _NA: dict[str, Any] = {
     "checks": _missing_check,
     "prepare": _check_na_options,
-    "needs_by": _na_needs,
+    "needs_by": lambda o: _REFERENCE_NEEDS if o["variant"] == REFERENCE else _NEEDS,
     **_SHARED,
 }
 

@@ -6,7 +6,7 @@ A thin wrapper over the same code that scores files. Items are worked off in bat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -18,15 +18,20 @@ from trueground.metrics.context import BatchContext, Checked, ClaimCheck
 from trueground.metrics.registry import get_metric
 from trueground.types import Choice, Claim, Graph, Passage, Triple, Turn, Verdict
 
+S = TypeVar("S", bound=msgspec.Struct)
 _BATCH = 1024
 _CONVERT: dict[str, Callable[[Any], Any]] = {
     "questions": lambda x: x,
     "histories": lambda turns: [t if isinstance(t, Turn) else Turn(t) for t in turns],
-    "contexts": lambda texts: [_passage(t) for t in ([texts] if isinstance(texts, str) else texts)],
+    "contexts": lambda texts: [
+        _struct(Passage, t) for t in ([texts] if isinstance(texts, str) else texts)
+    ],
     "references": lambda refs: [refs] if isinstance(refs, str) else list(refs),
     "gold_facts": list,
     "answerable": bool,
-    "choices": lambda options: [_choice(o) for o in _pairs(options)],
+    "choices": lambda options: [  # a dict from label to text is as good as a list
+        _struct(Choice, o) for o in (options.items() if isinstance(options, dict) else options)
+    ],
     "knowledge": lambda graphs: [_graph(g) for g in graphs],
     "gold_knowledge": lambda triples: [_triple("gold_knowledge", t) for t in triples],
     "absent_knowledge": lambda triples: [_triple("absent_knowledge", t) for t in triples],
@@ -137,24 +142,13 @@ def _checked(check: ClaimCheck, inputs: Mapping[str, Any]) -> list[Checked]:
     ]
 
 
-def _pairs(options: Any) -> list[Any]:
-    """A dict from label to text is as good as a list of choices."""
-    return list(options.items()) if isinstance(options, dict) else list(options)
-
-
-def _choice(option: Any) -> Choice:
-    if isinstance(option, Choice):
-        return option
-    if isinstance(option, dict):
-        return msgspec.convert(option, Choice)
-    label, text = option
-    return Choice(label, text)
-
-
-def _passage(text: Any) -> Passage:
-    if isinstance(text, Passage):
-        return text
-    return Passage(text) if isinstance(text, str) else msgspec.convert(text, Passage)
+def _struct(kind: type[S], value: Any) -> S:
+    """A passage or a choice: as it is, of a dict, of a text, or of (label, text)."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, dict):
+        return msgspec.convert(value, kind)
+    return kind(value) if isinstance(value, str) else kind(*value)
 
 
 def _graph(graph: Any) -> Graph:

@@ -7,6 +7,7 @@ item unscored with that verdict's status; it never counts as supported, nor as u
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,12 @@ def _requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimReques
             )
         ]
     requests: list[list[ClaimRequest] | Failure] = []
-    for i, claims in enumerate(_claims_to_check(context, check)):
+    to_check: Sequence[Claims] = (
+        context.claims
+        if check.splits
+        else [[Claim(text, 0, len(text))] if text.strip() else [] for text in batch.responses]
+    )
+    for i, claims in enumerate(to_check):
         numbers = batch.context_numbers(i, check.scope)
         texts, variant = batch.texts(i, numbers), check.variant
         if not numbers:
@@ -71,13 +77,6 @@ def _requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimReques
             pairs = zip(claims, asked, strict=True)
             requests.append([ClaimRequest(claim, one, texts=numbers) for claim, one in pairs])
     return requests
-
-
-def _claims_to_check(context: BatchContext, check: ClaimCheck) -> Sequence[Claims]:
-    if check.splits:
-        return context.claims
-    texts = context.batch.responses
-    return [[Claim(text, 0, len(text))] if text.strip() else [] for text in texts]
 
 
 def claim_check(subject: str, scope: str = "", variant: str = "") -> ClaimCheck:
@@ -135,8 +134,7 @@ def _supported(verdict: Verdict) -> float | None:
     return None if verdict.supported is None else float(verdict.supported)
 
 
-def _probability(verdict: Verdict) -> float | None:
-    return verdict.probability
+_probability: Value = attrgetter("probability")
 
 
 def _metric(

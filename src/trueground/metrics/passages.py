@@ -13,7 +13,7 @@ from trueground.errors import UsageError
 from trueground.metrics.base import Metric, abstain_option, counted
 from trueground.metrics.batch import Batch, Counts, Options, Tally, harmonic
 from trueground.metrics.context import BatchContext, Checked, ClaimCheck, ClaimRequest
-from trueground.types import Claim, Failure, JudgeRequest, Passage, Status, Verdict
+from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
 _SOURCE = "after Gao et al. 2023 (ALCE)"
 _PRECISION, _RECALL = "passage_citation_precision", "passage_citation_recall"
@@ -56,21 +56,15 @@ def _without(cited: tuple[int, ...], number: int) -> tuple[int, ...]:
 def _requests(context: BatchContext, _check: ClaimCheck) -> list[list[ClaimRequest]]:
     """The questions about each item; the passages of one are one text, each under its title."""
     batch = context.batch
-    return [
-        [_request(batch, item, r) for r in _readings(batch, item)] for item in range(len(batch))
-    ]
 
+    def request(item: int, number: int, cited: tuple[int, ...]) -> ClaimRequest:
+        sentence = batch.numbered[item][number]
+        passages = [(batch.contexts[item] or ())[n - 1] for n in cited]
+        text = "\n".join(f"{p.title}\n{p.text}" if p.title else p.text for p in passages)
+        claim = Claim(sentence.text, sentence.start, sentence.end, number)
+        return ClaimRequest(claim, JudgeRequest(sentence.text, (text,)))
 
-def _request(batch: Batch, item: int, reading: Reading) -> ClaimRequest:
-    number, cited = reading
-    sentence, passages = batch.numbered[item][number], batch.contexts[item] or ()
-    text = "\n".join(_with_title(passages[n - 1]) for n in cited)
-    claim = Claim(sentence.text, sentence.start, sentence.end, number)
-    return ClaimRequest(claim, JudgeRequest(sentence.text, (text,)))
-
-
-def _with_title(passage: Passage) -> str:
-    return f"{passage.title}\n{passage.text}" if passage.title else passage.text
+    return [[request(i, *reading) for reading in _readings(batch, i)] for i in range(len(batch))]
 
 
 _CHECK = ClaimCheck("passages", _requests)

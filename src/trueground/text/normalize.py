@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import regex
 
@@ -47,12 +48,9 @@ class Normalizer:
     ascii_drop: tuple[bytes, ...] = ()
 
 
-def _squad(text: str) -> str:
-    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_DELETE)).split())
-
-
-def _faitheval(text: str) -> str:
-    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_TO_SPACE)).split())
+def _without_articles(marks: dict[int, Any]) -> Callable[[str], str]:
+    """The rule of the papers, with their table of what becomes of marks."""
+    return lambda text: " ".join(_ARTICLE.sub(" ", text.lower().translate(marks)).split())
 
 
 _NOT_ROUGE = regex.compile(r"[^a-z0-9]+")
@@ -94,7 +92,7 @@ def _unicode_1(text: str, lang: str) -> str:
 
 SQUAD = Normalizer(
     "squad",
-    _squad,
+    _without_articles(_DELETE),
     "lower case, no ASCII punctuation, no English articles",
     byte_table(b""),
     _PUNCTUATION,
@@ -102,7 +100,7 @@ SQUAD = Normalizer(
 )
 FAITHEVAL = Normalizer(
     "faitheval",
-    _faitheval,
+    _without_articles(_TO_SPACE),
     "as squad, but punctuation becomes a space",
     byte_table(_PUNCTUATION),
     b"",

@@ -45,17 +45,6 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     scale: float = 1.0
 
 
-def may_be_same_day(one: Value, other: Value) -> bool:
-    """Whether two dates may be the same, part by part; a missing part equals only a missing one.
-
-    Two that may each be read in two ways are taken to be written in the same way.
-    """
-    return (one.year, one.month, one.day) == (other.year, other.month, other.day) or (
-        one.either != other.either
-        and (one.year, one.month, one.day) == (other.year, other.day, other.month)
-    )
-
-
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<y>[12]\d{3})(?![\d,.]\d)"

@@ -13,7 +13,7 @@ from tests.chaos import KEY, Call, ChaosServer, as_json, error
 from tests.judges.rule_endpoint import shown
 
 from trueground.errors import InputError, UnreachableError, UsageError
-from trueground.judges.rating import NAMES, LLMRater, Rater, make_rater, rubric_for
+from trueground.judges.rating import NAMES, LLMRater, make_rater, rubric_for
 from trueground.models.base import ChatRequest, Message, Params, Reply, TokenLogprob
 from trueground.models.calls import Asker
 from trueground.models.replay import FakeModel
@@ -35,7 +35,7 @@ def rating(
         url = f"base_url={server.base_url}"
         rater = make_rater(f"llm:m({url},max_attempts=1,timeout=1{options})")
         assert isinstance(rater, LLMRater)
-        assert isinstance(rater, Rater)
+        assert isinstance(rater, LLMRater)
         with closing(rater):
             yield rater, server
 

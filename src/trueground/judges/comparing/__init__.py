@@ -8,11 +8,10 @@ them; `error-category` serves the study of errors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Protocol, runtime_checkable
 
 from trueground.errors import ProtocolError, UsageError
-from trueground.judges.base import each_once
+from trueground.judges.base import each_once, lazy_factory
 from trueground.plugins import PartSpec, make_part, parse_part
 from trueground.types import Comparison, ComparisonRequest, Status
 
@@ -74,28 +73,18 @@ def compare(
     return results
 
 
-def _lazy(module: str, name: str) -> Callable[..., Comparer]:
-    """The factory of that name in a module beside this, imported when a comparer is made."""
-
-    def factory(given: PartSpec) -> Comparer:
-        make_it: Callable[..., Comparer] = getattr(import_module(f"{__name__}.{module}"), name)
-        return make_it(given)
-
-    return factory
-
-
 # Those that ask the language model that `--rater` names.
 _ON_LANGUAGE_MODELS = {
-    "llm-correctness": _lazy("llm", "LLMCorrectness"),
-    "llm-faithfulness": _lazy("llm", "LLMComparer"),
-    "llm-abstention": _lazy("llm", "LLMComparer"),
-    "error-category": _lazy("llm", "ErrorCategory"),
+    "llm-correctness": lazy_factory("comparing.llm", "LLMCorrectness"),
+    "llm-faithfulness": lazy_factory("comparing.llm", "LLMComparer"),
+    "llm-abstention": lazy_factory("comparing.llm", "LLMComparer"),
+    "error-category": lazy_factory("comparing.llm", "ErrorCategory"),
 }
 comparers: dict[str, Callable[..., Comparer]] = {
-    "bertscore": _lazy("small", "bertscore"),
-    "bem": _lazy("small", "bem"),
-    "faith-critic": _lazy("small", "faith_critic"),
-    "q2": _lazy("q2", "Q2"),
+    "bertscore": lazy_factory("comparing.small", "bertscore"),
+    "bem": lazy_factory("comparing.small", "bem"),
+    "faith-critic": lazy_factory("comparing.small", "faith_critic"),
+    "q2": lazy_factory("comparing.q2", "Q2"),
     **_ON_LANGUAGE_MODELS,
 }
 

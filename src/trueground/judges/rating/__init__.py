@@ -12,9 +12,8 @@ form to fill in are theirs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -22,7 +21,7 @@ from trueground.errors import UsageError
 from trueground.judges.base import each_once
 from trueground.judges.llm import expected_score, read_score
 from trueground.models.base import ChatRequest, Message, Params, Reply
-from trueground.models.calls import Asks, Spent, shortened
+from trueground.models.calls import Asks, shortened
 from trueground.models.prompts import (
     Prompt,
     PromptFile,
@@ -33,8 +32,6 @@ from trueground.models.prompts import (
 )
 from trueground.plugins import PartSpec, make_part, parse_part
 from trueground.types import Rating, RatingRequest, Status
-
-__all__ = ["LLMRater", "Rater", "make_rater", "rate", "raters", "rubric_for"]
 
 _PACKAGE = "trueground.judges.rating"
 # (name, what is shown) → the file.
@@ -60,41 +57,13 @@ _ENOUGH = 0.5  # the share of samples that must hold a score
 _Prompts = Mapping[RatingRequest, tuple[Message, ...]]
 
 
-@runtime_checkable
-class Rater(Protocol):
-    """Rates responses by asking a language model.
-
-    `signature` names the model and every option that can change a rating. `prompts` are the rubrics
-    that were asked with so far; `spent` is what asking has cost.
-    """
-
-    name: str
-
-    @property
-    def signature(self) -> str: ...
-
-    @property
-    def prompts(self) -> tuple[PromptFile, ...]: ...
-
-    @property
-    def spent(self) -> Spent: ...
-
-    def rate(self, requests: Sequence[RatingRequest]) -> list[Rating]:
-        """Return one rating for each request, in their order."""
-        ...
-
-    def close(self) -> None:
-        """Give connections back."""
-        ...
-
-
-def make_rater(text: str, *, cache: bool = True) -> Rater:
+def make_rater(text: str, *, cache: bool = True) -> LLMRater:
     """Return a new rater from `NAME:MODEL(option=value)`. Raises UsageError."""
-    return make_part("rater", raters, parse_part("rater", text, cache=cache))
+    return make_part("rater", {"llm": LLMRater}, parse_part("rater", text, cache=cache))
 
 
 def rate(
-    rater: Rater, requests: Sequence[RatingRequest], known: dict[RatingRequest, Rating]
+    rater: LLMRater, requests: Sequence[RatingRequest], known: dict[RatingRequest, Rating]
 ) -> list[Rating]:
     """Rate every different request once; one rating for each request, in their order.
 
@@ -132,7 +101,8 @@ class LLMRater(Asks):
     temperature, and takes the mean. Weighted scoring asks once for log-probabilities
     too and takes the expectation; where the endpoint gives none, the mean of `samples` replies at
     temperature 1. A reply without a score, one that was cut off and a call that failed leave the
-    response unscored with that status. The constructor raises UsageError.
+    response unscored with that status. `spent` is what asking has cost. The constructor raises
+    UsageError.
     """
 
     name = "llm"
@@ -212,9 +182,6 @@ class LLMRater(Asks):
             hot = msgspec.structs.replace(hot, temperature=_SAMPLED)
         sampled = self._draw(rest, hot)
         return ratings | {r: _mean(map(_of_reply, replies)) for r, replies in sampled.items()}
-
-
-raters: dict[str, Callable[..., Rater]] = {"llm": LLMRater}
 
 
 def _of_reply(reply: Reply) -> Rating:
