@@ -92,7 +92,8 @@ def test_records_that_explode_are_no_page(tmp_path: Path) -> None:
     tg.score(rows, metrics="f1", out=tmp_path / "run")
     bomb(tmp_path / "run" / "records.jsonl.zst", b'{"id": "a", "response": "', b"a")
     peak, said = called("report", tmp_path / "run")
-    assert "records.jsonl.zst: one record of more than 64 MiB" in said
+    assert "records.jsonl.zst, line 1: not readable" in said
+    assert "one record of more than 64 MiB" in said
     assert peak < 400
 
 
