@@ -132,6 +132,7 @@ def test_a_value_of_another_width_is_computed_anew() -> None:
 
 
 def test_a_file_of_another_program_is_told() -> None:
+    cache_path("vectors").parent.mkdir()
     cache_path("vectors").write_bytes(b"no database at all " * 300)
     with pytest.raises(UsageError, match="trueground cache clear"):
         rows(Store("m", "s", disk=True), "one")
