@@ -156,6 +156,7 @@ def _check_of_file(source: Path, options: Mapping[str, Any]) -> None:
     """UsageError for an option that means nothing where the items are read from a file."""
     declared = inspect.signature(sort_errors).parameters
     for name in ("proposer", "out", "metric", "at_most", "label", "seed", "resamples", "level"):
-        if name in options and options[name] != declared[name].default:
+        always = name in ("seed", "resamples", "level")  # then it has its default here
+        if name in options and not (always and options[name] == declared[name].default):
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} is for a run; {source} is a file. Leave it out.")
