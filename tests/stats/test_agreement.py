@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from itertools import combinations, permutations
 
@@ -18,7 +17,6 @@ from trueground.errors import UsageError
 from trueground.stats.agreement import (
     Measure,
     Statistic,
-    Weighting,
     bootstrap_agreement,
     cohen,
     cohen_kappa,
@@ -109,15 +107,10 @@ def fleiss_by_hand(labels: Floats) -> float | None:
     return (observed - expected) / (1 - expected)
 
 
-def cohen_by_hand(labels: Floats, weighting: Weighting) -> float | None:
+def cohen_by_hand(labels: Floats) -> float | None:
     rows = [row for row in labels.tolist() if row[0] == row[0] and row[1] == row[1]]
-    apart: Callable[[float, float], float] = {
-        "none": lambda a, b: float(a != b),
-        "linear": lambda a, b: abs(a - b),
-        "quadratic": lambda a, b: (a - b) ** 2,
-    }[weighting]
-    found = sum(apart(a, b) for a, b in rows) / max(len(rows), 1)
-    chance = sum(apart(a, b) for a, _ in rows for _, b in rows) / max(len(rows), 1) ** 2
+    found = sum(a != b for a, b in rows) / max(len(rows), 1)
+    chance = sum(a != b for a, _ in rows for _, b in rows) / max(len(rows), 1) ** 2
     return 1 - found / chance if chance else None
 
 
@@ -157,19 +150,11 @@ def test_fleiss_against_statsmodels() -> None:
     assert fleiss_kappa(from_counts(few)) == pytest.approx(0.4895833333333333)
 
 
-@pytest.mark.parametrize(
-    ("weighting", "expected"),
-    [
-        ("none", 0.47646103896103903),
-        ("linear", 0.5678391959798995),
-        ("quadratic", 0.6652249134948096),
-    ],
-)
-def test_cohen_against_statsmodels(weighting: Weighting, expected: float) -> None:
+def test_cohen_against_statsmodels() -> None:
     """What statsmodels.stats.inter_rater.cohens_kappa gives for this table."""
     table = [[11, 3, 1], [4, 9, 5], [0, 2, 8]]
     pairs = [[a, b] for a, row in enumerate(table) for b, n in enumerate(row) for _ in range(n)]
-    assert cohen(np.array(pairs, np.float64), weighting) == pytest.approx(expected)
+    assert cohen(np.array(pairs, np.float64)) == pytest.approx(0.47646103896103903)
 
 
 @given(tables())
@@ -181,10 +166,8 @@ def test_every_statistic_is_as_defined(labels: Floats) -> None:
         )
     kappa = fleiss_by_hand(labels)
     assert fleiss_kappa(labels) == (None if kappa is None else pytest.approx(kappa, abs=1e-9))
-    for weighting in ("none", "linear", "quadratic"):
-        two = cohen_by_hand(labels[:, :2], weighting)
-        found = cohen(labels[:, :2], weighting)
-        assert found == (None if two is None else pytest.approx(two, abs=1e-9))
+    two = cohen_by_hand(labels[:, :2])
+    assert cohen(labels[:, :2]) == (None if two is None else pytest.approx(two, abs=1e-9))
 
 
 @given(tables(), st.randoms(use_true_random=False))
@@ -212,8 +195,7 @@ def test_those_who_always_agree_have_one(column: list[float], annotators: int) -
     labels = np.repeat(np.array(column)[:, None], annotators, axis=1)
     for statistic in EVERY.values():
         assert statistic(labels) == pytest.approx(1.0)
-    for weighting in ("none", "linear", "quadratic"):
-        assert cohen(labels[:, :2], weighting) == pytest.approx(1.0)
+    assert cohen(labels[:, :2]) == pytest.approx(1.0)
     low, high = bootstrap_agreement(labels, fleiss_kappa, resamples=20) or (0.0, 0.0)
     assert (low, high) == (pytest.approx(1.0), pytest.approx(1.0))
 
@@ -263,8 +245,6 @@ def test_what_cannot_be_read_is_said() -> None:
     labels = np.array([[1.0, 2.0], [2.0, 2.0]])
     with pytest.raises(UsageError, match="expected nominal, ordinal or interval"):
         krippendorff_alpha(labels, "ratio")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="expected none, linear or quadratic"):
-        cohen(labels, "cubic")  # type: ignore[arg-type]
 
 
 def test_interval_is_that_of_resampled_items() -> None:

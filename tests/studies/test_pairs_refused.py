@@ -26,8 +26,8 @@ def write(path: Path, values: list[dict[str, Any]]) -> str:
 def test_no_second_response(tmp_path: Path) -> None:
     bad = write(tmp_path / "bad.jsonl", [{"human": {"preference": 1}}] * 6)
     told = (
-        f"{bad}: no record has `response_b`; --pairs compares `response` with `response_b`; name "
-        "your column with --map response_b=COLUMN"
+        "bad: no record that can be used has the label 'preference' (6 no_response_b); --pairs "
+        "compares `response` with `response_b`; name your column with --map response_b=COLUMN"
     )
     with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
         tg.validate(bad, pairs=True)
@@ -38,7 +38,7 @@ def test_no_second_response(tmp_path: Path) -> None:
 
 def test_second_responses_only_without_a_preference(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", [{"human": {"preference": 1}}, {"response_b": "No."}])
-    told = "no record that has the label 'preference' has `response_b` (1 no_label, 1 no_response"
+    told = "no record that can be used has the label 'preference' (1 no_label, 1 no_response_b); --"
     with pytest.raises(InputError, match=re.escape(told)):
         tg.validate(path, pairs=True)
 

@@ -19,7 +19,6 @@ from trueground.errors import UsageError
 from trueground.stats.bootstrap import Floats, Interval, Ints, percentiles
 
 Statistic = Callable[..., float | None]  # of (labels, *, weights), as the functions below
-Weighting = Literal["none", "linear", "quadratic"]
 Measure = Literal["nominal", "ordinal", "interval"]
 
 
@@ -62,14 +61,10 @@ def cohen_kappa(table: NDArray[np.integer]) -> float | None:
     return None if expected == 1.0 else (observed - expected) / (1.0 - expected)
 
 
-def cohen(
-    labels: Floats, weighting: Weighting = "none", *, weights: Floats | None = None
-) -> float | None:
+def cohen(labels: Floats, *, weights: Floats | None = None) -> float | None:
     """Cohen's kappa of two annotators, shape (items, 2), over the items that both have labelled.
 
-    `weighting` (Cohen 1968) counts a disagreement as one ("none"), by the difference of the labels
-    ("linear") or by its square ("quadratic"), the labels themselves being the scale. None without
-    such items, and where both gave one label throughout. UsageError.
+    None without such items, and where both gave one label throughout. UsageError.
     """
     array = _as_array(labels)
     if array.shape[1] != 2:
@@ -84,28 +79,7 @@ def cohen(
     first, second = (np.bincount(c, w, len(values)) / total for c in (a, b))
     if np.count_nonzero(first + second) < 2:
         return None
-    if weighting == "none":
-        apart, expected = (a != b).astype(np.float64), 1.0 - float(first @ second)
-    elif weighting == "linear":
-        apart, expected = np.abs(values[a] - values[b]), _mean_distance(values, first, second)
-    elif weighting == "quadratic":
-        apart, expected = (values[a] - values[b]) ** 2, _mean_square(values, first, second)
-    else:
-        raise UsageError(f"weighting {weighting!r}: expected none, linear or quadratic")
-    return float(1.0 - w @ apart / total / expected)
-
-
-def _mean_distance(values: Floats, first: Floats, second: Floats) -> float:
-    """The mean distance of two independent draws: E|X - Y|, from their distribution functions."""
-    a, b = np.cumsum(first)[:-1], np.cumsum(second)[:-1]
-    return float(np.diff(values) @ (a * (1.0 - b) + b * (1.0 - a)))
-
-
-def _mean_square(values: Floats, first: Floats, second: Floats) -> float:
-    """The mean squared distance of two independent draws: both variances, and the means' own."""
-    one, other = float(first @ values), float(second @ values)
-    spread = first @ (values - one) ** 2 + second @ (values - other) ** 2
-    return float(spread) + (one - other) ** 2
+    return float(1.0 - w @ (a != b) / total / (1.0 - first @ second))
 
 
 def raw_agreement(labels: Floats, *, weights: Floats | None = None) -> float | None:
@@ -220,9 +194,6 @@ def table_of(pairs: Iterable[tuple[bool, bool]]) -> Ints:
 def two_judges(
     pairs: Iterable[tuple[bool, bool]],
     groups: Sequence[Hashable] | None = None,
-    *,
-    resamples: int = 2_000,
-    seed: int = 0,
 ) -> TwoJudges:
     """How two judges agree: (the first says yes, the second says yes) of each thing.
 
@@ -241,7 +212,7 @@ def two_judges(
         n=len(verdicts),
         agree=float(np.trace(table)) / len(verdicts),
         kappa=cohen_kappa(table),
-        kappa_ci=bootstrap_agreement(labels, cohen, resamples, seed, groups=unit),
+        kappa_ci=bootstrap_agreement(labels, cohen, groups=unit),
     )
 
 

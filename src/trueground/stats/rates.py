@@ -60,9 +60,8 @@ class Draw:
         return np.asarray(w / w.sum())
 
     def units(self) -> tuple[Ints, Ints]:
-        """For each labelled item the number of its unit, and for each unit that of its stratum.
-
-        A stratum with a single label joins the one before it.
+        """For each labelled item its unit, for each unit its stratum; one of a single label joins
+        another.
         """
         own = np.flatnonzero(self.labelled)
         if self.strata is None:

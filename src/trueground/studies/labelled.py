@@ -314,19 +314,14 @@ class LabelledSets:
             )
 
     def _why_empty(self, one: LabelledSet) -> str:
-        if one.unused.keys() - _NOT_OF_USE == {"no_response_b"}:
-            labelled, counts = "", ""
-            if one.unused[NO_LABEL]:
-                labelled = f"that has the label {self.rule.label!r} "
-                counts = f" ({_format_counts(one.unused)})"
-            return (
-                f"{one.path}: no record {labelled}has `response_b`{counts}; --pairs compares "
-                "`response` with `response_b`; name your column with --map response_b=COLUMN"
-            )
         usable = "" if one.unused.keys() <= _NOT_OF_USE else "that can be used "
+        pairs = (
+            "; --pairs compares `response` with `response_b`; name your column with "
+            "--map response_b=COLUMN"
+        ) * bool(one.unused["no_response_b"])
         return (
             f"{one.name}: no record {usable}has the label {self.rule.label!r} "
-            f"({_format_counts(one.unused)})"
+            f"({_format_counts(one.unused)}){pairs}"
         )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import stdev
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
@@ -32,12 +32,11 @@ from trueground.studies.leaderboard.runs import prompt_of
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
 _OF_PROMPT = {"task-instruction", "instruction"}
+_DRAWS: Any = {"resamples": 2_000, "seed": 0, "level": 0.95}
 _ALIKE = ("benchmark", "data", "model", "params", "limit", "repeats")
 
 
-def prompt_studies(
-    paths: Sequence[Path], *, resamples: int = 2_000, seed: int = 0, level: float = 0.95
-) -> list[dict[str, Any]]:
+def prompt_studies(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """One study for each model and task that was asked with several prompts, else none.
 
     Runs are alike in all but the prompt; one that comes twice counts once, and the first run is the
@@ -53,9 +52,8 @@ def prompt_studies(
             options = {name: value for name, value in told.items() if name not in _OF_PROMPT}
             alike = _encode([[identity.get(name) for name in _ALIKE], options])
             groups.setdefault(alike, {}).setdefault(prompts, path)
-    draws = {"resamples": resamples, "seed": seed, "level": level}
     several = [[*map(open_run, group.values())] for group in groups.values() if len(group) > 1]
-    return [study for runs in several if (study := _study(runs, draws)) is not None]
+    return [study for runs in several if (study := _study(runs)) is not None]
 
 
 def in_order(paths: Sequence[Path]) -> list[Path]:
@@ -67,7 +65,7 @@ def _encode(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _study(runs: Sequence[FinishedRun], draws: Mapping[str, Any]) -> dict[str, Any] | None:
+def _study(runs: Sequence[FinishedRun]) -> dict[str, Any] | None:
     """Several prompts over the questions that all of the runs have."""
     first = runs[0]
     metrics = tuple(
@@ -76,51 +74,40 @@ def _study(runs: Sequence[FinishedRun], draws: Mapping[str, Any]) -> dict[str, A
         if all(run.signatures.get(key) == signature for run in runs)
         and not ((metric := metric_of_key(key)) and metric.harmonic)
     )
-    by_question = [read_by_question(run, metrics) for run in runs]
-    common = by_question[0].ids
-    for one in by_question[1:]:
-        common = common[np.isin(common, one.ids)]
+    ids, answers, groups = zip(*(_read_by_question(run, metrics) for run in runs), strict=True)
+    common = ids[0]
+    for own in ids[1:]:
+        common = common[np.isin(common, own)]
     if not metrics or not len(common):
         return None
     rows = []  # of the common questions in each run
-    for one in by_question:
-        order = np.argsort(one.ids, kind="stable")
-        rows.append(order[np.searchsorted(one.ids[order], common)])
-    clusters = by_question[0].clusters
-    clusters = None if clusters is None else clusters[rows[0]]
+    for own in ids:
+        order = np.argsort(own, kind="stable")
+        rows.append(order[np.searchsorted(own[order], common)])
+    clusters = None if groups[0] is None else groups[0][rows[0]]
     prompts = [run.manifest.get("prompts") or [] for run in runs]
     names = _prompt_names([[PromptFile(p["id"], p["sha256"]) for p in files] for files in prompts])
-    answers = [one.answers for one in by_question]
     return {
         "task": first.task,
         "model": first.model,
         "headline": first.manifest["benchmark"].get("headline"),
         "questions": len(common),
         "repeats": first.manifest.get("repeats", 1),
-        "ci_level": draws["level"],
+        "ci_level": _DRAWS["level"],
         "prompts": [
             {"name": name, "files": files, "run": str(run.path)}
             for name, files, run in zip(names, prompts, runs, strict=True)
         ],
         "metrics": {
-            key: _metric(i, names, answers, rows, clusters, draws) for i, key in enumerate(metrics)
+            key: _metric(i, names, answers, rows, clusters) for i, key in enumerate(metrics)
         },
     }
 
 
-class ByQuestion(NamedTuple):
-    """The numbers of a run by question: `ids` (questions,) are hashes.
-
-    `clusters` (questions,) are equal for questions of one group, None where no group is told.
-    """
-
-    ids: Hashes
-    answers: PerQuestion
-    clusters: Hashes | None
-
-
-def read_by_question(run: FinishedRun, metrics: tuple[str, ...]) -> ByQuestion:
-    """The metrics of a run, questions in the order in which they came. Raises InputError."""
+def _read_by_question(
+    run: FinishedRun, metrics: tuple[str, ...]
+) -> tuple[Hashes, PerQuestion, Hashes | None]:
+    """Hashes of the questions, their numbers, and their groups (None where none is told)."""
     scores = read_scores(run, metrics)
     (by_question,) = with_questions([run])
     ids = scores.ids if by_question.questions is None else by_question.questions.questions
@@ -131,7 +118,7 @@ def read_by_question(run: FinishedRun, metrics: tuple[str, ...]) -> ByQuestion:
         groups = read_contents(run, scores.ids, ())["group"]
         groups = np.where(groups == NO_HASH, ids, groups)[first]  # a question alone is its own
         clusters = groups if len(np.unique(groups)) < len(groups) else None
-    return ByQuestion(ids[first], answers, clusters)
+    return ids[first], answers, clusters
 
 
 def _prompt_names(runs: Sequence[Sequence[PromptFile]]) -> list[str]:
@@ -151,7 +138,6 @@ def _metric(
     answers: Sequence[PerQuestion],
     rows: Sequence[NDArray[np.int64]],
     clusters: NDArray[np.int64] | None,
-    draws: Mapping[str, Any],
 ) -> dict[str, Any]:
     """One metric: its means, their spread, flips, and differences from the first prompt.
 
@@ -177,17 +163,17 @@ def _metric(
     flips = None
     if all(one.has_verdicts[i] for one in answers):
         share = np.divide(of("above")[known], of("scored")[known])
-        flips = _flips(used, share, of("differ")[known], groups, draws)
+        flips = _flips(used, share, of("differ")[known], groups)
     return numbers | {
         "means": averages,
-        "cis": intervals(used, groups, **draws),
+        "cis": intervals(used, groups, **_DRAWS),
         "min": min(averages),
         "max": max(averages),
         "range": max(averages) - min(averages),
         "sd": stdev(averages),
         "sd_beyond_chance": _beyond_chance(used),
         "flips": flips,
-        "differences": _differences(names, used, groups, draws),
+        "differences": _differences(names, used, groups),
     }
 
 
@@ -211,7 +197,6 @@ def _flips(
     share: Floats,
     same: Floats,
     clusters: NDArray[np.int64] | None,
-    draws: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Questions whose value lies above 0.5 with one prompt and not with another.
 
@@ -228,19 +213,19 @@ def _flips(
         "flipped": int(flipped.sum()),
         "questions": len(used),
         "rate": float(flipped.mean()),
-        "ci": intervals(flipped[:, None].astype(np.float64), clusters, **draws)[0],
+        "ci": intervals(flipped[:, None].astype(np.float64), clusters, **_DRAWS)[0],
         "two_differ": float(np.mean(apart)),
         "two_differ_same": None if np.isnan(same).all() else float(np.nanmean(same)),
     }
 
 
 def _differences(
-    names: Sequence[str], used: Floats, clusters: NDArray[np.int64] | None, draws: Mapping[str, Any]
+    names: Sequence[str], used: Floats, clusters: NDArray[np.int64] | None
 ) -> list[dict[str, Any]]:
     """Every later prompt against the first, paired by question; Holm over the prompts."""
     others = used.shape[1] - 1
     base = np.repeat(used[:, :1], others, axis=1)
-    results = paired(base, used[:, 1:], clusters, tests=others, **draws)
+    results = paired(base, used[:, 1:], clusters, tests=others, **_DRAWS)
     return [
         {
             "prompt": name,

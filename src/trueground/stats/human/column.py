@@ -23,8 +23,8 @@ Clusters = NDArray[Any] | Sequence[Any]
 class LabelGroup:
     """The items with one label in the order of their scores; `unit` and `scores` have shape (m,).
 
-    A score is `scale · (centre + spread · standard)`, `standard` from -1 to 1: sums of squares of
-    these neither overflow nor lose the digits of a narrow spread. `powers` (m, 2) holds these and
+    A score is `scale · (centre + spread · standard)`, `standard` from -1 to 1, so that sums of
+    squares neither overflow nor lose the digits of a narrow spread. `powers` (m, 2) are these and
     their squares.
     """
 
@@ -41,11 +41,11 @@ class LabelGroup:
 
 
 class RankBit(NamedTuple):
-    """The items by one bit of their label's rank: `low` have it not, `high` have it.
+    """The items by one bit of their label's rank: the units that have it not (`low`) and have it.
 
-    Both are units, in the order of (higher bits, score). For each high item `under` and `upto` are
-    how many low ones stand before its score and up to it, `first` and `last` before and up to the
-    last of its own higher bits.
+    Both in the order of (higher bits, score). For each high item `under` and `upto` are how many
+    low ones stand before its score and up to it, `first` and `last` before and up to the last of
+    its higher bits.
     """
 
     low: Ints
@@ -59,11 +59,11 @@ class RankBit(NamedTuple):
 class GradedLabels:
     """The items in the order of their scores, and the ranks of their labels, prepared once.
 
-    `unit`, `place` and `code` (n,) are an item's unit, its distinct score and its distinct label;
-    `places` and `codes` are where each of these begins, `by_code` the units in the order of the
-    labels. `cells` has the units in the order of their cells (the grade nearest to the score, the
-    grade of the label), where each cell begins, and both its grades; it is None where scores leave
-    the scale of the labels.
+    `unit`, `place` and `code` (n,) are an item's unit, distinct score and distinct label; `places`
+    and `codes` are where each of these begins, `by_code` the units in the order of the labels.
+    `cells` has the units in the order of their cells (grade nearest to the score, grade of the
+    label), where each cell begins, and both its grades; None where scores leave the scale of the
+    labels.
     """
 
     def __init__(self, place: Ints, scores: Floats, labels: Floats, unit: Ints) -> None:
@@ -83,10 +83,9 @@ class LabelledScores:
 
     `distinct` (places,) are the scores; `place` (n,) is each item's; `upto[k]` (places + 1,) is how
     many items stand below place k, for the negatives and for the positives (`kinds`). `below` is
-    the number of places whose verdict is no: at or below the default threshold, with `at_least`
-    below it; `scale` is there in ordinal mode, `bins` (the places where bins of the calibration
-    error begin and end) for probabilities. `alone` tells whether each item is drawn by itself, and
-    not with others of its group.
+    the number of places whose verdict is no; `scale` is there in ordinal mode, `bins` (where bins
+    of the calibration error begin and end) for probabilities. `alone`: each item is drawn by
+    itself, not with its group.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ _STREAM = 0x63616C  # draws of its own, whatever else has this seed
 class MeasureEstimate:
     """A number, its interval, and the number of items behind it; of a mean over sets that of sets.
 
-    `value` is None where it is undefined, `ci` also where it has no interval; `why` then says why.
+    `why` says why it is undefined, or has no interval.
     """
 
     value: float | None
@@ -189,9 +189,8 @@ def raw_estimates(
 class CalibrationByChance(NamedTuple):
     """What chance makes of a calibration error, at the level of the intervals.
 
-    `mean` is what perfectly calibrated scores would have on average on as many such items, `high`
-    what they would stay below. An interval is made of `low` and `up` (resamples,) and `calibrated`
-    (1,000 or more,): see `calibration_interval`.
+    Perfectly calibrated scores would have `mean` on average on as many such items, and stay below
+    `high`. An interval is made of `low`, `up` and `calibrated`: see `calibration_interval`.
     """
 
     mean: float

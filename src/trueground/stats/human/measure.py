@@ -71,13 +71,12 @@ class LabelStats:
 class Measured(Estimated):
     """All that is known of one score against one label.
 
-    `estimates` has each of MEASURES, in their order; the best balanced accuracy and the calibration
-    error have no draws. `by_label` is by 0/1 label, `by_grade` by the labels as they are (in
-    ordinal mode, for at most 20 of them). `confusion` is None without a threshold, `confusion_best`
-    and `best_threshold` where no threshold tells anything apart, `reliability` and `chance` (what
-    chance makes of the calibration error) where the score is no probability. `reliability` has a
-    row for each bin of neighbouring scores (low, high, mean_score, share_positive, n), `histogram`
-    the `edges` of its bars and the `counts` of items between them by 0/1 label ("0", "1").
+    `estimates` has each of MEASURES; the best balanced accuracy and the calibration error have no
+    draws. `by_label` is by 0/1 label, `by_grade` by the labels as they are (in ordinal mode, at
+    most 20). `confusion` is None without a threshold, `confusion_best` and `best_threshold` where
+    none tells anything apart, `reliability` and `chance` where the score is no probability.
+    `histogram` has the `edges` of its bars and the `counts` of items between them by 0/1 label
+    ("0", "1").
     """
 
     positives: int
@@ -231,9 +230,8 @@ def assemble(
 def paired_difference(a: Measured, b: Measured, name: str = "auroc") -> Estimated:
     """One of PAIRED of `a` less that of `b`, with a paired interval and its draws.
 
-    Both must come from the same items, clusters, seed and number of resamples (one `measure_all`,
-    or calls with the same arguments), so that resample i is the same in both. UsageError for
-    another measure or another number of resamples.
+    Both must come from the same items, clusters, seed and number of resamples, so that resample i
+    is the same in both. UsageError for another measure or another number of resamples.
     """
     if name not in PAIRED:
         raise UsageError(f"no measure {name!r} can be paired; expected one of {', '.join(PAIRED)}")
@@ -264,9 +262,9 @@ def paired_differences(
 ) -> dict[str, dict[str, Estimated]]:
     """Each score's measure less that of the one it is held against, on the items that both have.
 
-    `measured` is what `measure_all` made of the `scores` with these labels and options; `against`
-    maps some of PAIRED to a score. Where one of two scores has items that the other lacks, it is
-    measured anew without them, from the same resamples.
+    `measured` is what `measure_all` made of the `scores` with these options; `against` maps some of
+    PAIRED to a score. Where one of two has items that the other lacks, it is measured anew without
+    them.
     """
     results: dict[str, dict[str, Estimated]] = {name: {} for name in against}
     masked: dict[tuple[str, bytes], Measured] = {}  # by score, and the items it is taken on

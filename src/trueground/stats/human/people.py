@@ -43,11 +43,11 @@ _NOBODY_PREFERS = "no pair has a preference of one annotator and one of the othe
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Each annotator (a column of labels) against the rest, and the mean over annotators.
+    """Each annotator (a column of labels) against the rest, and the mean over annotators that have
+    it.
 
     `counts` has for each the items left out because the rest are split evenly (`tied`), or of
-    preferences `n`, `ties` and `metric_ties`. The mean is over the annotators that have the
-    measure; its n counts their items together.
+    preferences `n`, `ties` and `metric_ties`.
     """
 
     annotators: list[dict[str, MeasureEstimate]]
@@ -67,9 +67,9 @@ class Ceiling:
 class Preferences(Estimated):
     """`n` pairs with both numbers, of which people find `ties` even, the metric `metric_ties`.
 
-    `estimates`: "sign_agreement" over the pairs in which people prefer one, a tie of the metric
-    counts half; "accuracy" over those in which the metric does too; "spearman" and "kendall" of
-    the metric's differences with the preferences as they are graded, over all pairs.
+    "sign_agreement" is over the pairs in which people prefer one, a tie of the metric counts half;
+    "accuracy" over those in which the metric does too; "spearman" and "kendall" over all, as
+    graded.
     """
 
     ties: int
@@ -138,8 +138,8 @@ def preferences(
 ) -> Preferences:
     """The metric of response A less that of B, (n,), against people's preference for A, (n,).
 
-    Both are above 0 where A is better, 0 for a tie, NaN where there is none (the pair is left
-    out). Items with equal `clusters` are drawn together. Raises InputError as `measure` does.
+    Both are above 0 where A is better, 0 for a tie, NaN where there is none (the pair is left out).
+    Raises InputError as `measure` does.
     """
     metric = np.asarray(differences, np.float64)
     people = np.asarray(preferences, np.float64)
@@ -174,10 +174,8 @@ def preference_ceiling(
 ) -> Ceiling:
     """What a metric could reach: one annotator of `table` (n, annotators) against the others.
 
-    Preferences are above 0 where A is better, 0 for a tie, NaN where an annotator gave none. The
-    annotator stands for the metric: a tie of theirs counts half in "sign_agreement", pairs that the
-    others find even together, by their mean, are left out. Options are those of `preferences`.
-    Raises InputError for another shape and infinite preferences.
+    The annotator stands for the metric: a tie of theirs counts half in "sign_agreement", pairs that
+    the others find even together, by their mean, are left out. InputError.
     """
     values = _as_table(table, "preferences", "pairs")
     each = [

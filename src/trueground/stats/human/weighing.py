@@ -34,9 +34,9 @@ Counts = NDArray[np.int32]
 class Draws:
     """How often each unit was drawn, (resamples, units), and arrays for what comes of it, by name.
 
-    Fresh arrays of this size come from the system page by page, which costs more than the
-    arithmetic: `buffers` are those of a thread, used again from block to block. Sums of whole
-    numbers are faster, so that there are `counts` and the same as `floats`.
+    Fresh arrays of this size cost more than the arithmetic: `buffers` are those of a thread, used
+    again from block to block. Sums of whole numbers are faster: there are `counts` and the same as
+    `floats`.
     """
 
     def __init__(
@@ -142,8 +142,7 @@ def group_weights(units: int, group: int, seed: int) -> Counts:
 class _GroupSums(NamedTuple):
     """A label group under the weights: cumulated item by item (resamples, m + 1), and its moments.
 
-    `total` is the weight of the group; `mean` and `variance` are those of the standard scores,
-    plain (divided by the weight). All three have the shape (resamples,).
+    `total` is its weight; `mean` and `variance` (by the weight) are of the standard scores.
     """
 
     upto: Counts

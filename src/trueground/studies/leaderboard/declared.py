@@ -42,8 +42,8 @@ from trueground.studies.leaderboard.results import (
     change_of,
     count_declining,
     mean_of,
-    over_models,
     ranked,
+    scattered,
 )
 from trueground.studies.leaderboard.runs import (
     BoardCell,
@@ -205,7 +205,7 @@ class _Evaluation:
             title = group.columns[0][1].title
         elif isinstance(study, Scatter):
             places = [""]
-            rows, over = _scattered(study, made)
+            rows, over = scattered(study, made)
         kept = [
             k
             for k in range(len(study.measures))
@@ -443,25 +443,3 @@ def _combined(row: BoardRow, line: Sequence[BoardCell | None]) -> dict[str, Any]
         "score": sum(map(mean_of, cells)) / len(cells),
         "placed_by": placed if any(cell.placed_by is not None for cell in cells) else None,
     }
-
-
-def _scattered(
-    study: Scatter, made: Sequence[tuple[BoardRow, StudyRow]]
-) -> tuple[list[StudyRow], list[Coefficients]]:
-    """The rows in order, with correlations over models; none where no model has both measures."""
-    whole = [
-        (row, found.apart, mean_of(found.cells[0][0]), mean_of(found.cells[1][0]))
-        for row, found in made
-        if all(line[0] for line in found.cells[:2])
-    ]
-
-    def order(row: StudyRow) -> tuple[Any, ...]:
-        if study.sizes and row.size:
-            return row.size[0], row.name.casefold(), row.source or ""
-        x, y = (mean_of(line[0]) for line in row.cells[:2])
-        if study.declining:
-            return bool(row.apart), y - x
-        return bool(row.apart), not all(line[0] for line in row.cells[:2]), -x, -y
-
-    rows = sorted((found for _, found in made), key=order) if whole or study.sizes else []
-    return rows, [] if study.sizes or study.declining else over_models(whole)

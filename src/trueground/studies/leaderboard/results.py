@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from trueground.benchmarks.studies import Scatter
 from trueground.errors import InputError
 from trueground.reports.listings import few
 from trueground.stats.agreement import Correlation, correlation
@@ -222,6 +224,28 @@ def over_models(pairs: Iterable[tuple[BoardRow, str | None, float, float]]) -> l
         xs, ys = [x for x, _ in own.values()], [y for _, y in own.values()]
         found.append(Coefficients(source, correlation(xs, ys), correlation(xs, ys, ranked=True)))
     return found
+
+
+def scattered(
+    study: Scatter, made: Sequence[tuple[BoardRow, StudyRow]]
+) -> tuple[list[StudyRow], list[Coefficients]]:
+    """The rows in order, with correlations over models; none where no model has both measures."""
+    whole = [
+        (row, found.apart, mean_of(found.cells[0][0]), mean_of(found.cells[1][0]))
+        for row, found in made
+        if all(line[0] for line in found.cells[:2])
+    ]
+
+    def order(row: StudyRow) -> tuple[Any, ...]:
+        if study.sizes and row.size:
+            return row.size[0], row.name.casefold(), row.source or ""
+        x, y = (mean_of(line[0]) for line in row.cells[:2])
+        if study.declining:
+            return bool(row.apart), y - x
+        return bool(row.apart), not all(line[0] for line in row.cells[:2]), -x, -y
+
+    rows = sorted((found for _, found in made), key=order) if whole or study.sizes else []
+    return rows, [] if study.sizes or study.declining else over_models(whole)
 
 
 def against(table: StudyTable, rows: Sequence[BoardRow], baseline: str) -> Iterator[StudyTable]:

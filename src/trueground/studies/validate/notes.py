@@ -123,15 +123,6 @@ def _signature(run: FinishedRun, part: str) -> str | None:
     return of_part.get("signature") if isinstance(of_part, dict) else None
 
 
-def lower_is_better(higher_is_better: Mapping[str, bool]) -> list[str]:
-    """A note on each metric of which less is better."""
-    return [
-        f"{key}: less is better, so it is turned round (1 − x) before it is measured"
-        for key, higher in higher_is_better.items()
-        if not higher
-    ]
-
-
 def format_unscored(
     unscored: Mapping[str, Sequence[tuple[str, str]]], sets: int, named: bool
 ) -> list[str]:

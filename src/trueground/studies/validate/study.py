@@ -190,7 +190,12 @@ def validate(
             workers,
         )
         raw = measures.start_raw(settings, plan, from_runs)
-        raw["notes"] += [*sets.notes, *notes.lower_is_better(raw["higher_is_better"])]
+        raw["notes"] += sets.notes
+        raw["notes"] += [
+            f"{key}: less is better, so it is turned round (1 − x) before it is measured"
+            for key, higher in raw["higher_is_better"].items()
+            if not higher
+        ]
         items: Sequence[Any] = ()
         if pairs:
             measures.measure_pairs(raw, sets, plan, settings, progress)
