@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import entry_points
 from itertools import pairwise
 from math import isfinite
 from typing import NamedTuple, TypeVar
@@ -47,6 +46,8 @@ _loading: list[bool] = []
 @cache
 def load_plugins() -> None:
     """Import every module that an installed package names in one of the groups."""
+    from importlib.metadata import entry_points  # it loads e-mail and zip: not for --help
+
     _loading.append(True)
     try:
         for group in GROUPS:
