@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shlex
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,9 @@ from unittest import mock
 import msgspec
 from tests.commands import trueground
 from tests.pins.scenes import ROOT, Scene
+from tests.wordnet import write_small_wordnet
+
+from trueground.text.meteor import WORDNET_VARIABLE
 
 LONG = 3_000
 TOLERANCE = 1e-12
@@ -120,7 +124,8 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 def _is_named(name: str) -> bool:
-    return "/work/" not in name and not name.endswith((".lock", ".sqlite", ".db"))
+    in_build_store = "work" in Path(name).parts[1:]
+    return not in_build_store and not name.endswith((".lock", ".sqlite", ".db"))
 
 
 def _scrubbed(text: str, folder: Path) -> str:
@@ -141,13 +146,15 @@ def _pinned(text: str, hashed: bool) -> Pin:
 
 @contextmanager
 def _at(folder: Path) -> Iterator[None]:
-    """In that folder, with a home of its own, and a terminal as wide everywhere."""
+    """Work in that folder, with an environment that is the same on every machine."""
     here = Path.cwd()
-    unset = {name: "" for name in os.environ if name.startswith(("OPENAI", "HF_"))}
-    wide = {"TRUEGROUND_HOME": str(folder / "home"), "COLUMNS": "100", "NO_COLOR": "1"}
-    os.chdir(folder)
-    try:
-        with mock.patch.dict(os.environ, {**unset, **wide}):
-            yield
-    finally:
-        os.chdir(here)
+    environment = {name: "" for name in os.environ if name.startswith(("OPENAI", "HF_"))}
+    environment |= {"TRUEGROUND_HOME": str(folder / "home"), "COLUMNS": "100", "NO_COLOR": "1"}
+    with tempfile.TemporaryDirectory() as wordnet:
+        environment[WORDNET_VARIABLE] = str(write_small_wordnet(Path(wordnet)))
+        os.chdir(folder)
+        try:
+            with mock.patch.dict(os.environ, environment):
+                yield
+        finally:
+            os.chdir(here)

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.wordnet import write_small_wordnet
 
 from trueground.errors import MissingExtraError, UsageError
 from trueground.text import meteor as module
 from trueground.text.meteor import DEBIAN_WORDNET, WORDNET_VARIABLE, meteor
 
 nltk = pytest.importorskip("nltk", reason="the extra `meteor` is not installed")
-has_debian = Path(DEBIAN_WORDNET, "data.noun").is_file()
-needs_wordnet = pytest.mark.skipif(not has_debian, reason="wordnet-base is not installed")
 
 TEXTS = [
     "",
@@ -34,19 +33,33 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def stock(tmp_path_factory):
-    """NLTK's own loader over its own data layout, completed from Debian's files."""
-    home = tmp_path_factory.mktemp("nltk_data")
-    folder = home / "corpora" / "wordnet"
+def small(tmp_path_factory):
+    """A database of a few synonyms, in the folder where NLTK looks below its data."""
+    return write_small_wordnet(tmp_path_factory.mktemp("nltk_data") / "corpora" / "wordnet")
+
+
+@pytest.fixture(scope="module", params=["small", "debian"])
+def wordnet(request, small):
+    """The small database, then WordNet itself where Debian's package is installed."""
+    if request.param == "small":
+        return small
+    if not Path(DEBIAN_WORDNET, "data.noun").is_file():
+        pytest.skip("WordNet isn't installed (Debian's package wordnet-base)")
+    return Path(DEBIAN_WORDNET)
+
+
+@pytest.fixture
+def nltk_data(wordnet, tmp_path, monkeypatch):
+    """NLTK's own data folder with the database and the two files that only NLTK asks for."""
+    folder = tmp_path / "corpora" / "wordnet"
     folder.mkdir(parents=True)
-    for source in Path(DEBIAN_WORDNET).iterdir():
+    for source in wordnet.iterdir():
         if source.is_file():
             (folder / source.name).write_bytes(source.read_bytes())
     (folder / "lexnames").write_text("".join(f"{n:02d}\tname.{n}\t1\n" for n in range(45)))
     (folder / "index.sense").write_text("")
-    nltk.data.path.insert(0, str(home))
-    yield home
-    nltk.data.path.remove(str(home))
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    yield tmp_path
     forget()
 
 
@@ -63,79 +76,104 @@ def tokens(text):
     return [token for line in text.splitlines() for token in tokenizer.tokenize(line)]
 
 
-@needs_wordnet
-def test_equals_nltk_on_many_pairs(stock):
+def test_meteor_of_many_pairs_equals_nltk(wordnet, nltk_data):
+    from nltk.corpus.reader import CorpusReader, WordNetCorpusReader
     from nltk.translate.meteor_score import meteor_score
 
     rng = random.Random(0)
     words = sorted({word for text in TEXTS for word in text.split()})
     texts = TEXTS + [" ".join(rng.choices(words, k=rng.randint(1, 14))) for _ in range(60)]
-    differences = []
+    root = nltk.data.find("corpora/wordnet")
+    lexicon = WordNetCorpusReader(root, CorpusReader(root, []))
     for _ in range(500):
         response = rng.choice(texts)
         references = rng.choices(texts, k=rng.randint(1, 3))
-        own = meteor(response, references, wordnet=DEBIAN_WORDNET)
-        theirs = meteor_score([tokens(r) for r in references], tokens(response))
-        differences.append(abs(own - theirs))
-    assert max(differences) < 1e-12
+        actual = meteor(response, references, wordnet=str(wordnet))
+        expected = meteor_score(
+            [tokens(reference) for reference in references], tokens(response), wordnet=lexicon
+        )
+        assert actual == pytest.approx(expected, abs=1e-12)
 
 
-@needs_wordnet
-def test_synonyms_and_stems_count():
-    # NLTK looks for synonyms among the stems, so "automobile" is none of "car".
-    assert meteor("car", ["automobile"], DEBIAN_WORDNET) == 0.0
-    assert meteor("ill", ["sick"], DEBIAN_WORDNET) == pytest.approx(0.5)
-    assert meteor("running", ["runs"], DEBIAN_WORDNET) == pytest.approx(0.5)
-    assert meteor("car", ["banana"], DEBIAN_WORDNET) == 0.0
-    assert meteor("", ["banana"], DEBIAN_WORDNET) == 0.0
+@pytest.mark.parametrize(
+    ("response", "reference", "expected"),
+    [
+        # NLTK looks for synonyms among the stems, so "automobile" doesn't match "car".
+        pytest.param("car", "automobile", 0.0, id="stem-hides-synonym"),
+        pytest.param("ill", "sick", 0.5, id="synonym"),
+        pytest.param("running", "runs", 0.5, id="stem"),
+        pytest.param("car", "banana", 0.0, id="unrelated"),
+        pytest.param("", "banana", 0.0, id="empty-response"),
+    ],
+)
+def test_meteor_of_one_word_counts_stems_and_synonyms(wordnet, response, reference, expected):
+    assert meteor(response, [reference], str(wordnet)) == pytest.approx(expected)
 
 
-@needs_wordnet
-def test_the_best_reference_counts():
-    alone = meteor("the sick car", ["an ill person"], DEBIAN_WORDNET)
-    assert meteor("the sick car", ["xyz", "an ill person"], DEBIAN_WORDNET) == alone > 0
+def test_meteor_with_two_references_takes_the_best(wordnet):
+    alone = meteor("the sick car", ["an ill person"], str(wordnet))
+    best = meteor("the sick car", ["xyz", "an ill person"], str(wordnet))
+    assert alone > 0
+    assert best == alone
 
 
-@needs_wordnet
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_any_text_has_a_score(response, reference):
-    assert 0.0 <= meteor(response, [reference], DEBIAN_WORDNET) <= 1.0
+def test_meteor_of_any_text_is_between_0_and_1(small, response, reference):
+    assert 0.0 <= meteor(response, [reference], str(small)) <= 1.0
 
 
-@needs_wordnet
-def test_where_wordnet_is_found(stock, monkeypatch, tmp_path):
-    # Short indexes of nouns and verbs, which are read in no time.
-    small, zipped = tmp_path / "small/corpora/wordnet", tmp_path / "zipped/corpora"
-    small.mkdir(parents=True)
-    zipped.mkdir(parents=True)
-    for file in (stock / "corpora" / "wordnet").iterdir():
-        lines = file.read_bytes().splitlines(keepends=True)
-        if file.name in ("index.noun", "index.verb"):
-            ours = {b for a in lines if a.startswith((b"ill ", b"sick ")) for b in a.split()[4:]}
-            lines = [line for line in lines if {b for b in line.split() if len(b) == 8} & ours]
-        (small / file.name).write_bytes(b"".join(lines))
-    with zipfile.ZipFile(zipped / "wordnet.zip", "w") as archive:
-        for file in small.iterdir():
-            archive.write(file, f"wordnet/{file.name}")
-    expected = pytest.approx(0.5)
-    for place in (small.parents[1], zipped.parent):  # NLTK's data, unpacked and as downloaded
-        forget()
-        monkeypatch.setattr(nltk.data, "path", [str(place)])
-        assert meteor("ill", ["sick"]) == expected
-
+@pytest.mark.parametrize("packed", [False, True], ids=["unpacked", "zip"])
+def test_meteor_without_a_folder_uses_nltk_data(small, tmp_path, monkeypatch, packed):
+    corpora = tmp_path / "corpora"
+    if packed:
+        corpora.mkdir()
+        with zipfile.ZipFile(corpora / "wordnet.zip", "w") as archive:
+            for file in small.iterdir():
+                archive.write(file, f"wordnet/{file.name}")
+    else:
+        write_small_wordnet(corpora / "wordnet")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
     forget()
+    assert meteor("ill", ["sick"]) == pytest.approx(0.5)
+    forget()
+
+
+def test_meteor_without_nltk_data_uses_debians_folder(small, monkeypatch):
     monkeypatch.setattr(nltk.data, "path", [])
-    assert meteor("ill", ["sick"]) == expected  # Debian's folder
+    monkeypatch.setattr(module, "DEBIAN_WORDNET", str(small))
+    forget()
+    assert meteor("ill", ["sick"]) == pytest.approx(0.5)
+    forget()
 
-    forget()
+
+def test_meteor_with_the_variable_uses_its_folder(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(module, "DEBIAN_WORDNET", str(tmp_path))
-    with pytest.raises(UsageError, match=r"nltk\.downloader wordnet"):
-        meteor("ill", ["sick"])
     monkeypatch.setenv(WORDNET_VARIABLE, str(small))
-    assert meteor("ill", ["sick"]) == expected  # the variable
-    with pytest.raises(UsageError, match="apt-get install wordnet-base"):
-        meteor("ill", ["sick"], wordnet=str(tmp_path))  # a named folder comes first
     forget()
+    assert meteor("ill", ["sick"]) == pytest.approx(0.5)
+    forget()
+
+
+def test_meteor_without_wordnet_says_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(module, "DEBIAN_WORDNET", str(tmp_path))
+    forget()
+    with pytest.raises(UsageError) as caught:
+        meteor("ill", ["sick"])
+    message = str(caught.value)
+    assert "WordNet isn't installed" in message
+    assert "python -m nltk.downloader wordnet" in message
+    assert "apt-get install wordnet-base" in message
+    assert f"{WORDNET_VARIABLE}=" in message
+
+
+def test_meteor_with_an_incomplete_folder_names_the_missing_files(small, tmp_path):
+    folder = write_small_wordnet(tmp_path / "part")
+    (folder / "data.verb").unlink()
+    (folder / "noun.exc").unlink()
+    with pytest.raises(UsageError, match=r"data\.verb, noun\.exc"):
+        meteor("ill", ["sick"], wordnet=str(folder))
 
 
 def test_no_reference_is_an_error():

@@ -1,7 +1,8 @@
 """METEOR as NLTK computes it: alpha 0.9, beta 3, gamma 0.5; exact, stem and WordNet synonym.
 
-NLTK is the optional extra `meteor` and is imported at the first call. WordNet is data from
-elsewhere: a folder that the user names, NLTK's own data, or Debian's package.
+NLTK is the optional extra `meteor` and is imported at the first call. No maintained Python package
+brings the WordNet 3.0 database, so it is read from a folder that the user names, from NLTK's data,
+or from Debian's package.
 """
 
 from __future__ import annotations
@@ -21,7 +22,16 @@ WORDNET_VARIABLE = "TRUEGROUND_WORDNET"
 DEBIAN_WORDNET = "/usr/share/wordnet"
 _CACHED_WORDS = 100_000
 _PARTS = ("noun", "verb", "adj", "adv")
-_FILES = tuple(f"{kind}.{part}" for kind in ("data", "index") for part in _PARTS)
+_FILES = (
+    *(f"data.{part}" for part in _PARTS),
+    *(f"index.{part}" for part in _PARTS),
+    *(f"{part}.exc" for part in _PARTS),
+)
+_HOW_TO_INSTALL = (
+    "Install it with `python -m nltk.downloader wordnet` (needs a network) or with "
+    "`apt-get install wordnet-base` (Debian, Ubuntu). If you have its files already, set "
+    f"{WORDNET_VARIABLE}=FOLDER or the option, as in meteor(wordnet=FOLDER)."
+)
 
 
 def meteor(response: str, references: Sequence[str], wordnet: str | None = None) -> float:
@@ -66,16 +76,8 @@ def _nltk() -> tuple[Any, Any, Any]:
 
 @lru_cache(maxsize=4)
 def _synonyms(folder: str | None) -> Any:
-    """The lexicon in `folder`, or the first that is found. Loading takes a second or two."""
-    import nltk
-
-    if folder is None:
-        try:
-            reader = _reader(nltk.data.find("corpora/wordnet"))
-        except LookupError:
-            reader = _reader(DEBIAN_WORDNET)
-    else:
-        reader = _reader(folder)
+    """Return the lexicon in `folder`, or the installed one. Loading takes a second or two."""
+    reader = _default_reader() if folder is None else _reader(folder)
     lock = Lock()
 
     @lru_cache(_CACHED_WORDS)
@@ -84,6 +86,23 @@ def _synonyms(folder: str | None) -> Any:
             return reader.synsets(word)
 
     return SimpleNamespace(synsets=synsets)
+
+
+def _default_reader() -> Any:
+    """Read NLTK's data or Debian's package, whichever is installed."""
+    import nltk
+
+    # NLTK's downloader leaves WordNet packed, and NLTK finds a packed folder only by this name.
+    for resource in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
+        try:
+            return _reader(nltk.data.find(resource))
+        except LookupError:
+            continue
+    if not Path(DEBIAN_WORDNET, _FILES[0]).is_file():
+        raise UsageError(
+            f"meteor needs the WordNet database, and WordNet isn't installed. {_HOW_TO_INSTALL}"
+        )
+    return _reader(DEBIAN_WORDNET)
 
 
 def _reader(root: Any) -> Any:
@@ -116,8 +135,6 @@ def _check_folder(folder: str) -> None:
     missing = [name for name in _FILES if not (Path(folder) / name).is_file()]
     if missing:
         raise UsageError(
-            f"meteor needs WordNet's database files; {folder!r} lacks {', '.join(missing)}. "
-            "Install them with `python -m nltk.downloader wordnet` or "
-            "`apt-get install wordnet-base`, or name their folder with the option wordnet=FOLDER "
-            f"or the variable {WORDNET_VARIABLE}."
+            f"meteor needs the WordNet database; the folder {folder!r} lacks "
+            f"{', '.join(missing)}. {_HOW_TO_INSTALL}"
         )
