@@ -63,10 +63,9 @@ def test_requirements_of_every_install_carry_hashes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["base", "test", "long", "hf", "docs"])
 def test_requirements_of_every_install_are_complete(name: str) -> None:
-    requested = [re.split(r"[>\[]", line)[0] for line in PROJECT["dependencies"]]
-    for line in (REQUIREMENTS / f"{name}.in").read_text().splitlines():
-        if line and not line.startswith("#"):
-            requested.append(line.split("[")[0])
+    lines = (REQUIREMENTS / f"{name}.in").read_text().splitlines()
+    lines = [line for line in lines if line and not line.startswith("#")]
+    requested = [re.split(r"[>\[]", line)[0] for line in [*PROJECT["dependencies"], *lines]]
     locked = locked_packages(name)
     assert [package for package in requested if package.lower() not in locked] == []
 
