@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -231,6 +232,7 @@ def test_rows_are_written_as_records(tmp_path: Path) -> None:
     assert {r["human"]["faithful"] for r in records} == {0.0, 1.0}
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git isn't installed")
 def test_the_repository_takes_no_rows() -> None:
     root = Path(perturb.__file__).parents[2]
     with pytest.raises(OutputError, match="must not be shipped"):

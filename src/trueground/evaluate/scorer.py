@@ -301,9 +301,10 @@ class ItemEvidence:
         for item, note in zip(self.items, column.notes or (), strict=False):
             if note:
                 item[key] = dict(note)
-        if metric.details and first.setdefault(metric.details, key) == key:
+        details_of = metric.details(spec.options) if metric.details else None
+        if details_of and first.setdefault(details_of, key) == key:
             for i, item in enumerate(self.items):
-                if details := metric.details(context, i):
+                if details := details_of(context, i):
                     item.setdefault(key, {}).update(details)
         if metric.totals:
             hits, units = metric.totals(context, spec.options)

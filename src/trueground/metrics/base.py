@@ -61,8 +61,9 @@ class Metric:
 
     Of a whole run: `totals` gives hits and units of each item, both of shape (n,), units 0 where
     nothing counts; hits over units of all items is the micro value. `harmonic` names two metrics,
-    of whose means the run's mean is the harmonic mean. `details` is what else the evidence of an
-    item should hold; where several metrics have the same, it stands at the first of them.
+    of whose means the run's mean is the harmonic mean. `details` gives, from the
+    options, the function that returns what else the evidence of an item should hold; where several
+    metrics have the same function, the first of them holds it.
     """
 
     name: str
@@ -83,7 +84,7 @@ class Metric:
     needs_by: Callable[[Options], tuple[str, ...]] | None = None
     totals: Callable[[BatchContext, Options], tuple[Floats, Floats]] | None = None
     harmonic: tuple[str, str] | None = None
-    details: Callable[[BatchContext, int], dict[str, Any]] | None = None
+    details: Callable[[Options], Callable[[BatchContext, int], dict[str, Any]]] | None = None
     extra: str | None = None
     in_default_set: bool = True
     higher_is_better: bool = True

@@ -313,7 +313,7 @@ def _beginnings(words: set[str]) -> set[str]:
     return {word[:n] for word in words for n in range(3, min(len(word), _LONGEST))}
 
 
-_SHARED: dict[str, Any] = {"details": citation_details, "version": 2}
+_SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
 _NA: dict[str, Any] = {
     "checks": _missing_check,
     "prepare": _check_na_options,

@@ -5,69 +5,49 @@ Definitions: metrics.md, "Citations of passages".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from trueground.errors import UsageError
-from trueground.metrics.base import Metric, abstain_option, counted
+from trueground.metrics.alce import (
+    REFERENCE,
+    REFERENCE_CHECK,
+    reference_details,
+    tally_precision,
+    tally_recall,
+)
+from trueground.metrics.base import Metric, MetricOption, abstain_option, counted
 from trueground.metrics.batch import Batch, Counts, Options, Tally, harmonic
-from trueground.metrics.context import BatchContext, Checked, ClaimCheck, ClaimRequest
-from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
+from trueground.metrics.cited_sentences import (
+    CitedSentence,
+    Reading,
+    request_maker,
+    verdicts_by_reading,
+    without,
+)
+from trueground.metrics.context import BatchContext, Checked, ClaimCheck
+from trueground.types import Failure, Passage, Status, Verdict
 
 _SOURCE = "after Gao et al. 2023 (ALCE)"
 _PRECISION, _RECALL = "passage_citation_precision", "passage_citation_recall"
 _GOOD = ("sufficient", "needed")
-# The number of a sentence, and which passages it is read against.
-Reading = tuple[int, tuple[int, ...]]
 Outcome = tuple[int, str | None]
 
 
-def _cited(batch: Batch, item: int) -> list[tuple[int, ...]]:
-    """For each sentence those of the cited numbers that a passage has which is not blank.
-
-    Each once, ascending.
-    """
-    there = {i + 1 for i in batch.context_numbers(item)}
-    return [tuple(sorted(there.intersection(s.passages))) for s in batch.numbered[item]]
-
-
-def _readings(batch: Batch, item: int) -> Iterator[Reading]:
-    """What is asked about one item, in order.
-
-    Of each sentence: whether all its passages together support it, then whether each alone does,
-    then whether all but each do; equal questions are one.
-    """
-    pairs = zip(batch.numbered[item], _cited(batch, item), strict=True)
-    for i, (sentence, cited) in enumerate(pairs):
-        if not sentence.text or not cited:
-            continue
-        yield i, cited
-        if len(cited) > 1:
-            yield from ((i, (n,)) for n in cited)
-        if len(cited) > 2:  # of two, each is all but the other
-            yield from ((i, _without(cited, n)) for n in cited)
+def _read(batch: Batch, item: int) -> list[CitedSentence]:
+    """Return the sentences, each with the passages that it cites: once, ascending, not blank."""
+    available = {index + 1 for index in batch.context_numbers(item)}
+    return [
+        CitedSentence(s.text, s.start, s.end, tuple(sorted(available.intersection(s.passages))))
+        for s in batch.numbered[item]
+    ]
 
 
-def _without(cited: tuple[int, ...], number: int) -> tuple[int, ...]:
-    return tuple(n for n in cited if n != number)
+def _show(passage: Passage) -> str:
+    return f"{passage.title}\n{passage.text}" if passage.title else passage.text
 
 
-def _requests(context: BatchContext, _check: ClaimCheck) -> list[list[ClaimRequest]]:
-    """The questions about each item; the passages of one are one text, each under its title."""
-    batch = context.batch
-
-    def request(item: int, number: int, cited: tuple[int, ...]) -> ClaimRequest:
-        sentence = batch.numbered[item][number]
-        passages = [(batch.contexts[item] or ())[n - 1] for n in cited]
-        text = "\n".join(f"{p.title}\n{p.text}" if p.title else p.text for p in passages)
-        claim = Claim(sentence.text, sentence.start, sentence.end, number)
-        return ClaimRequest(claim, JudgeRequest(sentence.text, (text,)))
-
-    return [[request(i, *reading) for reading in _readings(batch, i)] for i in range(len(batch))]
-
-
-_CHECK = ClaimCheck("passages", _requests)
+_CHECK = ClaimCheck("passages", request_maker(_read, _show))
 
 
 @dataclass(frozen=True)
@@ -101,19 +81,13 @@ def _support_of(batch: Batch, item: int, checked: Checked) -> Support:
     if checked.failure is not None:
         unread: list[list[Outcome]] = [[(n, None) for n in found] for found in numbers]
         return Support([None] * len(sentences), unread, checked.failure, True)
-    readings = list(_readings(batch, item))
-    if len(checked.verdicts) != len(readings):
-        raise UsageError(
-            f"supported[{item}] has {len(checked.verdicts)} verdicts; expected {len(readings)}: "
-            "for each sentence that cites one about all its passages; with two or more also one "
-            "about each alone, with three or more then one about all but each"
-        )
-    verdicts = dict(zip(readings, checked.verdicts, strict=True))
-    cited = _cited(batch, item)
+    read = _read(batch, item)
+    verdicts = verdicts_by_reading(read, checked, item)
     outcomes = [
-        [(n, _outcome(verdicts, i, cited[i], n)) for n in found] for i, found in enumerate(numbers)
+        [(n, _outcome(verdicts, i, read[i].cited, n)) for n in found]
+        for i, found in enumerate(numbers)
     ]
-    together = [verdicts.get(key) for key in enumerate(cited)]
+    together = [verdicts.get((i, sentence.cited)) for i, sentence in enumerate(read)]
     return Support(together, outcomes, checked.unanswered, False)
 
 
@@ -126,14 +100,14 @@ def _outcome(
     together, alone = verdicts.get((sentence, cited)), verdicts.get((sentence, (number,)))
     if together is None or alone is None:
         return "no_sentence"
-    rest = _without(cited, number)
-    without = verdicts[sentence, rest].supported if rest else False
-    if None in (together.supported, alone.supported, without):
+    rest = without(cited, number)
+    by_rest = verdicts[sentence, rest].supported if rest else False
+    if None in (together.supported, alone.supported, by_rest):
         return None
     if alone.supported:
         return "sufficient"
     if together.supported:
-        return "not_needed" if without else "needed"
+        return "not_needed" if by_rest else "needed"
     return "not_supporting"
 
 
@@ -153,19 +127,21 @@ def _tally_recall(context: BatchContext, item: int) -> Tally:
 
 
 def _counts(
-    tally: Callable[[BatchContext, int], Tally],
+    tally: Callable[[BatchContext, int], Tally], by_reference: Callable[[BatchContext, int], Tally]
 ) -> Callable[[BatchContext, Options], Counts]:
-    """The counts by this tally under the policy on responses that decline."""
+    """Return the counts by the tally of the variant, under the policy on abstained responses."""
 
     def counts(context: BatchContext, o: Options) -> Counts:
+        chosen = by_reference if o["variant"] == REFERENCE else tally
         items = range(len(context.batch))
-        found = context.once_judged(tally, lambda: Counts.of([tally(context, i) for i in items]))
-        return found.under(o["abstain"], context.abstained)
+        result = context.once_judged(chosen, lambda: Counts.of([chosen(context, i) for i in items]))
+        return result.under(o["abstain"], context.abstained)
 
     return counts
 
 
-_precision, _recall = _counts(_tally_precision), _counts(_tally_recall)
+_precision = _counts(_tally_precision, tally_precision)
+_recall = _counts(_tally_recall, tally_recall)
 
 
 def _details(context: BatchContext, item: int) -> dict[str, Any]:
@@ -189,9 +165,13 @@ def _details(context: BatchContext, item: int) -> dict[str, Any]:
     }
 
 
+_OPTIONS = {
+    **abstain_option("exclude"),
+    "variant": MetricOption("default", ("default", REFERENCE)),
+}
 _SHARED: dict[str, Any] = {
-    "checks": lambda _options: (_CHECK,),
-    "details": _details,
+    "checks": lambda o: (REFERENCE_CHECK if o["variant"] == REFERENCE else _CHECK,),
+    "details": lambda o: reference_details if o["variant"] == REFERENCE else _details,
     "in_default_set": False,
 }
 
@@ -202,7 +182,7 @@ METRICS = (
         _recall,
         "share of the sentences that the passages they cite support",
         _SOURCE,
-        abstain_option("exclude"),
+        _OPTIONS,
         **_SHARED,
     ),
     counted(
@@ -211,7 +191,7 @@ METRICS = (
         _precision,
         "share of the citations of passages that are sufficient or needed",
         _SOURCE,
-        abstain_option("exclude"),
+        _OPTIONS,
         **_SHARED,
     ),
     Metric(
@@ -222,7 +202,7 @@ METRICS = (
         lambda context, o: harmonic(_precision(context, o).column, _recall(context, o).column),
         "harmonic mean of passage citation precision and recall",
         _SOURCE,
-        abstain_option("exclude"),
+        _OPTIONS,
         harmonic=(_PRECISION, _RECALL),
         **_SHARED,
     ),

@@ -197,7 +197,7 @@ def citation_details(context: BatchContext, item: int) -> dict[str, Any]:
     }
 
 
-_SHARED: dict[str, Any] = {"details": citation_details, "version": 2}
+_SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
 
 METRICS = (
     counted(

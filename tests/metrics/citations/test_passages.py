@@ -201,7 +201,7 @@ def test_what_a_sentence_cites_is_looked_up_once() -> None:
     evidence = BatchContext(batch, new_results(plan))
     collect_results(plan, evidence)
     values = [spec.column(evidence).values.tolist() for spec in specs]
-    told = specs[0].metric.details(evidence, 0)  # type: ignore[misc]
+    told = specs[0].metric.details(specs[0].options)(evidence, 0)  # type: ignore[misc]
     assert values == [[1.0]] * 3
     assert len(told["passage_sentences"]) == n
     assert batch.looked <= 3
