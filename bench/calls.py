@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.measuring import run_measured
+
 HERE = Path(__file__).parent
 CALLS, CONNECTIONS, ANSWER_S = 5_000, 100, 0.05
 NEIGHBOURS = ("openai", "inspect_ai")
@@ -50,21 +52,6 @@ def endpoint(port: int = 8377) -> Iterator[str]:
         process.wait()
 
 
-def measured(words: list[str], **env: str) -> tuple[float, float, float]:
-    """(wall seconds, CPU seconds, peak resident MB) of a whole process."""
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        words, env={**os.environ, **env}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    assert process.stderr is not None
-    told = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{' '.join(words)} failed:\n{told.decode()[-2000:]}")
-    wall = time.perf_counter() - start
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
-
-
 def neighbours() -> Path | None:
     """The Python that has the neighbours; None where they cannot be installed."""
     home = Path(os.environ.get("TG_NEIGHBOURS", HERE.parent / ".venv-neighbours"))
@@ -85,16 +72,20 @@ def calls() -> None:
         run += ["--model", "bench-model", "--base-url", url, "--data", str(data)]
         run += ["--max-connections", str(CONNECTIONS), "--out"]
         ours = [
-            measured([*run, str(folder / f"run{i}")], TRUEGROUND_HOME=str(folder / f"home{i}"))
+            run_measured(
+                [*run, str(folder / f"run{i}")], {"TRUEGROUND_HOME": str(folder / f"home{i}")}
+            )
             for i in range(3)
         ]
-        again = measured([*run, str(folder / "again")], TRUEGROUND_HOME=str(folder / "home0"))
+        again = run_measured(
+            [*run, str(folder / "again")], {"TRUEGROUND_HOME": str(folder / "home0")}
+        )
         theirs = {}
         if other:
             words = [str(other), str(HERE / "neighbours" / "openai_sdk.py"), url, str(data)]
-            theirs["openai SDK"] = [measured([*words, str(CONNECTIONS)]) for _ in range(2)]
+            theirs["openai SDK"] = [run_measured([*words, str(CONNECTIONS)]) for _ in range(2)]
             words = [str(other), str(HERE / "neighbours" / "inspect_task.py"), url, str(data)]
-            theirs["inspect_ai"] = [measured([*words, str(CONNECTIONS), str(folder / "logs")])]
+            theirs["inspect_ai"] = [run_measured([*words, str(CONNECTIONS), str(folder / "logs")])]
     best = min(cpu for _, cpu, _ in ours)
     print(f"\n{CALLS:,} calls, {CONNECTIONS} connections, an endpoint that takes {ANSWER_S} s\n")
     print("| what | wall s | CPU s | CPU ms/sample | peak MB | CPU beside trueground |")
@@ -122,5 +113,5 @@ def replay(sizes: tuple[int, ...] = (20_000, 100_000)) -> None:
                     out.write(json.dumps({"id": f"q{i}", "response": text}) + "\n")
             words = [sys.executable, "-m", "trueground", "run", "faitheval/unanswerable", "--quiet"]
             words += ["--model", f"replay:{answers}", "--data", str(data)]
-            wall, cpu, peak = measured([*words, "--out", str(folder / "run")])
+            wall, cpu, peak = run_measured([*words, "--out", str(folder / "run")])
             print(f"| {n:,} | {wall:.1f} | {cpu:.1f} | {peak:.0f} |")

@@ -21,6 +21,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.measuring import own_peak_mb
+
+ROOT = Path(__file__).parent.parent
 TRIPLES = int(os.environ.get("TG_GRAPH_TRIPLES", "1000000"))
 LABELS = int(os.environ.get("TG_GRAPH_LABELS", "5000"))
 OURS_ONLY = bool(os.environ.get("TG_GRAPH_OURS_ONLY"))
@@ -127,8 +130,8 @@ _ANSWERS = ("read-ours", "sparql-ours", "rdflib")
 def _measured(role: str, folder: Path) -> dict[str, float]:
     """What a process says that does this, with its own peak of memory (MB)."""
     busy = os.getloadavg()[0]
-    words = [sys.executable, __file__, role, str(folder)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    words = [sys.executable, "-m", "bench.graph", role, str(folder)]
+    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(words)} ended with {done.returncode}")
     said: dict[str, float] = json.loads(done.stdout)
@@ -331,8 +334,6 @@ def _read(folder: Path, role: str, read, opened: float) -> dict[str, float]:  # 
 
 
 def main() -> None:
-    import resource
-
     roles = {
         "load-ours": _load_ours,
         "load-store": _load_store,
@@ -342,7 +343,7 @@ def main() -> None:
         "rdflib": _rdflib,
     }
     said = roles[sys.argv[1]](Path(sys.argv[2]))
-    said["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    said["peak"] = own_peak_mb()
     print(json.dumps(said))
 
 

@@ -1,13 +1,12 @@
 """`make bench`: measures side by side in one run and prints Markdown tables.
 
-    python bench/run.py [startup] [speed] [calls] [replay] [judges] [retrieval] [graph]
-                        [linking] [validating] [memory] [--big]
-
-`memory` scores 200,000 and 1,000,000 records with the whole command; `--big` adds 5,000,000.
+`python bench/run.py --help` lists the parts. `memory` scores 200,000 and 1,000,000 records with the
+whole command; `--big` adds 5,000,000.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -192,35 +191,37 @@ def startup() -> None:
         print(f"| `{shown}` | {sorted(taken)[4]:.3f} |")
 
 
+PARTS: dict[str, Callable[[], None]] = {
+    "startup": startup,
+    "speed": speed,
+    "calls": calls,
+    "replay": replay,
+    "judges": judges,
+    "retrieval": retrieval,
+    "graph": graph,
+    "linking": linking,
+    "validating": validating,
+    "memory": lambda: memory((200_000, 1_000_000)),
+}
+
+
 def main() -> None:
-    wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or [
-        "startup",
-        "speed",
-        "calls",
-        "replay",
-        "judges",
-        "retrieval",
-        "graph",
-        "linking",
-        "validating",
-        "memory",
-    ]
-    sizes = (200_000, 1_000_000) + ((5_000_000,) if "--big" in sys.argv else ())
-    for name in wanted:
-        if name == "memory":
-            memory(sizes)
-        else:
-            {
-                "speed": speed,
-                "startup": startup,
-                "calls": calls,
-                "replay": replay,
-                "judges": judges,
-                "retrieval": retrieval,
-                "graph": graph,
-                "linking": linking,
-                "validating": validating,
-            }[name]()
+    """Run the chosen parts, or all of them."""
+    parser = argparse.ArgumentParser(description="Measure, and print Markdown tables.")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"one of {', '.join(PARTS)}; default: all"
+    )
+    parser.add_argument(
+        "--big", action="store_true", help="measure the memory of 5,000,000 records too"
+    )
+    chosen = parser.parse_args()
+    for name in chosen.parts:
+        if name not in PARTS:
+            parser.error(f"unknown part {name!r}; choose from {', '.join(PARTS)}")
+    for name in chosen.parts or PARTS:
+        PARTS[name]()
+    if chosen.big:
+        memory((5_000_000,))
 
 
 if __name__ == "__main__":

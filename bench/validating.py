@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import orjson
 
+from bench.measuring import run_measured
 from trueground.testing import synthetic_records
 
 HUMAN = Path(__file__).parents[2] / "shared" / "data" / "human"
@@ -61,12 +59,7 @@ def _joined(path: Path) -> int:
 def _row(n: int, what: str, path: Path) -> None:
     for workers in (1, 2):
         command = [sys.executable, "-m", "trueground", "validate", str(path), "--format", "json"]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        start = time.perf_counter()
-        subprocess.run([*command, "--workers", str(workers)], check=True, stdout=subprocess.DEVNULL)
-        seconds = time.perf_counter() - start
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        peak = after.ru_maxrss / 1024
-        print(f"| {n:,} | {what} | {workers} | {seconds:.1f} | {busy:.1f} | {peak:,.0f} |")
+        used = run_measured([*command, "--workers", str(workers)])
+        row = f"{used.seconds:.1f} | {used.cpu_seconds:.1f} | {used.peak_mb:,.0f}"
+        print(f"| {n:,} | {what} | {workers} | {row} |")
         sys.stdout.flush()
