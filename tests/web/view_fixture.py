@@ -25,6 +25,10 @@ class Viewing:
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         self.opener.open(link, timeout=60).close()
 
+    def page(self, path: str = "") -> str:
+        """The link to a page, with the token."""
+        return f"{self.url}{path}?{self.link.partition('?')[2]}"
+
     def get(self, path: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
         """Status, body and headers of an answer."""
         asked = urllib.request.Request(self.url.rstrip("/") + path, headers=headers)

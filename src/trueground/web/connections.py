@@ -24,6 +24,7 @@ from trueground.web.problems import ProblemLog
 MAX_CONNECTIONS = 512
 MIN_CONNECTIONS = 16
 _BACKLOG = 1024  # connections that the system holds until they are accepted
+_MAX_STARTING = 16  # connections that are accepted before the others are looked at
 _RETRY_SECONDS = 0.1
 _NO_DESCRIPTOR = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -79,6 +80,7 @@ class Connections:
             Phase.IDLE: limits.idle_seconds,
         }
         self._server = server
+        self._starting: set[asyncio.Task[None]] = set()  # accepted, and not yet open
         self._open: set[Connection] = set()
         self._waiting: dict[Connection, None] = {}  # for their clients; the longest is first
         self._changed = asyncio.Event()
@@ -89,6 +91,8 @@ class Connections:
         listening.setblocking(False)
         listening.listen(_BACKLOG)
         while True:
+            if len(self._starting) >= _MAX_STARTING:  # until those that were closed are freed
+                await asyncio.wait(self._starting, return_when=asyncio.FIRST_COMPLETED)
             try:
                 accepted, _ = await loop.sock_accept(listening)
             except OSError as error:
@@ -97,14 +101,20 @@ class Connections:
                     self._close_longest_waiting()
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
-            try:
-                await self._make_room()
-                await loop.connect_accepted_socket(self._new_connection, accepted)
-            except OSError:  # the client has left already
-                accepted.close()
-            except Exception as error:
-                accepted.close()
-                self.problems.report("accepting a connection failed", error)
+            await self._make_room()
+            task = asyncio.create_task(self._start(accepted))
+            self._starting.add(task)
+            task.add_done_callback(self._note_started)
+
+    async def _start(self, accepted: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_accepted_socket(lambda: Connection(self._server(), self), accepted)
+        except OSError:  # the client has left already
+            accepted.close()
+        except Exception as error:
+            accepted.close()
+            self.problems.report("accepting a connection failed", error)
 
     def note_phase(self, connection: Connection) -> None:
         """Keep the order of those that wait for their clients up to date."""
@@ -120,11 +130,12 @@ class Connections:
         self._waiting.pop(connection, None)
         self._changed.set()
 
-    def _new_connection(self) -> Connection:
-        return Connection(self._server(), self)
+    def _note_started(self, task: asyncio.Task[None]) -> None:
+        self._starting.discard(task)
+        self._changed.set()
 
     async def _make_room(self) -> None:
-        while len(self._open) >= self.max_connections:
+        while len(self._open) + len(self._starting) >= self.max_connections:
             self.problems.report(
                 f"all {self.max_connections} connections are in use, so the one that waited "
                 "longest for its client is closed for each new one"

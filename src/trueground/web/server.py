@@ -45,6 +45,7 @@ _HEADERS = {
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _STATUS = {"UsageError": 400, "InputError": 422}
+_REFUSED = (401, 403, 421)
 _LINGER_SECONDS = 2.0  # for the rest of a request that is answered already
 _SHUTDOWN_SECONDS = 5.0
 PROBLEMS = web.AppKey("problems", ProblemLog)
@@ -141,6 +142,8 @@ def new_app(address: Address, *middlewares: Any) -> web.Application:
         else:
             with handling(request):
                 response = await _answer(request, handler)
+        if response.status in _REFUSED:  # no further requests, each of which costs time
+            response.force_close()
         if not response.prepared:
             for name, value in _HEADERS.items():
                 response.headers.setdefault(name, value)
@@ -194,9 +197,14 @@ def send_json(value: Any, status: int = 200) -> web.Response:
 
 def asset(package: str, name: str) -> web.Response:
     """A script or style of ours; they may be kept for as long as the server is the same."""
-    body = (resources.files(package) / "assets" / name).read_bytes()
+    body = _read_asset(package, name)
     kind = _KINDS[name[name.rindex(".") :]]
     return web.Response(body=body, content_type=kind, charset="utf-8")
+
+
+@cache
+def _read_asset(package: str, name: str) -> bytes:
+    return (resources.files(package) / "assets" / name).read_bytes()
 
 
 def run(listening: socket.socket, app: web.Application, *, open_url: str | None = None) -> None:
