@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from tests.reports.test_page_browser import (
 )
 from tests.web.view_fixture import Viewing, viewing
 
+from trueground.web.browser import private_page
 from trueground.web.pages import write_bundle
 
 pytestmark = needs_a_browser
@@ -157,6 +159,46 @@ def test_the_same_answers_as_on_the_page(
         shown.append(found)
     assert shown[0] == shown[1]
     assert browser.messages() == []
+
+
+def test_the_token_leaves_the_address(browser: Chromium, served: Viewing) -> None:
+    show(browser, served.page() + "#somewhere", "main table")
+    assert run(browser, "return location.href") == served.url + "#somewhere"
+    assert run(browser, "return document.cookie") == ""
+    assert run(browser, "return document.referrer") == ""
+    browser.refresh()
+    browser.wait_until(lambda: browser.find_elements("css selector", "main table"))
+
+
+def test_without_the_link_a_page_says_what_to_do(browser: Chromium, folder: Path) -> None:
+    with viewing(folder, home=folder.parent / "home") as unopened:
+        browser.get(unopened.url)
+        assert "Open that link once in this browser." in words(browser, "body")
+        show(browser, unopened.page(), "main table")
+        browser.get("about:blank")
+        browser.get(unopened.url)
+        browser.wait_until(lambda: browser.find_elements("css selector", "main table"))
+
+
+@pytest.mark.parametrize("way", ["private page", "link", "address"])
+def test_another_site_may_lead_to_the_pages(
+    browser: Chromium, folder: Path, tmp_path: Path, way: str
+) -> None:
+    """The browser sends a strict cookie only with requests that begin at our own pages."""
+    with viewing(folder, home=folder.parent / "home") as found, ExitStack() as stack:
+        if way == "address":
+            show(browser, found.page(), "main table")
+        target = found.url if way == "address" else found.page()
+        if way == "private page":
+            browser.get(stack.enter_context(private_page(target)))
+        else:
+            foreign = tmp_path / "foreign.html"
+            foreign.write_text(f"<a href='{target}'>runs</a>")
+            browser.get(foreign.as_uri())
+            browser.find_element("link text", "runs").click()
+        browser.wait_until(lambda: browser.find_elements("css selector", "main table"), 30)
+        assert run(browser, "return location.href") == found.url
+    browser.messages()  # the browser itself tells of the refusal
 
 
 def test_two_runs_are_chosen_and_compared(browser: Chromium, served: Viewing) -> None:

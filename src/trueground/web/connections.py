@@ -80,7 +80,7 @@ class Connections:
             Phase.IDLE: limits.idle_seconds,
         }
         self._server = server
-        self._starting: set[asyncio.Task[None]] = set()  # accepted, and not yet open
+        self._starting: set[asyncio.Task[None]] = set()
         self._open: set[Connection] = set()
         self._waiting: dict[Connection, None] = {}  # for their clients; the longest is first
         self._changed = asyncio.Event()
@@ -102,23 +102,14 @@ class Connections:
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
             await self._make_room()
-            task = asyncio.create_task(self._start(accepted))
+            connection = Connection(self._server(), self)
+            self._open.add(connection)
+            task = asyncio.create_task(self._start(connection, accepted))
             self._starting.add(task)
-            task.add_done_callback(self._note_started)
-
-    async def _start(self, accepted: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        try:
-            await loop.connect_accepted_socket(lambda: Connection(self._server(), self), accepted)
-        except OSError:  # the client has left already
-            accepted.close()
-        except Exception as error:
-            accepted.close()
-            self.problems.report("accepting a connection failed", error)
+            task.add_done_callback(self._starting.discard)
 
     def note_phase(self, connection: Connection) -> None:
         """Keep the order of those that wait for their clients up to date."""
-        self._open.add(connection)
         self._waiting.pop(connection, None)
         if connection.phase is not Phase.HANDLING:
             self._waiting[connection] = None
@@ -130,12 +121,18 @@ class Connections:
         self._waiting.pop(connection, None)
         self._changed.set()
 
-    def _note_started(self, task: asyncio.Task[None]) -> None:
-        self._starting.discard(task)
-        self._changed.set()
+    async def _start(self, connection: Connection, accepted: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_accepted_socket(lambda: connection, accepted)
+        except Exception as error:
+            accepted.close()
+            self.discard(connection)
+            if not isinstance(error, OSError):  # else the client has left already
+                self.problems.report("accepting a connection failed", error)
 
     async def _make_room(self) -> None:
-        while len(self._open) + len(self._starting) >= self.max_connections:
+        while len(self._open) >= self.max_connections:
             self.problems.report(
                 f"all {self.max_connections} connections are in use, so the one that waited "
                 "longest for its client is closed for each new one"
