@@ -224,13 +224,18 @@ async def _run(listening: socket.socket, app: web.Application, open_url: str | N
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     async with serving(listening, app):
-        if open_url is None:
-            await stopped.wait()
-            return
-        with private_page(open_url) as page_url:
-            if not await open_browser(page_url):
+        with contextlib.ExitStack() as stack:
+            if open_url is not None and not await _open(open_url, stack):
                 print(f"no browser was found; open {open_url}", file=sys.stderr)
             await stopped.wait()
+
+
+async def _open(url: str, stack: contextlib.ExitStack) -> bool:
+    """Open a browser with a page that the stack removes, and return whether that succeeded."""
+    try:
+        return await open_browser(stack.enter_context(private_page(url)))
+    except OSError:
+        return False
 
 
 @contextlib.asynccontextmanager
