@@ -109,7 +109,8 @@ def children(pid: int) -> list[int]:
 @contextmanager
 def served(run: Path, home: Path) -> Iterator[tuple[str, Memory]]:
     """The address of the run's pages, while the server runs."""
-    command = [sys.executable, "-m", "trueground", "view", str(run), "--port", "0", "--no-browser"]
+    options = ["--port", "0", "--no-browser", "--no-token"]
+    command = [sys.executable, "-m", "trueground", "view", str(run), *options]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

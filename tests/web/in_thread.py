@@ -10,19 +10,21 @@ from contextlib import contextmanager
 
 from aiohttp import web
 
+from trueground.web import server
+from trueground.web.connections import Limits
+
 
 @contextmanager
-def answering(listening: socket.socket, app: web.Application) -> Iterator[None]:
+def answering(
+    listening: socket.socket, app: web.Application, limits: Limits | None = None
+) -> Iterator[None]:
     """The application answers at this socket, which is closed at the end."""
     started, ended = threading.Event(), threading.Event()
 
     async def answer() -> None:
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.SockSite(runner, listening).start()
-        started.set()
-        await asyncio.to_thread(ended.wait)
-        await runner.cleanup()
+        async with server.serving(listening, app, limits):
+            started.set()
+            await asyncio.to_thread(ended.wait)
 
     thread = threading.Thread(target=lambda: asyncio.run(answer()))
     thread.start()

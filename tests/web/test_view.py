@@ -7,7 +7,10 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,8 +19,9 @@ from typing import Any
 
 import pytest
 import zstandard
-from tests.commands import trueground
+from tests.commands import PROGRAM, trueground
 from tests.reports.report_fixture import sample_run
+from tests.web.hostile import wait_until
 from tests.web.view_fixture import Viewing, viewing
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
@@ -226,6 +230,58 @@ def test_what_is_refused_says_why(served: Viewing) -> None:
     _, _, headers = served.get("/")
     assert "script-src 'self'" in headers["Content-Security-Policy"]
     assert headers["Cache-Control"] == "no-store"
+
+
+def test_every_address_needs_the_link(served: Viewing) -> None:
+    run = f"/run/{served.key('one')}/"
+    pair = f"/compare/{served.key('one')}/{served.key('deep/two')}/"
+    pages = ["/", "/page", "/state", "/assets/viewer.js", "/leaderboard/", "/leaderboard/page"]
+    pages += [run + name for name in ("", "report.html", "page", "state", "list", "worst")]
+    pages += [run + "item?id=hr-006", run + "answers.csv", run + "answers.jsonl", pair + "page"]
+    for path in pages:
+        assert served.get(path)[0] == 200, path
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(served.url.rstrip("/") + path, timeout=60)
+        assert refused.value.code == 403, path
+        assert b"hr-006" not in refused.value.read(), path
+
+
+def test_without_token_all_accounts_are_let_in_and_the_screen_says_so(
+    folder: Path, tmp_path: Path
+) -> None:
+    with viewing(folder, "--no-token", home=tmp_path) as served:
+        assert served.link == served.url
+        with urllib.request.urlopen(served.url + "page", timeout=60) as reply:
+            assert b"deep/two" in reply.read()
+        assert served.process.stdout is not None
+        line = served.process.stdout.readline()
+        assert line == "All accounts of this machine can read these runs. Ctrl-C ends it.\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the browser is a shell script")
+def test_the_browser_gets_the_link_out_of_sight_of_other_accounts(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(f"#!/bin/sh\necho \"$@\" > '{seen}.new' && mv '{seen}.new' '{seen}'\n")
+    browser.chmod(0o700)
+    command = [*PROGRAM, "view", str(tmp_path / "runs"), "--port", "0"]
+    variables = {**os.environ, "BROWSER": f"{browser} %s", "TRUEGROUND_HOME": str(tmp_path)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        link = process.stdout.readline().strip()
+        assert wait_until(seen.exists, 20)
+        argument = seen.read_text().strip()
+        assert argument.startswith("file://")
+        page = Path(argument.removeprefix("file://"))
+        assert f"url={link}" in page.read_text("utf-8")
+        assert page.parent.stat().st_mode & 0o077 == 0
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert not page.exists()
+        assert link not in process.stderr.read()
 
 
 def test_a_run_in_progress_is_followed(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from tests.reports.test_page_browser import (
 )
 from tests.web.view_fixture import Viewing, viewing
 
+from trueground.web.browser import private_page
 from trueground.web.pages import write_bundle
 
 pytestmark = needs_a_browser
@@ -63,7 +65,7 @@ def count(browser: Chromium, text: str) -> None:
 
 
 def test_from_the_list_to_an_answer_and_back(browser: Chromium, served: Viewing) -> None:
-    show(browser, served.url, "main table")
+    show(browser, served.page(), "main table")
     assert run(browser, "return document.images.length") == 0
     browser.find_element("link text", "sample").click()
     browser.wait_until(lambda: len(listed(browser)) == 50)
@@ -108,7 +110,7 @@ def test_many_runs_are_searched_and_signs_of_direction_turn_no_other_words(
     summary["metrics"]["f1"]["mean"] = 1e308
     (first / "summary.json").write_text(json.dumps(summary))
     with viewing(tmp_path / "runs", home=tmp_path / "home") as found:
-        show(browser, found.url, "main table")
+        show(browser, found.page(), "main table")
         rows = "return [...document.querySelectorAll('tbody tr')].map(row => row.innerText)"
         assert len(run(browser, rows)) == 12
         wide = "return document.documentElement.scrollWidth <= innerWidth"
@@ -141,7 +143,7 @@ def test_the_same_answers_as_on_the_page(
     page = next((index.parent / "runs").glob("*/report.html"))
     name = f"run/{served.key('sample')}/"
     shown = []
-    for url in (served.url + name, page.as_uri()):
+    for url in (served.page(name), page.as_uri()):
         found = []
         for place in (
             "",
@@ -159,8 +161,48 @@ def test_the_same_answers_as_on_the_page(
     assert browser.messages() == []
 
 
+def test_the_token_leaves_the_address(browser: Chromium, served: Viewing) -> None:
+    show(browser, served.page() + "#somewhere", "main table")
+    assert run(browser, "return location.href") == served.url + "#somewhere"
+    assert run(browser, "return document.cookie") == ""
+    assert run(browser, "return document.referrer") == ""
+    browser.refresh()
+    browser.wait_until(lambda: browser.find_elements("css selector", "main table"))
+
+
+def test_without_the_link_a_page_says_what_to_do(browser: Chromium, folder: Path) -> None:
+    with viewing(folder, home=folder.parent / "home") as unopened:
+        browser.get(unopened.url)
+        assert "Open that link once in this browser." in words(browser, "body")
+        show(browser, unopened.page(), "main table")
+        browser.get("about:blank")
+        browser.get(unopened.url)
+        browser.wait_until(lambda: browser.find_elements("css selector", "main table"))
+
+
+@pytest.mark.parametrize("way", ["private page", "link", "address"])
+def test_another_site_may_lead_to_the_pages(
+    browser: Chromium, folder: Path, tmp_path: Path, way: str
+) -> None:
+    """The browser sends a strict cookie only with requests that begin at our own pages."""
+    with viewing(folder, home=folder.parent / "home") as found, ExitStack() as stack:
+        if way == "address":
+            show(browser, found.page(), "main table")
+        target = found.url if way == "address" else found.page()
+        if way == "private page":
+            browser.get(stack.enter_context(private_page(target)))
+        else:
+            foreign = tmp_path / "foreign.html"
+            foreign.write_text(f"<a href='{target}'>runs</a>")
+            browser.get(foreign.as_uri())
+            browser.find_element("link text", "runs").click()
+        browser.wait_until(lambda: browser.find_elements("css selector", "main table"), 30)
+        assert run(browser, "return location.href") == found.url
+    browser.messages()  # the browser itself tells of the refusal
+
+
 def test_two_runs_are_chosen_and_compared(browser: Chromium, served: Viewing) -> None:
-    show(browser, served.url, "main table")
+    show(browser, served.page(), "main table")
     assert words(browser, ".pair") == "Side by side: choose two."
     for name in ("first", "second"):
         browser.find_element("css selector", f"input[aria-label='choose {name}']").click()
@@ -178,7 +220,7 @@ def test_two_runs_are_chosen_and_compared(browser: Chromium, served: Viewing) ->
 
 
 def test_hostile_text_stays_text(browser: Chromium, served: Viewing) -> None:
-    show(browser, f"{served.url}run/{served.key('hostile')}/", "#list li")
+    show(browser, served.page(f"run/{served.key('hostile')}/"), "#list li")
     safe = "return [window.hit, document.images.length, document.querySelectorAll('script').length]"
     assert run(browser, safe) == [None, 0, 1]
     set_control(browser, "#text", "</SCRIPT>", "input")
@@ -207,7 +249,7 @@ def test_a_run_in_progress_appears_by_itself(browser: Chromium, tmp_path: Path) 
         (going / "items.jsonl").write_bytes(b"".join(items[:stop]))
 
     with viewing(tmp_path / "runs", home=tmp_path / "home") as served:
-        show(browser, f"{served.url}run/{served.key('going')}/", "main h1")
+        show(browser, served.page(f"run/{served.key('going')}/"), "main h1")
         assert "No answer is scored yet" in words(browser, "main")
         for stop in (20, 45):
             write(stop)
@@ -223,10 +265,10 @@ def test_a_run_in_progress_appears_by_itself(browser: Chromium, tmp_path: Path) 
 
 @pytest.mark.parametrize("width", [320, 390])
 def test_a_phone_shows_all(browser: Chromium, served: Viewing, width: int) -> None:
-    show(browser, served.url, "main table")
+    show(browser, served.page(), "main table")
     resize(browser, width)
     assert run(browser, WIDE) == 0
-    show(browser, f"{served.url}run/{served.key('sample')}/", "#list li")
+    show(browser, served.page(f"run/{served.key('sample')}/"), "#list li")
     resize(browser, width)
     assert run(browser, WIDE) == 0
     resize(browser, 1200)
@@ -235,7 +277,7 @@ def test_a_phone_shows_all(browser: Chromium, served: Viewing, width: int) -> No
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_list_can_be_read(browser: Chromium, served: Viewing, scheme: str) -> None:
     emulate(browser, scheme)
-    show(browser, served.url, "main table")
+    show(browser, served.page(), "main table")
     assert run(browser, CONTRAST) > 4.5
     emulate(browser)
 
@@ -243,7 +285,7 @@ def test_the_list_can_be_read(browser: Chromium, served: Viewing, scheme: str) -
 def test_a_server_that_has_ended_is_told(browser: Chromium, tmp_path: Path) -> None:
     sample_run(tmp_path / "runs" / "one", 60)
     with viewing(tmp_path / "runs", home=tmp_path / "home") as served:
-        show(browser, f"{served.url}run/{served.key('one')}/", "#list li")
+        show(browser, served.page(f"run/{served.key('one')}/"), "#list li")
     press(browser, ".pager button:last-child")
     browser.wait_until(lambda: "does not answer" in words(browser, ".answers .warning"))
     browser.messages()  # the browser itself tells of the connection

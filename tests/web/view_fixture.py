@@ -17,16 +17,23 @@ from tests.commands import PROGRAM
 
 
 class Viewing:
-    """The server; `url` ends in /."""
+    """The server, and a client with its cookie; `url` ends in /, `link` has the token."""
 
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
-        self.process, self.url = process, url
+    def __init__(self, process: subprocess.Popen[str], link: str) -> None:
+        self.process, self.link = process, link
+        self.url = link[: link.index("/", 8) + 1]
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        self.opener.open(link, timeout=60).close()
+
+    def page(self, path: str = "") -> str:
+        """The link to a page, with the token."""
+        return f"{self.url}{path}?{self.link.partition('?')[2]}"
 
     def get(self, path: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
         """Status, body and headers of an answer."""
         asked = urllib.request.Request(self.url.rstrip("/") + path, headers=headers)
         try:
-            with urllib.request.urlopen(asked, timeout=60) as reply:
+            with self.opener.open(asked, timeout=60) as reply:
                 return reply.status, reply.read(), dict(reply.headers)
         except urllib.error.HTTPError as error:
             return error.code, error.read(), dict(error.headers)
@@ -58,10 +65,10 @@ def viewing(*words: object, home: Path) -> Iterator[Viewing]:
         env={**os.environ, "TRUEGROUND_HOME": str(home)},
     ) as process:
         assert process.stdout is not None
-        url = process.stdout.readline().strip()
+        link = process.stdout.readline().strip()
         try:
-            assert url.startswith("http://127.0.0.1:"), url
-            yield Viewing(process, url[: url.index("/", 8) + 1])
+            assert link.startswith("http://127.0.0.1:"), link
+            yield Viewing(process, link)
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)

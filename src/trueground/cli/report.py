@@ -117,7 +117,11 @@ def view(
         int | None, typer.Option(min=0, max=65_535, help=f"Default: {DEFAULT_PORT}, or a free one.")
     ] = None,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, open nothing.")
+        bool, typer.Option("--no-browser", help="Print the link, open nothing.")
+    ] = False,
+    no_token: Annotated[
+        bool,
+        typer.Option("--no-token", help="Let all accounts of this machine in, without the link."),
     ] = False,
     *,
     screen: Screen,
@@ -130,7 +134,14 @@ def view(
         page = write_bundle(paths, bundle)
         screen.show({"page": str(page)}, lambda: f"page   {page}")
         return
+    _serve(paths, port, screen, opens_browser=not no_browser, has_token=not no_token)
+
+
+def _serve(
+    paths: list[Path], port: int | None, screen: Screen, *, opens_browser: bool, has_token: bool
+) -> None:
     from trueground.studies.leaderboard.runs import is_run
+    from trueground.web.access import LinkAccess
     from trueground.web.runs import RunFolders
     from trueground.web.server import LOOPBACK, bind, run
     from trueground.web.view import view_app
@@ -141,12 +152,17 @@ def view(
         if port is not None:
             raise
         listening, address = bind(LOOPBACK, 0)
-    url = f"{address.url}/"
+    first = "/"
     if len(paths) == 1 and is_run(paths[0]):
-        url += f"run/{RunFolders(paths).runs()[0].key}/"
+        first = f"/run/{RunFolders(paths).runs()[0].key}/"
+    access = LinkAccess(address) if has_token else None
+    url = f"{address.url}{first}" if access is None else access.link(first)
     typer.echo(f'{{"url": "{url}"}}' if screen.as_json else url)
-    screen.say("Only this machine can reach it. Ctrl-C ends it.")
-    run(listening, view_app(address, paths), open_url=None if no_browser else url)
+    if access is None:
+        screen.say("All accounts of this machine can read these runs. Ctrl-C ends it.")
+    else:
+        screen.say("Only this machine, and only with this link, can reach it. Ctrl-C ends it.")
+    run(listening, view_app(address, paths, access), open_url=url if opens_browser else None)
 
 
 def _existing(paths: list[Path]) -> list[Path]:

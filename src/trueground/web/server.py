@@ -10,13 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import logging
 import re
 import signal
 import socket
 import sys
-import webbrowser
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -26,6 +24,9 @@ import msgspec
 from aiohttp import web
 
 from trueground.errors import TruegroundError, UsageError
+from trueground.web.browser import open_browser, private_page
+from trueground.web.connections import DEFAULT_LIMITS, Connections, Limits, handling
+from trueground.web.problems import SUMMARY_SECONDS, ProblemLog
 
 LOOPBACK = "127.0.0.1"
 MOST_BYTES = 1 << 20  # of a request; a label is a few hundred
@@ -44,6 +45,10 @@ _HEADERS = {
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _STATUS = {"UsageError": 400, "InputError": 422}
+_REFUSED = (401, 403, 421)
+_LINGER_SECONDS = 2.0  # for the rest of a request that is answered already
+_SHUTDOWN_SECONDS = 5.0
+PROBLEMS = web.AppKey("problems", ProblemLog)
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -126,7 +131,7 @@ def bind(host: str, port: int, url: str | None = None) -> tuple[socket.socket, A
 
 
 def new_app(address: Address, *middlewares: Any) -> web.Application:
-    """An application behind the guard; `middlewares` stand within it."""
+    """Return an application behind the guard; `middlewares` are inside it."""
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -135,14 +140,19 @@ def new_app(address: Address, *middlewares: Any) -> web.Application:
         elif request.method not in ("GET", "HEAD") and not _is_own(request, address):
             response = refuse(403, "the request comes from another site")
         else:
-            response = await _answer(request, handler)
+            with handling(request):
+                response = await _answer(request, handler)
+        if response.status in _REFUSED:  # no further requests, each of which costs time
+            response.force_close()
         if not response.prepared:
             for name, value in _HEADERS.items():
                 response.headers.setdefault(name, value)
             response.headers.setdefault("Cache-Control", "no-store")
         return response
 
-    return web.Application(middlewares=[guard, *middlewares], client_max_size=MOST_BYTES)
+    app = web.Application(middlewares=[guard, *middlewares], client_max_size=MOST_BYTES)
+    app[PROBLEMS] = ProblemLog()
+    return app
 
 
 def _is_own(request: web.Request, address: Address) -> bool:
@@ -150,8 +160,11 @@ def _is_own(request: web.Request, address: Address) -> bool:
     origin = request.headers.get("Origin")
     if origin is None:
         return request.headers.get("Sec-Fetch-Site", "same-origin") in ("same-origin", "none")
-    parts = urlsplit(origin)
-    return parts.netloc == request.headers.get("Host") or origin.rstrip("/") == address.url
+    try:
+        netloc = urlsplit(origin).netloc
+    except ValueError:
+        return False
+    return netloc == request.headers.get("Host") or origin.rstrip("/") == address.url
 
 
 async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -161,9 +174,13 @@ async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         return refuse(error.status, (error.reason or "").lower()) if error.status >= 400 else error
     except TruegroundError as error:
         return refuse(_STATUS.get(type(error).__name__, 500), str(error))
-    except Exception:  # a defect of ours: its trace goes to the terminal, never to the browser
-        logging.getLogger(__name__).exception("%s %s", request.method, request.path)
-        return refuse(500, "the server failed; what happened stands in its terminal")
+    except ConnectionError:  # the client has left
+        raise
+    except Exception as error:  # a defect of ours: its traceback is for the terminal only
+        route = request.match_info.route.resource
+        place = "a request" if route is None else f"{request.method} {route.canonical}"
+        request.app[PROBLEMS].report(f"{place} failed with {type(error).__name__}", error)
+        return refuse(500, "the server failed; its terminal shows the error")
 
 
 def refuse(status: int, reason: str, **more: Any) -> web.Response:
@@ -180,27 +197,89 @@ def send_json(value: Any, status: int = 200) -> web.Response:
 
 def asset(package: str, name: str) -> web.Response:
     """A script or style of ours; they may be kept for as long as the server is the same."""
-    body = (resources.files(package) / "assets" / name).read_bytes()
+    body = _read_asset(package, name)
     kind = _KINDS[name[name.rindex(".") :]]
     return web.Response(body=body, content_type=kind, charset="utf-8")
 
 
+@cache
+def _read_asset(package: str, name: str) -> bytes:
+    return (resources.files(package) / "assets" / name).read_bytes()
+
+
 def run(listening: socket.socket, app: web.Application, *, open_url: str | None = None) -> None:
-    """Serve until Ctrl-C or SIGTERM; requests that have begun are answered before it ends."""
-    asyncio.run(_serve(listening, app, open_url))
+    """Serve until Ctrl-C or SIGTERM, and finish requests that have begun.
+
+    Args:
+        listening: The socket of `bind`. It is closed in the end.
+        app: The application.
+        open_url: The page to open in a browser. Its token is kept from other accounts.
+    """
+    asyncio.run(_run(listening, app, open_url))
 
 
-async def _serve(listening: socket.socket, app: web.Application, open_url: str | None) -> None:
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=5)
-    await runner.setup()
+async def _run(listening: socket.socket, app: web.Application, open_url: str | None) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
+    async with serving(listening, app):
+        with contextlib.ExitStack() as stack:
+            if open_url is not None and not await _open(open_url, stack):
+                print(f"no browser was found; open {open_url}", file=sys.stderr)
+            await stopped.wait()
+
+
+async def _open(url: str, stack: contextlib.ExitStack) -> bool:
+    """Open a browser with a page that the stack removes, and return whether that succeeded."""
     try:
-        await web.SockSite(runner, listening).start()
-        if open_url is not None and not await asyncio.to_thread(webbrowser.open, open_url):
-            print(f"no browser was found; open {open_url}", file=sys.stderr)
-        await stopped.wait()
+        return await open_browser(stack.enter_context(private_page(url)))
+    except OSError:
+        return False
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    listening: socket.socket, app: web.Application, limits: Limits | None = None
+) -> AsyncIterator[Connections]:
+    """Serve an application within the limits until the context ends.
+
+    Args:
+        listening: The socket of `bind`. It is closed in the end.
+        app: An application of `new_app`.
+        limits: Deadlines and number of connections. None: DEFAULT_LIMITS.
+    """
+    problems = app[PROBLEMS]
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _, context: problems.report(str(context["message"]), context.get("exception"))
+    )
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        logger=problems.http_logger(),
+        shutdown_timeout=_SHUTDOWN_SECONDS,
+        lingering_time=_LINGER_SECONDS,
+        auto_decompress=False,  # no page of ours compresses what it sends
+    )
+    await runner.setup()
+    assert runner.server is not None
+    connections = Connections(runner.server, limits or DEFAULT_LIMITS, problems)
+    tasks = [
+        asyncio.create_task(connections.accept_from(listening)),
+        asyncio.create_task(_summarize(problems)),
+    ]
+    try:
+        yield connections
     finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        listening.close()
         await runner.cleanup()
+        problems.summarize()
+
+
+async def _summarize(problems: ProblemLog) -> None:
+    while True:
+        await asyncio.sleep(SUMMARY_SECONDS)
+        problems.summarize()

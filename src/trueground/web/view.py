@@ -24,6 +24,7 @@ from trueground.reports.run_page import MARK, run_page
 from trueground.reports.sentences import page_title
 from trueground.reports.viewer import viewer_script, viewer_style
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
+from trueground.web.access import LinkAccess
 from trueground.web.index import RunIndex, read_query
 from trueground.web.indexing import grow
 from trueground.web.pages import work
@@ -371,9 +372,16 @@ async def _asset(request: web.Request) -> web.Response:
     return web.Response(text=found[0], content_type=found[1], charset="utf-8")
 
 
-def view_app(address: Address, paths: Sequence[Path]) -> web.Application:
-    """The application that shows the runs in these folders."""
-    app, view = new_app(address), ViewServer(paths)
+def view_app(address: Address, paths: Sequence[Path], access: LinkAccess | None) -> web.Application:
+    """Return the application that shows the runs in these folders.
+
+    Args:
+        address: Where it is served.
+        paths: Runs, and folders that hold them.
+        access: Whose link lets users in. None: All accounts of the machine can read the runs.
+    """
+    app = new_app(address, *([] if access is None else [access.check]))
+    view = ViewServer(paths)
 
     async def begin(_app: web.Application) -> None:
         await asyncio.to_thread(forget_gone)

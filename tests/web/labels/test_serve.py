@@ -103,6 +103,15 @@ def test_a_project_keeps_its_address(place: str, tmp_path: Path) -> None:
         assert again == moved
 
 
+def test_port_0_takes_a_free_port_and_keeps_it(place: str, tmp_path: Path) -> None:
+    records = write_records(tmp_path / "records.jsonl")
+    with started(place, "--from-run", records, "--port", "0") as (_, first, token):
+        assert first.port
+        assert enter(first, token).get("/api/me")["role"] == "lead"
+    with started(place) as (_, again, _):
+        assert again == first
+
+
 def test_what_cannot_be_meant_is_told_before_anything_is_made(tmp_path: Path) -> None:
     project = tmp_path / "labels.db"
     records = write_records(tmp_path / "records.jsonl")

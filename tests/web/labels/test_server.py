@@ -16,8 +16,9 @@ import pytest
 from tests.web.labels.labelling import Browser, Served, make_project, serving
 
 from trueground.web.labels import people
+from trueground.web.labels.app import LabelServer
 from trueground.web.labels.people import Doorkeeper
-from trueground.web.server import MOST_BYTES
+from trueground.web.server import MOST_BYTES, Address
 
 LEADS = (
     ("GET", "overview"),
@@ -143,6 +144,27 @@ def test_nobody_is_in_without_a_session(served: Served, method: str, path: str) 
         reply = stranger.ask(method, f"/api/{path}", raw=body)
         assert reply.status in (401, 403), reply
         assert b"Bridge" not in reply.body
+
+
+def test_all_routes_but_the_empty_page_need_a_session(tmp_path: Path) -> None:
+    """Also those that are added later; on loopback, too, which all accounts share."""
+    opened = make_project(str(tmp_path / "labels.db"), tmp_path, title="Bridges")
+    with opened.database as database:
+        app = LabelServer(database, opened.project, Address("127.0.0.1", 1, "http://x")).make_app()
+        routes = {(route.method, route.resource.canonical) for route in app.router.routes()}
+    public = {("GET", "/"), ("GET", "/assets/{name}"), ("POST", "/api/enter")}
+    public |= {("HEAD", path) for method, path in public if method == "GET"}
+    assert public < routes
+    with serving(make_project(str(tmp_path / "served.db"), tmp_path, title="Bridges")) as served:
+        stranger = served.browser()
+        for method, path in sorted(routes):
+            body = None if method in ("GET", "HEAD") else b"{}"
+            reply = stranger.ask(method, path.replace("{number}", "1"), raw=body)
+            if (method, path) in public:
+                assert b"Bridge" not in reply.body
+            else:
+                assert reply.status in (401, 403), (method, path)
+        assert stranger.ask("POST", "/api/enter", {"token": ""}).status == 401
 
 
 @pytest.mark.parametrize(("method", "path"), LEADS)

@@ -50,7 +50,9 @@ def serve_project(
     port: Annotated[
         int | None,
         Option(
-            "Default: that of the project's last start, at first a free one.", min=1, max=65_535
+            "0 is any free one. Default: that of the project's last start, at first a free one.",
+            min=0,
+            max=65_535,
         ),
     ] = None,
     url: Annotated[

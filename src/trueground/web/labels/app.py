@@ -7,7 +7,6 @@ CSRF token; whatever tells of others is for leads. Work on the database is done 
 from __future__ import annotations
 
 import asyncio
-import hmac
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,7 +17,9 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from aiohttp import web
 from sqlalchemy.exc import SQLAlchemyError
 
-from trueground.errors import TruegroundError, tell
+from trueground.errors import TruegroundError
+from trueground.web.access import cookie_name, is_same_secret, set_cookie
+from trueground.web.connections import read_bytes
 from trueground.web.labels.counting import Counted, CountingRoom
 from trueground.web.labels.database import LabelDatabase, Project, describe_kinds, tell_reason
 from trueground.web.labels.gathered import back_up, labelled_records, write_labels, write_records
@@ -49,7 +50,7 @@ from trueground.web.labels.queue import (
     check_task,
     read_body,
 )
-from trueground.web.server import Address, asset, new_app, refuse, send_json
+from trueground.web.server import PROBLEMS, Address, asset, new_app, refuse, send_json
 
 _QUICK = 3  # threads; more would only wait for each other
 _BLOCK = 1 << 20  # bytes of a file that are sent at once
@@ -101,10 +102,7 @@ class LabelServer:
             name: ThreadPoolExecutor(_QUICK if name == "quick" else 1, f"labels-{name}")
             for name in ("quick", "slow", "agreement", "judge", "calibrate")
         }
-        # Cookies of one host are shared by its ports: each server has a name of its own.
-        self._cookie = f"trueground_{address.port}"
-        if address.is_https:
-            self._cookie = "__Host-trueground_labels"
+        self._cookie = cookie_name(address)
         with database.read() as connection:
             self._kinds = describe_kinds(connection)
             self._tasks = Queue.count_tasks(connection)
@@ -112,6 +110,7 @@ class LabelServer:
     def make_app(self) -> web.Application:
         """The application, behind the guard."""
         app = new_app(self._address)
+        self._problems = app[PROBLEMS]
         app.router.add_get("/", self._shell)
         app.router.add_get(r"/assets/{name:[a-z0-9_-]+(?:/[a-z0-9_-]+)?\.(?:js|css)}", self._asset)
         app.router.add_post("/api/enter", self._enter)
@@ -153,7 +152,7 @@ class LabelServer:
         async def handle(request: web.Request) -> web.StreamResponse:
             secret = request.cookies.get(self._cookie, "")
             told = request.headers.get("X-CSRF-Token", "")
-            sent = await request.read(), request.match_info, request.query
+            sent = await read_bytes(request), request.match_info, request.query
             found = await self._call(self._answer, route, secret, told, sent, lane=route.lane)
             response: web.Response = found
             return response
@@ -168,7 +167,7 @@ class LabelServer:
             person = self._people.find(secret)
             if person is None:
                 return refuse(401, "you are not in, or your session has ended; use your link")
-            if route.method != "GET" and not _same(told, csrf_of(secret)):
+            if route.method != "GET" and not is_same_secret(told, csrf_of(secret)):
                 return refuse(403, "the page's token is missing or another; load it again")
             if route.is_for_leads and not person.is_lead:
                 return refuse(403, "this is for leads")
@@ -185,7 +184,7 @@ class LabelServer:
     async def _enter(self, request: web.Request) -> web.StreamResponse:
         from_ = self._peer(request)
         try:
-            token = read_body(await request.read(), TokenBody).token
+            token = read_body(await read_bytes(request), TokenBody).token
         except BadRequestError as error:
             return refuse(400, str(error))
         try:
@@ -203,15 +202,7 @@ class LabelServer:
             return refuse(401, "this link opens nothing: it may have been withdrawn or renewed")
         secret, told = entered
         response = send_json(told)
-        response.set_cookie(
-            self._cookie,
-            secret,
-            path="/",
-            max_age=int(LONGEST),
-            httponly=True,
-            samesite="Strict",
-            secure=self._address.is_https,
-        )
+        set_cookie(response, self._address, secret, max_age=int(LONGEST))
         return response
 
     def _open_session(self, token: str) -> tuple[str, dict[str, Any]] | None:
@@ -224,7 +215,7 @@ class LabelServer:
 
     async def _leave(self, request: web.Request) -> web.StreamResponse:
         secret = request.cookies.get(self._cookie, "")
-        if not _same(request.headers.get("X-CSRF-Token", ""), csrf_of(secret)):
+        if not is_same_secret(request.headers.get("X-CSRF-Token", ""), csrf_of(secret)):
             return refuse(403, "the page's token is missing or another; load it again")
         try:
             await self._call(self._people.leave, secret)
@@ -246,7 +237,7 @@ class LabelServer:
         return await asyncio.get_running_loop().run_in_executor(threads, function, *values)
 
     def _unsaved(self, error: SQLAlchemyError) -> web.Response:
-        tell(f"WARNING: {self._database.place}: {tell_reason(error)}")
+        self._problems.report(f"{self._database.place}: {tell_reason(error)}")
         return refuse(503, "the database does not answer; nothing was saved, try again")
 
     async def _end_counting(self, _app: web.Application) -> None:
@@ -350,10 +341,6 @@ def _find_asset(name: str) -> web.Response:
         with suppress(FileNotFoundError):
             return asset(package, name)
     return refuse(404, "not found")
-
-
-def _same(told: str, csrf: str) -> bool:
-    return hmac.compare_digest(told.encode("utf-8", "replace"), csrf.encode())
 
 
 def _send(found: Any) -> web.Response:
