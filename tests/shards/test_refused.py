@@ -122,7 +122,10 @@ def test_shards_of_a_run_are_of_one_command(
     assert told(*base, "--shard", "1/2")[0] == 0
     for more, says in [
         (["--shard", "2/3"], "out/shards holds 00001-of-00002, which is no shard of 3"),
-        (["--shard", "2/2", "--temperature", "0.7"], "out/shards/00001-of-00002 holds another run"),
+        (
+            ["--shard", "2/2", "--temperature", "0.7"],
+            "out/shards/00001-of-00002 holds a finished run of another command",
+        ),
         ([], "out holds shards that are not merged"),
     ]:
         code, error = told(*base, *more)

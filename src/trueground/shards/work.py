@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
-import numpy as np
 import zstandard
 
 from trueground.errors import OutputError
+from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scorer
@@ -142,7 +142,8 @@ def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Ma
         batches = source.batches()
         for scored in map(scorer, cut_for_asking(batches) if before is not None else batches):
             outs[ITEMS].write(scored.items)
-            outs[NUMBERS].write(_encode_numbers(scored))
+            numbers = encode_numbers(scored)
+            outs[NUMBERS].write(_LENGTH.pack(len(numbers)) + numbers)
             if RECORDS in outs:
                 outs[RECORDS].write(pack.compress(scored.records))
             n += scored.n
@@ -181,24 +182,8 @@ class _Marked:
         return FileMark(self._size, self._digest.hexdigest())
 
 
-def _encode_numbers(scored: Scored) -> bytes:
-    """A batch without lines and records; its arrays as {type: [shape, bytes]}."""
-    told: dict[str, Any] = vars(scored) | {"items": b"", "records": b""}
-    for name, value in told.items():
-        if isinstance(value, np.ndarray):
-            little = value.astype(value.dtype.newbyteorder("<"), copy=False)
-            told[name] = {little.dtype.str: [value.shape, little.tobytes()]}
-    data = msgspec.msgpack.encode(told)
-    return _LENGTH.pack(len(data)) + data
-
-
 def read_numbers(path: Path) -> Iterator[Scored]:
     """The batches of a shard without their lines and records."""
     with path.open("rb") as file:
         while head := file.read(_LENGTH.size):
-            told = msgspec.msgpack.decode(file.read(_LENGTH.unpack(head)[0]))
-            for name, value in told.items():
-                if isinstance(value, dict):
-                    [(kind, (shape, data))] = value.items()
-                    told[name] = np.frombuffer(data, kind).reshape(shape)
-            yield Scored(**told)
+            yield decode_numbers(file.read(_LENGTH.unpack(head)[0]))
