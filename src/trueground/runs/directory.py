@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
@@ -43,6 +45,7 @@ REPEATS = "repeats.jsonl"
 BATCHES = "batches.json"
 PROGRESS = "progress.bin"  # of an unfinished run of `score`: what is scored already
 SHARDS = "shards"  # the folder of a sharded run that is not merged yet
+_MERGED_SHARDS = ".shards"  # what a killed `remove_shards` leaves
 # What a run may have written: the only files that --overwrite removes.
 _OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES, REPEATS, PROGRESS)
 _DEFAULT_NAME = re.compile(r"\d{8}T\d{6}Z-(?P<name>.+)")  # see `default_path`
@@ -193,6 +196,7 @@ class RunDirectory:
         with ExitStack() as stack:
             _create(path)
             stack.enter_context(locked(path, busy, _LOCK_WAIT_SECONDS))
+            shutil.rmtree(path / _MERGED_SHARDS, ignore_errors=True)
             if not sharded:
                 check_no_shards(path)
             self.earlier = find_earlier(path, identity, overwrite=overwrite, resume=resume)
@@ -375,6 +379,17 @@ def shard_folder(out: Path, number: int, of: int) -> Path:
     return out / SHARDS / f"{number + 1:05}-of-{of:05}"
 
 
+def remove_shards(out: Path) -> None:
+    """Remove the shards below `out`, which are merged, at once. Raises WriteError."""
+    gone = out / _MERGED_SHARDS
+    shutil.rmtree(gone, ignore_errors=True)
+    try:
+        (out / SHARDS).rename(gone)
+    except OSError as error:
+        raise write_error(out / SHARDS, error) from error
+    shutil.rmtree(gone, ignore_errors=True)
+
+
 def _check_no_file(path: Path) -> None:
     try:
         if path.exists() and not path.is_dir():
@@ -388,9 +403,9 @@ def check_no_shards(path: Path) -> None:
     shards = path / SHARDS
     if shards.is_dir() and any(not entry.name.startswith(".") for entry in shards.iterdir()):
         raise OutputError(
-            f"{path} holds shards that are not merged; go on with them by the command that began "
-            f"them, end with `trueground merge {path}`, or choose another --out (to give them up, "
-            f"remove {shards})"
+            f"{path} holds an unfinished run in shards. Resume it by the command that began it, "
+            f"or merge it by `trueground merge {shlex.quote(str(path))}` if all shards are done. "
+            f"Or choose another --out. To give the shards up, remove {shards}"
         )
 
 
@@ -429,16 +444,17 @@ def _read_run(path: Path) -> dict[str, Any] | None:
 
     Raises OutputError: the folder holds what is not ours, or is not writable.
     """
-    manifest: Any = None
+    manifest: dict[str, Any] | None = None
     if any(not _is_left_over(entry) for entry in path.iterdir()):
         try:
-            manifest = orjson.loads((path / MANIFEST).read_bytes())
+            content = orjson.loads((path / MANIFEST).read_bytes())
         except (OSError, ValueError):
-            manifest = None
-        if not isinstance(manifest, dict) or "trueground" not in manifest:
+            content = None
+        if not isinstance(content, dict) or "trueground" not in content:
             raise OutputError(
                 f"{path} holds files but no run, so it is left alone; choose another --out"
             )
+        manifest = content
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path} is not writable; choose another --out or fix its permissions")
     return manifest
@@ -461,7 +477,7 @@ def _is_left_over(entry: Path) -> bool:
     """Whether it is what a killed run may leave before it has a manifest."""
     if entry.name in (RESPONSES, ITEMS, RECORDS):
         return entry.is_file() and _is_empty(entry)
-    if entry.name == SHARDS:
+    if entry.name in (SHARDS, _MERGED_SHARDS):
         return entry.is_dir()
     return entry.name in [part_of(entry.with_name(name)).name for name in _OURS]
 

@@ -36,9 +36,14 @@ def find_differences(begun: Mapping[str, Any], identity: Mapping[str, Any]) -> l
     commands = begun.get("command", "run"), identity.get("command", "run")
     if commands[0] != commands[1]:  # whose other entries have nothing in common
         return [f"  command: trueground {commands[0]} there, trueground {commands[1]} now"]
+    return list_differences(begun, identity)
+
+
+def list_differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return one line for each entry of `now` that is another one in `begun`."""
     return [
         f"  {name}: {_shorten(begun.get(name))} there, {_shorten(value)} now"
-        for name, value in identity.items()
+        for name, value in now.items()
         if begun.get(name) != value
     ]
 
