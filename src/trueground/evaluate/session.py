@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from trueground.benchmarks.base import Task
-from trueground.errors import UnreachableError
+from trueground.errors import UnreachableError, tell
 from trueground.evaluate.questions import (
     AnsweredQuestions,
     Asking,
@@ -116,6 +116,12 @@ class Session(AbstractContextManager["Session"]):
             self._broken_off = earlier is not None and not self._finished
             # First what can be refused: a run that has ended must not look broken afterwards.
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
+            if self._broken_off:
+                tell(
+                    f"resuming the unfinished run in {out}: {len(self._log):,} of "
+                    f"{self._check.n:,} replies are there already",
+                    note=True,
+                )
             self._manifest = self._begin(identity, earlier)
             self._open = stack.pop_all()
 
