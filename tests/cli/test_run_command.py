@@ -129,7 +129,7 @@ def test_without_out_the_unfinished_run_goes_on(env: dict[str, str], tmp_path: P
         assert manifest["status"] == "interrupted"
         assert manifest["outcomes"]["answered"] >= 16
         second = trueground(*command, env=env, cwd=tmp_path)
-        assert f"going on with the unfinished run in runs/{run.name}" in second.stderr
+        assert f"resuming the unfinished run in runs/{run.name}" in second.stderr
         assert len(server.calls) == 60
         assert sum(server.calls.values()) <= 64
         assert list((tmp_path / "runs").iterdir()) == [run]

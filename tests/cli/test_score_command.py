@@ -259,7 +259,7 @@ def test_output_folder_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "full" / "thesis.txt").write_text("precious")
     (tmp_path / "file").write_text("x")
     for out, says in (
-        ("full", "not empty"),
+        ("full", "holds files but no run, so it is left alone"),
         ("file", "is a file"),
         ("file/below", "cannot use"),
         ("/proc/nowhere", "cannot use"),

@@ -247,7 +247,7 @@ def test_another_run_in_the_folder_is_refused_and_named(tmp_path: Path) -> None:
     assert before == {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir()}
     scored = tmp_path / "scored"
     tg.score([{"id": "a", "response": "x"}], out=scored, metrics="abstained")
-    with pytest.raises(OutputError, match="choose another --out"):
+    with pytest.raises(OutputError, match="trueground score there, trueground run now"):
         tg.run(TASK, "fake:unknown", out=scored, data=tmp_path / "q4.jsonl")
 
 

@@ -107,7 +107,7 @@ def test_shards_are_not_forgotten_by_another_command(told: Told) -> None:
     before = sorted(path.name for path in Path("run").rglob("*"))
     for words in ("score a.jsonl --out run", "score a.jsonl --out run --overwrite"):
         code, error = told(*words.split())
-        assert (code, "run holds shards that are not merged" in error) == (2, True)
+        assert (code, "run holds an unfinished run in shards" in error) == (2, True)
     assert sorted(path.name for path in Path("run").rglob("*")) == before
     assert told("score", "a.jsonl", "--shard", "2/2", "--out", "run")[0] == 0
     assert told("merge", "run", "--quiet") == (0, "")
@@ -122,8 +122,11 @@ def test_shards_of_a_run_are_of_one_command(
     assert told(*base, "--shard", "1/2")[0] == 0
     for more, says in [
         (["--shard", "2/3"], "out/shards holds 00001-of-00002, which is no shard of 3"),
-        (["--shard", "2/2", "--temperature", "0.7"], "out/shards/00001-of-00002 holds another run"),
-        ([], "out holds shards that are not merged"),
+        (
+            ["--shard", "2/2", "--temperature", "0.7"],
+            "out/shards/00001-of-00002 holds a finished run of another command",
+        ),
+        ([], "out holds an unfinished run in shards"),
     ]:
         code, error = told(*base, *more)
         assert code == 2

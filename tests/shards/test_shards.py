@@ -172,32 +172,17 @@ def test_a_plan_is_for_one_command_and_its_data(tmp_path: Path) -> None:
     file = write_lines(tmp_path / "a.jsonl", rows_of(60))
     out = tmp_path / "out"
     score_shards(file, out=out, shard="1/3", metrics=METRICS)
-    with pytest.raises(OutputError, match=r"another command: metrics differ .*--overwrite"):
+    with pytest.raises(OutputError, match=r"(?s)another command\. .* metrics: .*--overwrite"):
         score_shards(file, out=out, shard="2/3", metrics="f1")
-    with pytest.raises(OutputError, match="shards differ"):
+    with pytest.raises(OutputError, match="shards: 3 there, 4 now"):
         score_shards(file, out=out, shards=4, metrics=METRICS)
     with file.open("a") as more:
         more.write(json.dumps({"response": "late"}) + "\n")
     with pytest.raises(OutputError, match=r"a\.jsonl changed since"):
         score_shards(file, out=out, shard="2/3", metrics=METRICS)
-    with pytest.raises(InputError, match=r"a\.jsonl changed after the plan was made"):
+    with pytest.raises(InputError, match=r"a\.jsonl: changed after the plan was made"):
         score_shard(str(out), [str(file)], 1, 1)
     score_shards(file, out=out, shards=3, metrics=METRICS, overwrite=True, workers=1)
-    tg.score(file, metrics=METRICS, out=tmp_path / "plain")
-    same(tmp_path / "plain", out)
-
-
-def test_a_file_that_lost_its_bytes_is_noticed(tmp_path: Path) -> None:
-    file = write_lines(tmp_path / "a.jsonl", rows_of(60))
-    out = tmp_path / "out"
-    for number in (1, 2):
-        score_shards(file, out=out, shard=f"{number}/2", metrics=METRICS)
-    part = out / "shards" / "00001.items.jsonl"
-    part.write_bytes(part.read_bytes().replace(b"scored", b"error_"))
-    with pytest.raises(OutputError, match=r"00001\.items\.jsonl is not what its marker says"):
-        merge(out)
-    (out / "shards" / "00001.done.json").unlink()
-    score_shards(file, out=out, shards=2, metrics=METRICS, workers=1)
     tg.score(file, metrics=METRICS, out=tmp_path / "plain")
     same(tmp_path / "plain", out)
 

@@ -14,9 +14,10 @@ from tests.evaluate.questions_file import write_questions
 from tests.reports.payload import words
 
 import trueground as tg
-from trueground.errors import InputError, UsageError
+from trueground.errors import InputError, OutputError, UsageError
 from trueground.models.base import Params
 from trueground.models.replay import FakeModel
+from trueground.net.files import locked
 from trueground.reports.comparison import format_comparison
 from trueground.reports.comparison_page import comparison_page
 from trueground.reports.viewer import render_page
@@ -247,8 +248,14 @@ def test_runs_that_cannot_be_read(make: Make, tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere", b / "items.jsonl"):
         with pytest.raises(InputError, match="expected the directory of a finished run"):
             compare([a, path])
-    change_manifest(b, status="interrupted")
-    with pytest.raises(InputError, match=r"'interrupted'; expected 'finished'.*again"):
+    change_manifest(b, status="interrupted", command=["trueground", "score", "a b.jsonl"])
+    advice = r"unfinished \(interrupted\)\. Resume it with:\n  trueground score 'a b\.jsonl'"
+    with pytest.raises(InputError, match=advice):
+        compare([a, b])
+    with (
+        locked(b, OutputError("free")),
+        pytest.raises(InputError, match="another process is writing it"),
+    ):
         compare([a, b])
     change_manifest(b, status="finished")
     whole = (b / "items.jsonl").read_bytes()

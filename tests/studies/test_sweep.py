@@ -98,15 +98,15 @@ def test_where_a_sweep_without_a_folder_goes(tmp_path: Path) -> None:
     (broken / "manifest.json").write_text("{")
     (broken / "a").mkdir()
     (broken / "a" / "manifest.json").write_text("{")
-    out, resumed = place("faitheval", mine, settings)
-    assert not resumed
+    out = place("faitheval", mine, settings)
+    assert not out.exists()
     sweep(mine, out, settings)
-    assert place("faitheval", mine, settings)[1] is False  # it has ended: a new one is meant
-    assert place("faitheval", mine, RunSettings(retry_failed=True)) == (out, True)
+    assert place("faitheval", mine, settings) != out  # it has ended: a new one is meant
+    assert place("faitheval", mine, RunSettings(retry_failed=True)) == out
     manifest = json.loads((out / "b/manifest.json").read_bytes())
     write_json(out / "b/manifest.json", manifest | {"status": "interrupted"})
-    assert place("faitheval", mine, settings) == (out, True)
-    assert place("faitheval", mine, RunSettings(seed=1))[1] is False
+    assert place("faitheval", mine, settings) == out
+    assert place("faitheval", mine, RunSettings(seed=1)) != out
 
 
 def test_a_dry_run_knows_its_own_run_only(tmp_path: Path) -> None:

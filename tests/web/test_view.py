@@ -100,7 +100,8 @@ def test_the_list_tells_of_every_folder(served: Viewing) -> None:
     for name, (file, _) in SHAPES.items():
         assert rows[name]["title"].startswith(f"{file} {odd}"), name
         assert rows[name]["cells"][6] == "broken"
-    assert rows["failed"]["cells"][6] == "failed"
+    assert rows["failed"]["cells"][6][0] == "unfinished (failed) "
+    assert "Resume it" in json.dumps(rows["failed"]["cells"][6])
     assert "key" not in rows["failed"]
     assert served.json(f"/run/{served.key('failed')}/list")["total"] == 64
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -56,7 +55,13 @@ from trueground.net.cache import ResponseCache, cache_path
 from trueground.plugins import parse_model_part
 from trueground.records.problems import shorten
 from trueground.reports.build_page import shown_model
-from trueground.runs.directory import SHARDS, check_no_shards, shard_folder, write_json
+from trueground.runs.directory import (
+    SHARDS,
+    check_no_shards,
+    remove_shards,
+    shard_folder,
+    write_json,
+)
 
 __all__ = ["BuildSettings", "Built", "build", "dry_run"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
@@ -162,7 +167,7 @@ def join_shards(out: Path) -> bool:
         with BuildStore(make_part(out, WORK)) as store:
             for folder in folders:
                 store.add(folder / WORK)
-        shutil.rmtree(out / SHARDS)
+        remove_shards(out)
     return all(end["complete"] for end in found)
 
 

@@ -270,12 +270,10 @@ def _sweep(
         unused = [make_run_plan(pair.task, settings).unused for pair in pairs]
         echo_note(unused[0] if all(unused) else None)  # before any call
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
-    folder, resumed = (out, False) if out else place(name, pairs, settings)
+    folder = out or place(name, pairs, settings)
     if scratch is not None:
         _show_estimates(pairs, folder, settings, screen)
         return
-    if resumed:
-        echo_note(f"going on with the unfinished run in {folder}")
     with screen.progress() as progress:
         outcomes = sweep(pairs, folder, replace(settings, progress=progress))
     prompts = studies_of(outcomes)

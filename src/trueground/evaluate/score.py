@@ -129,7 +129,8 @@ def score(
     or Records (contract, section 1). `metrics` are names or one comma-separated text; without them
     every metric of the default set whose fields are present is computed. Of several judges the
     first gives the headlines. With `out`, a run directory is written there (section 2); without it
-    nothing is written. With `unique` a number is put behind `out` where it exists. `workers` of
+    nothing is written. If `out` holds an unfinished run of the same input and options, it is
+    resumed. With `unique` a number is put behind `out` where it exists. `workers` of
     None are as many processes as the number of records is worth; more than one needs a script
     guarded by `__name__`. `require` are metrics that must be in the run.
 
@@ -148,7 +149,7 @@ def score(
     from trueground.errors import tell
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.plan import check_names, describe_missing, make_plan
-    from trueground.evaluate.scoring import Scoring
+    from trueground.evaluate.scoring import Scoring, identify_score
     from trueground.evaluate.table import find_repeats
     from trueground.metrics.registry import describe_renamed
     from trueground.records import open_records
@@ -195,7 +196,19 @@ def score(
             scoring = Scoring(plan, source, check, workers, progress, labelled)
             if out is None:
                 return scoring.in_memory()
-            return scoring.to_folder(Path(out), command, overwrite=overwrite, unique=unique)
+            identity = identify_score(
+                plan,
+                check,
+                labels=None if labelled is None else labelled.files,
+                labels_drawn=labels_drawn,
+                mapping=dict(mapping or {}),
+                split_contexts=split_contexts,
+                on_bad_row=on_bad_row,
+                limit=limit,
+            )
+            return scoring.to_folder(
+                Path(out), command, identity=identity, overwrite=overwrite, unique=unique
+            )
 
 
 async def _score(*args: Any, **kwargs: Any) -> "Result":

@@ -10,8 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from trueground._version import __version__
-from trueground.errors import RunInterrupted, TruegroundError
+from trueground.errors import RunInterrupted, TruegroundError, tell
+from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.summary import summarise, summarise_repeats
@@ -28,9 +31,11 @@ from trueground.runs.directory import (
     SUMMARY,
     RunDirectory,
     count_lines,
+    open_run,
     replacing,
     write_json,
 )
+from trueground.runs.identity import as_stored
 from trueground.types import Record
 
 if TYPE_CHECKING:
@@ -99,25 +104,42 @@ class Scoring:
             return Result(Summary(summary), None, lines, self.plan.note, texts)
 
     def to_folder(
-        self, out: Path, command: Sequence[str], *, overwrite: bool, unique: bool
+        self,
+        out: Path,
+        command: Sequence[str],
+        *,
+        identity: Mapping[str, Any],
+        overwrite: bool,
+        unique: bool,
     ) -> Result:
-        """Write a new run directory. Raises OutputError, WriteError, RunInterrupted."""
-        parts = self.plan.parts
-        with RunDirectory(out, overwrite=overwrite, unique=unique) as run:
+        """Write a new run directory, or resume the unfinished run with this identity.
+
+        Raises OutputError, WriteError, RunInterrupted.
+        """
+        with open_run(out, identity, overwrite=overwrite, unique=unique) as run:
+            kept = KeptBatches(run, keep_records=self.plan.keep_records)
 
             def latest(error: BaseException | None) -> dict[str, Any]:
                 """What judging cost, whether it was cached for next time, and what is written."""
-                spent = judging(parts.spent) | {"cache_problem": parts.problem}
+                spent = self._spent(kept)
+                cost = judging(spent) | {"cache_problem": self.plan.parts.problem}
                 # An interrupt can come between writing a batch and counting it: the file tells.
                 done = {} if error is None else {"scored": count_lines(run.path / ITEMS)}
-                return spent | done
+                return cost | done
 
+            manifest = make_manifest(self.plan, self.check, command)
+            manifest["identity"] = dict(identity)
+            manifest["sessions"] = 1
+            if run.earlier is not None:
+                manifest["start"] = run.earlier.get("start", manifest["start"])
+                manifest["sessions"] += run.earlier.get("sessions", 1)
             try:
-                return self.to_run(run, make_manifest(self.plan, self.check, command), latest)
+                return self.to_run(run, manifest, latest, kept)
             except KeyboardInterrupt:
                 done = count_lines(run.path / ITEMS)
                 raise RunInterrupted(
-                    f"interrupted; {done} of {self.check.n} items are in {run.path / ITEMS}"
+                    f"interrupted; {done} of {self.check.n} items are in {run.path / ITEMS}. Run "
+                    "the same command to resume"
                 ) from None
 
     def to_run(
@@ -125,11 +147,12 @@ class Scoring:
         run: RunDirectory,
         manifest: dict[str, Any],
         latest: Callable[[BaseException | None], dict[str, Any]],
+        kept: KeptBatches | None = None,
     ) -> Result:
         """Score into a run directory; the manifest tells that it goes on, and how it ended.
 
         `latest` gives what else the manifest tells at the end, of which the error is known by then.
-        Raises WriteError.
+        With `kept`, batches that an earlier session scored are not scored again. Raises WriteError.
         """
         manifest["status"] = "running"
         if self.labelled is not None:
@@ -137,9 +160,7 @@ class Scoring:
         write_json(run.path / MANIFEST, manifest)
         with self._table() as table:
             try:
-                run.begin(self.plan.keep_records)
-                for scored in self._scored(table, self.source.batches()):
-                    run.append(scored.items, scored.records)
+                self._score_into(run, table, kept)
                 summary, repeats = summarise_table(self.plan, table, self.check, self.labelled)
                 if repeats is not None:
                     with replacing(run.path / REPEATS) as out:
@@ -147,11 +168,33 @@ class Scoring:
                 write_json(run.path / SUMMARY, summary)
                 self.progress("report", 0, None)
                 write_run_page(run.path)
+                run.forget_progress()
             except BaseException as error:
                 end_manifest(run.path, manifest | latest(error), error)
                 raise
             end_manifest(run.path, manifest | latest(None) | {"scored": table.n}, None)
         return Result(Summary(summary), run.path, run.path / ITEMS, self.plan.note)
+
+    def _score_into(self, run: RunDirectory, table: ItemTable, kept: KeptBatches | None) -> None:
+        """Write the lines of all items, and fill the table; what is kept comes from the run."""
+        if kept is not None:
+            for scored in kept.restore():
+                table.append(scored)
+            if run.earlier is not None:
+                tell(
+                    f"resuming the unfinished run in {run.path}: {table.n:,} of {self.check.n:,} "
+                    "items are scored already",
+                    note=True,
+                )
+        run.begin(self.plan.keep_records)
+        for scored in self._scored(table, skip_records(self.source.batches(), table.n)):
+            numbers = None if kept is None else kept.encode(scored, self._spent(kept))
+            run.append(scored.items, scored.records, numbers)
+
+    def _spent(self, kept: KeptBatches) -> Spent | None:
+        """What judging cost in all sessions."""
+        spent = self.plan.parts.spent
+        return spent if spent is None or kept.spent is None else kept.spent + spent
 
     def _table(self) -> ItemTable:
         return ItemTable(self.plan.width, self.plan.by, self.plan.abstained_at)
@@ -162,6 +205,37 @@ class Scoring:
             yield scored
             table.append(scored)
             self.progress("score", table.n, self.check.n)
+
+
+def skip_records(batches: Iterator[list[Record]], n: int) -> Iterator[list[Record]]:
+    """The batches without the first `n` records."""
+    for batch in batches:
+        if n < len(batch):
+            yield batch[n:]
+        n = max(0, n - len(batch))
+
+
+class KeptBatches:
+    """The batches of an unfinished run that are scored, and what judging them cost."""
+
+    def __init__(self, run: RunDirectory, *, keep_records: bool) -> None:
+        self.spent: Spent | None = None
+        self._run = run
+        self._keep_records = keep_records
+
+    def restore(self) -> Iterator[Scored]:
+        """Yield the numbers of each batch that an earlier session scored, in order."""
+        from trueground.models.calls import Spent
+
+        for content in self._run.restore(keep_records=self._keep_records):
+            counts, numbers = msgspec.msgpack.decode(content)
+            self.spent = None if counts is None else Spent(**counts)
+            yield decode_numbers(numbers)
+
+    def encode(self, scored: Scored, spent: Spent | None) -> bytes:
+        """Return what `restore` needs of a batch; `spent` is the cost up to its end."""
+        counts = None if spent is None else vars(spent)
+        return msgspec.msgpack.encode((counts, encode_numbers(scored)))
 
 
 def summarise_table(
@@ -179,6 +253,36 @@ def summarise_table(
         return summary, None
     summary["repeats"], lines = found
     return summary, lines
+
+
+def identify_score(plan: Plan, check: Check, **reading: object) -> dict[str, Any]:
+    """Return what makes two commands the same run of `score`, as it is in the manifest.
+
+    These are all that fix the items, the summary and the page. Number of processes, cache, keys and
+    limits of endpoints aren't among them.
+
+    Args:
+        plan: What is computed.
+        check: The input; its files count by their checksums, not by their names.
+        reading: The options that decide which records there are, and the labels.
+    """
+    return as_stored(
+        {
+            "command": "score",
+            "input": [file.sha256 for file in check.files] or [check.sha256],
+            "n": check.n,
+            **reading,
+            "metrics": plan.signatures,
+            "judges": plan.judge_signatures,
+            "decomposer": plan.decomposer_signature,
+            "prompts": {prompt.id: prompt.sha256 for prompt in plan.prompts},
+            "repeats_of": plan.repeats_of,
+            "by": list(plan.by),
+            "seed": plan.seed,
+            "resamples": plan.resamples,
+            "keep_records": plan.keep_records,
+        }
+    )
 
 
 def make_manifest(

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import orjson
 
 from trueground.benchmarks.base import Task
-from trueground.errors import OutputError, UnreachableError
+from trueground.errors import UnreachableError, tell
 from trueground.evaluate.questions import (
     AnsweredQuestions,
     Asking,
@@ -34,9 +33,10 @@ from trueground.runs.directory import (
     MANIFEST,
     RESPONSES,
     RunDirectory,
-    read_manifest,
+    find_earlier,
     write_json,
 )
+from trueground.runs.identity import as_stored, is_finished
 from trueground.runs.responses import ResponseIndex, ResponseLog
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
@@ -62,9 +62,7 @@ def identify_run(task: Task, settings: RunSettings, signature: str) -> dict[str,
         "seed": plan.seed,
         "resamples": plan.resamples,
     }
-    # As it comes back from a manifest: a tuple is a list there.
-    found: dict[str, Any] = orjson.loads(orjson.dumps(identity))
-    return found
+    return as_stored(identity)
 
 
 def check_same(run: Path, identity: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -72,30 +70,7 @@ def check_same(run: Path, identity: Mapping[str, Any]) -> dict[str, Any] | None:
 
     Raises OutputError where the folder holds another run, and says in what they differ.
     """
-    manifest = read_manifest(run)
-    if manifest is None:
-        return None
-    there = manifest.get("identity")
-    if there is None:
-        raise OutputError(
-            f"{run} holds a scored file, not the answers of a model; choose another --out"
-        )
-    differ = [name for name in identity if there.get(name) != identity[name]]
-    if differ:
-        lines = "".join(
-            f"  {name}: {_shorten(there.get(name))} there, {_shorten(identity[name])} now\n"
-            for name in differ
-        )
-        raise OutputError(
-            f"{run} holds another run, which this command would not continue. They differ in\n"
-            f"{lines}Choose another --out, or give the command that began the run."
-        )
-    return manifest
-
-
-def _shorten(value: Any) -> str:
-    text = orjson.dumps(value).decode()
-    return text if len(text) <= 200 else text[:199] + "…"
+    return find_earlier(run, identity, resume=True) if run.is_dir() else None
 
 
 class Session(AbstractContextManager["Session"]):
@@ -126,9 +101,10 @@ class Session(AbstractContextManager["Session"]):
         self._done = 0
         self._check = check_questions(task, settings) if check is None else check
         with ExitStack() as stack:
-            self._directory = stack.enter_context(RunDirectory(out, resume=True))
             identity = identify_run(task, settings, model.signature)
-            earlier = check_same(out, identity)
+            run = RunDirectory(out, identity=identity, resume=True)
+            self._directory = stack.enter_context(run)
+            earlier = run.earlier
             if not settings.batch and (out / BATCHES).exists():
                 from trueground.evaluate.batches import check_none_under_way
 
@@ -136,10 +112,16 @@ class Session(AbstractContextManager["Session"]):
             # Several runs may share their judges: what they spent before is not this run's.
             self._judged_before = judged_before(earlier)
             self._spent_before = settings.parts.spent
-            self._finished = earlier is not None and earlier.get("status") == "finished"
+            self._finished = earlier is not None and is_finished(earlier)
             self._broken_off = earlier is not None and not self._finished
             # First what can be refused: a run that has ended must not look broken afterwards.
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
+            if self._broken_off:
+                tell(
+                    f"resuming the unfinished run in {out}: {len(self._log):,} of "
+                    f"{self._check.n:,} replies are there already",
+                    note=True,
+                )
             self._manifest = self._begin(identity, earlier)
             self._open = stack.pop_all()
 

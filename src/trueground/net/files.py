@@ -158,6 +158,23 @@ def locked(
         os.close(number)
 
 
+def is_locked(folder: Path) -> bool:
+    """Return whether a process holds the folder (see `locked`); False if that cannot be seen."""
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(number)
+    return False
+
+
 class _KnownDigest(msgspec.Struct, frozen=True):
     """A digest, with size, inode, time of the content and time of any change (ns)."""
 

@@ -50,7 +50,7 @@ class Check(msgspec.Struct):
     `n` good rows; `bad` the first 1,000 bad rows of `bad_total`; `fields` in how many good rows
     each field is given (contexts and questions that are not blank); `groups`: does any row name
     one? `breakdowns`: fields by which the rows can be grouped. `hints`: of fields that no good row
-    has, which column may be meant.
+    has, which column may be meant. `sha256` is the checksum of the rows if they come from no file.
     """
 
     n: int
@@ -61,6 +61,7 @@ class Check(msgspec.Struct):
     files: list[FileInfo]
     breakdowns: list[str] = []
     hints: dict[str, str] = {}
+    sha256: str | None = None
 
 
 def file_stamp(path: Path) -> tuple[int, int] | None:

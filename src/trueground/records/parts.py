@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,10 +25,12 @@ from trueground.records.files import (
     require_readable,
 )
 from trueground.records.inputs import FilePart, RowInput, part_input, splittable
+from trueground.records.problems import Problem
 from trueground.records.reading import RecordSource, RowWithId, look_ahead
 from trueground.records.tables import count_parquet
 from trueground.types import Record
 
+_DIGEST_BYTES = 16
 _SEARCHED = 1 << 16  # bytes that are read at once to find the end of a line
 
 
@@ -46,11 +50,12 @@ class PartRows(NamedTuple):
 
 
 class PartCheck(NamedTuple):
-    """What the rows of some parts are, their ids, and the columns of each part."""
+    """What the rows of some parts are, their ids, the columns and the checksum of each part."""
 
     tally: Tally
     seen: SeenIds
     columns: list[ColumnMap]
+    digests: list[str]
 
 
 def file_state(name: str) -> FileState:
@@ -133,6 +138,37 @@ def _next_line(name: str, place: int, size: int) -> int:
     return size
 
 
+class RowDigest:
+    """The checksum of the rows of one part, of whatever format, taken as they are read."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+
+    def watch(self, source: RowInput) -> RowInput:
+        """Return the input; its rows are added as they are read."""
+
+        def rows() -> Generator[tuple[int, Any], None, None]:
+            with closing(source.rows()) as all_rows:
+                for number, value in all_rows:
+                    content = value if isinstance(value, bytes) else _as_bytes(value)
+                    self._hash.update(b"%d %d " % (number, len(content)))
+                    self._hash.update(content)
+                    yield number, value
+
+        return replace(source, rows=rows)
+
+    def hexdigest(self) -> str:
+        """Return the checksum of the rows that were read so far."""
+        return self._hash.hexdigest()
+
+
+def _as_bytes(value: Any) -> bytes:
+    """A row of a table, or what is wrong with a row."""
+    if isinstance(value, Problem):
+        value = value.field, value.found, value.expected
+    return repr(value).encode("utf-8", "backslashreplace")
+
+
 class PartSource(RecordSource):
     """Records of some parts of files, of which the first row has the ordinal `first`.
 
@@ -155,6 +191,7 @@ class PartSource(RecordSource):
         self._columns = [columns[part.name] for part in parts]
         self._first = first
         self._duplicates = array("Q", duplicates)
+        self._digests: list[RowDigest] = []
 
     def count(self) -> list[PartRows]:
         """The rows of each part. InputError."""
@@ -170,7 +207,12 @@ class PartSource(RecordSource):
     def check_rows(self) -> PartCheck:
         """Read and check every row. InputError."""
         _, tally, seen = self._tally(self._inputs())
-        return PartCheck(tally, seen, self._columns)
+        return PartCheck(tally, seen, self._columns, self.digests)
+
+    @property
+    def digests(self) -> list[str]:
+        """The checksum of each part's rows, as the last pass over all of them read it."""
+        return [digest.hexdigest() for digest in self._digests]
 
     def repeated_rows(self, repeated: RepeatedIds) -> list[RowWithId]:
         """The rows with an id whose hash is among these."""
@@ -181,9 +223,10 @@ class PartSource(RecordSource):
         return self._batched(max_rows, max_chars)
 
     def _inputs(self) -> list[RowInput]:
+        self._digests = [RowDigest() for _ in self._parts]
         return [
-            part_input(part, self._copies, columns.column("response"))
-            for part, columns in zip(self._parts, self._columns, strict=True)
+            digest.watch(part_input(part, self._copies, columns.column("response")))
+            for part, columns, digest in zip(self._parts, self._columns, self._digests, strict=True)
         ]
 
 

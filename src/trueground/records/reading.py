@@ -5,6 +5,7 @@ Nothing is kept in memory between rows but counts, the first bad rows and 8 byte
 
 from __future__ import annotations
 
+import hashlib
 import os
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,8 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
+
+import msgspec
 
 from trueground.errors import (
     BadRow,
@@ -92,6 +95,7 @@ class RecordSource:
         self._stamps: dict[Path, tuple[int, int] | None] = {}
         self._duplicates = array("Q")
         self._first = 0  # the ordinal of the first row
+        self._digest = hashlib.sha256()  # of the records, unless they come from files
 
     @property
     def name(self) -> str:
@@ -123,6 +127,8 @@ class RecordSource:
         columns = dict(zip((each.name for each in inputs), self._columns, strict=True))
         check = conclude(self.name, columns, tally, skip=self._skip)
         check.files = [FileInfo.of(each.name, each.path) for each in inputs if each.path]
+        if self._names is None:
+            check.sha256 = self._digest.hexdigest()
         self._checked = check
         return check
 
@@ -143,11 +149,14 @@ class RecordSource:
     ) -> tuple[int, Tally, SeenIds]:
         """(number of rows, what they are, their ids), repeated ids included."""
         tally, seen, rows = Tally(), SeenIds(), 0
+        self._digest = hashlib.sha256()
         for ordinal, _, _, outcome in self._read_rows(inputs):
             rows += 1
             if isinstance(outcome, Record):
                 tally.count(outcome)
                 seen.add(outcome.id)
+                if self._names is None:  # of a file the checksum is known
+                    self._digest.update(msgspec.msgpack.encode(outcome))
             else:
                 tally.reject(ordinal, outcome)
             if progress and rows % _PROGRESS_EVERY == 0:

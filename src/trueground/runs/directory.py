@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import Any, BinaryIO, Self
 import orjson
 import zstandard
 
+from trueground._version import __version__
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.net.files import (
     create_new,
@@ -29,6 +32,8 @@ from trueground.net.files import (
     remove_empty,
     write_atomically,
 )
+from trueground.runs.identity import find_differences, is_finished, refuse
+from trueground.runs.progress import Progress
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -38,11 +43,15 @@ REPORT = "report.html"
 RESPONSES = "responses.jsonl"
 REPEATS = "repeats.jsonl"
 BATCHES = "batches.json"
+PROGRESS = "progress.bin"  # of an unfinished run of `score`: what is scored already
 SHARDS = "shards"  # the folder of a sharded run that is not merged yet
+_MERGED_SHARDS = ".shards"  # what a killed `remove_shards` leaves
 # What a run may have written: the only files that --overwrite removes.
-_OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES, REPEATS)
+_OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES, REPEATS, PROGRESS)
+_DEFAULT_NAME = re.compile(r"\d{8}T\d{6}Z-(?P<name>.+)")  # see `default_path`
 OTHER_FILE = re.compile(r"\.[a-z][a-z0-9]{1,6}")  # an ending; v1.2 and run.7 may be folders
 _BEGINNING = 4_096  # bytes in which a file of ours says what it is
+_LOCK_WAIT_SECONDS = 0.2  # a reader that looks whether a run is being written holds it for less
 
 
 def safe_name(name: str) -> str:
@@ -147,21 +156,33 @@ class AppendFile:
 
 
 class RunDirectory:
-    """A locked directory in which one run is written."""
+    """A locked directory in which one run is written, begun from nothing or resumed."""
+
+    earlier: dict[str, Any] | None
+    """The manifest of the run that is resumed; None if this one begins."""
 
     def __init__(
         self,
         path: Path,
         *,
+        identity: Mapping[str, Any] | None = None,
         overwrite: bool = False,
         unique: bool = False,
         resume: bool = False,
         sharded: bool = False,
     ) -> None:
-        """Take the directory; with `unique`, or the first free one of path, path-2, path-3 …
+        """Take the directory; an unfinished run with the same identity is resumed.
 
-        With `resume` what lies there stays; whether it is the same run is for the caller to see.
-        Shards that are not merged are in the way, unless the run is theirs (`sharded`).
+        Args:
+            path: The directory, which is made if it does not exist.
+            identity: What makes two commands the same run.
+            overwrite: Replace another run, or a finished one.
+            unique: If `path` exists, take path-2, path-3 …
+            resume: Keep a finished run with the same identity; without an identity, any run.
+            sharded: Whether the shards in the directory belong to this run.
+
+        Raises:
+            OutputError: The directory is in use, or holds what may not be replaced.
         """
         created = missing_folders(path.parent if unique else path)
         self.path = path = _create_free(path) if unique else path
@@ -169,40 +190,72 @@ class RunDirectory:
         self._pack = zstandard.ZstdCompressor(level=3)
         self._items: AppendFile | None = None
         self._records: AppendFile | None = None
+        self._progress: Progress | None = None
+        self._identity = identity
         busy = OutputError(f"{path} is in use by another run; wait for it or choose another --out")
         with ExitStack() as stack:
             _create(path)
-            stack.enter_context(locked(path, busy))
+            stack.enter_context(locked(path, busy, _LOCK_WAIT_SECONDS))
+            shutil.rmtree(path / _MERGED_SHARDS, ignore_errors=True)
             if not sharded:
                 check_no_shards(path)
-            _check_free(path, overwrite or resume, "resume" if resume else "--overwrite")
-            if not resume:
+            self.earlier = find_earlier(path, identity, overwrite=overwrite, resume=resume)
+            begins = self.earlier is None and not (resume and identity is None)
+            if begins:
                 self._clear()
-            if not (path / MANIFEST).exists():
+            if begins or not (path / MANIFEST).exists():
                 stack.push(lambda _kind, error, _at: self._undo(error, created))
             self._open = stack.pop_all()
 
+    def restore(self, *, keep_records: bool) -> Iterator[bytes]:
+        """Yield the numbers of each batch that an earlier session scored, as `append` took them.
+
+        A batch counts if its lines are in the files unchanged. `begin` goes on after the last one.
+        """
+        self._progress = Progress(self.path / PROGRESS, self._identity or {})
+        records = self.path / RECORDS if keep_records else None
+        if self.earlier is not None:
+            yield from self._progress.read(self.path / ITEMS, records)
+
     def begin(self, keep_records: bool = True) -> None:
-        """Start items.jsonl, and the file of records, from nothing."""
-        self._items = self._start(ITEMS)
+        """Start items.jsonl, and the file of records, after what `restore` yielded."""
+        sizes = (0, 0)
+        if self._progress is not None:
+            sizes = self._progress.items_bytes, self._progress.records_bytes
+            self._progress.start(self._start(PROGRESS, self._progress.bytes).append)
+        self._items = self._start(ITEMS, sizes[0])
         if keep_records:
-            self._records = self._start(RECORDS)
+            self._records = self._start(RECORDS, sizes[1])
         else:
             (self.path / RECORDS).unlink(missing_ok=True)
 
-    def _start(self, name: str) -> AppendFile:
-        file = AppendFile(self.path / name)
+    def _start(self, name: str, size: int) -> AppendFile:
+        file = AppendFile(self.path / name, size)
         self._open.callback(file.close)
         return file
 
-    def append(self, items: bytes, records: bytes) -> None:
-        """Add whole lines to items.jsonl, and the records as one more zstd frame."""
+    def append(self, items: bytes, records: bytes, numbers: bytes | None = None) -> None:
+        """Add whole lines to items.jsonl, and the records as one more zstd frame.
+
+        `numbers` are what `restore` yields again, should the run be resumed.
+        """
         if self._items is None:
             self.begin()
         assert self._items is not None
+        packed = b""
         if self._records is not None and records:
-            self._records.append(self._pack.compress(records))
+            packed = self._pack.compress(records)
+            self._records.append(packed)
         self._items.append(items)
+        if self._progress is not None and numbers is not None:
+            self._progress.append(items, packed, numbers)
+
+    def forget_progress(self) -> None:
+        """Remove what only an unfinished run needs. Raises WriteError."""
+        try:
+            (self.path / PROGRESS).unlink(missing_ok=True)
+        except OSError as error:
+            raise write_error(self.path / PROGRESS, error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -211,19 +264,52 @@ class RunDirectory:
         self._open.__exit__(*error)
 
     def _clear(self) -> None:
-        """Remove the run in the folder; what tells that it is one goes last."""
+        """Remove the run in the folder, which counts as unfinished from the first step on."""
         there = {entry.name for entry in self.path.iterdir()}
-        for path in (self.path / name for name in reversed(_OURS)):
-            for one in (part_of(path), path):
-                if one.name in there:
-                    one.unlink()
+        if MANIFEST in there:
+            stub = {"trueground": __version__, "status": "running", "identity": self._identity}
+            write_json(self.path / MANIFEST, stub)
+        for name in set(_OURS) - {MANIFEST}:
+            self._remove(name, there)
+        self._remove(part_of(Path(MANIFEST)).name, there)
+
+    def _remove(self, name: str, there: set[str]) -> None:
+        for each in (part_of(Path(name)).name, name):
+            if each in there:
+                (self.path / each).unlink(missing_ok=True)
 
     def _undo(self, error: BaseException | None, created: Sequence[Path]) -> None:
         """A run that began here and is refused leaves nothing, if nothing came of it."""
         refused = getattr(error, "exit_code", None) == TruegroundError.exit_code
         if refused and all(map(_is_empty, (self.path / n for n in (ITEMS, RESPONSES, BATCHES)))):
-            self._clear()
+            there = {entry.name for entry in self.path.iterdir()}
+            for name in reversed(_OURS):  # the manifest, which tells that it is a run, goes last
+                self._remove(name, there)
             remove_empty(created)
+
+
+def open_run(
+    out: Path, identity: Mapping[str, Any], *, overwrite: bool, unique: bool
+) -> RunDirectory:
+    """Take the directory of a run, see `RunDirectory`.
+
+    With `unique` the newest unfinished run with this identity is resumed, if `out` is the default
+    path of a run and such a run is next to it. Else a number is appended to `out` if it exists.
+    """
+    if unique and (match := _DEFAULT_NAME.fullmatch(out.name)):
+        folders = sorted(out.parent.glob(f"*Z-{match['name']}*"), reverse=True)
+        for folder in folders:
+            with suppress(OutputError):  # it is in use, or holds another run or none
+                if (found := _resume_in(folder, identity)) is not None:
+                    return found
+    return RunDirectory(out, identity=identity, overwrite=overwrite, unique=unique)
+
+
+def _resume_in(path: Path, identity: Mapping[str, Any]) -> RunDirectory | None:
+    """Take the directory if it holds an unfinished run with this identity; else None."""
+    if not (path / MANIFEST).is_file() or find_earlier(path, identity) is None:
+        return None
+    return RunDirectory(path, identity=identity)
 
 
 def _is_empty(path: Path) -> bool:
@@ -264,7 +350,7 @@ def check_resumable(path: Path, *, sharded: bool = False) -> None:
     if path.exists():
         if not sharded:
             check_no_shards(path)
-        _check_free(path, True, "resume")
+        _read_run(path)
 
 
 def claim_folder(path: Path, *, overwrite: bool) -> list[Path]:
@@ -275,7 +361,7 @@ def claim_folder(path: Path, *, overwrite: bool) -> list[Path]:
     made = missing_folders(path)
     _create(path)
     check_no_shards(path)
-    _check_free(path, overwrite, "--overwrite")
+    find_earlier(path, None, overwrite=overwrite)
     return made
 
 
@@ -293,6 +379,17 @@ def shard_folder(out: Path, number: int, of: int) -> Path:
     return out / SHARDS / f"{number + 1:05}-of-{of:05}"
 
 
+def remove_shards(out: Path) -> None:
+    """Remove the shards below `out`, which are merged, at once. Raises WriteError."""
+    gone = out / _MERGED_SHARDS
+    shutil.rmtree(gone, ignore_errors=True)
+    try:
+        (out / SHARDS).rename(gone)
+    except OSError as error:
+        raise write_error(out / SHARDS, error) from error
+    shutil.rmtree(gone, ignore_errors=True)
+
+
 def _check_no_file(path: Path) -> None:
     try:
         if path.exists() and not path.is_dir():
@@ -306,22 +403,61 @@ def check_no_shards(path: Path) -> None:
     shards = path / SHARDS
     if shards.is_dir() and any(not entry.name.startswith(".") for entry in shards.iterdir()):
         raise OutputError(
-            f"{path} holds shards that are not merged; go on with them by the command that began "
-            f"them, end with `trueground merge {path}`, or choose another --out (to give them up, "
-            f"remove {shards})"
+            f"{path} holds an unfinished run in shards. Resume it by the command that began it, "
+            f"or merge it by `trueground merge {shlex.quote(str(path))}` if all shards are done. "
+            f"Or choose another --out. To give the shards up, remove {shards}"
         )
 
 
-def _check_free(path: Path, may_be_a_run: bool, option: str) -> None:
-    """Check that the directory may be filled. Raises OutputError."""
+def find_earlier(
+    path: Path,
+    identity: Mapping[str, Any] | None,
+    *,
+    overwrite: bool = False,
+    resume: bool = False,
+) -> dict[str, Any] | None:
+    """Return the manifest of the run that a command resumes in a folder, see `RunDirectory`.
+
+    Returns:
+        The manifest; None if the command begins from nothing.
+
+    Raises:
+        OutputError: The folder holds what the command may neither resume nor replace.
+    """
+    manifest = _read_run(path)
+    if manifest is None:
+        return None
+    if identity is None:
+        if resume:
+            return manifest
+    elif isinstance(begun := manifest.get("identity"), dict):
+        same = not find_differences(begun, identity)
+        if same and (resume or not is_finished(manifest)):
+            return manifest
+    if overwrite:
+        return None
+    raise refuse(path, manifest, identity, replaceable=not resume)
+
+
+def _read_run(path: Path) -> dict[str, Any] | None:
+    """The manifest of the run in a folder; None if there is no more than a killed run may leave.
+
+    Raises OutputError: the folder holds what is not ours, or is not writable.
+    """
+    manifest: dict[str, Any] | None = None
     if any(not _is_left_over(entry) for entry in path.iterdir()):
         try:
-            is_run = "trueground" in orjson.loads((path / MANIFEST).read_bytes())
-        except (OSError, ValueError, TypeError):
-            is_run = False
-        check_ours_inside(path, may_be_a_run, is_run, "run", option)
+            content = orjson.loads((path / MANIFEST).read_bytes())
+        except (OSError, ValueError):
+            content = None
+        if not isinstance(content, dict) or "trueground" not in content:
+            raise OutputError(
+                f"{path} holds files but no run, so it is left alone; choose another --out"
+            )
+        manifest = content
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path} is not writable; choose another --out or fix its permissions")
+    return manifest
 
 
 def check_ours_inside(path: Path, wanted: bool, ours: bool, what: str, option: str) -> None:
@@ -341,7 +477,7 @@ def _is_left_over(entry: Path) -> bool:
     """Whether it is what a killed run may leave before it has a manifest."""
     if entry.name in (RESPONSES, ITEMS, RECORDS):
         return entry.is_file() and _is_empty(entry)
-    if entry.name == SHARDS:
+    if entry.name in (SHARDS, _MERGED_SHARDS):
         return entry.is_dir()
     return entry.name in [part_of(entry.with_name(name)).name for name in _OURS]
 

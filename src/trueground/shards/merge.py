@@ -6,7 +6,8 @@ everywhere. Items and records are copied as they are.
 
 from __future__ import annotations
 
-import hashlib
+import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,13 +17,20 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import orjson
 import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import OutputError, WorkerError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.result import Result, Summary
-from trueground.evaluate.scoring import end_manifest, judging, make_manifest, summarise_table
+from trueground.evaluate.scoring import (
+    end_manifest,
+    identify_score,
+    judging,
+    make_manifest,
+    summarise_table,
+)
 from trueground.evaluate.table import ItemTable
 from trueground.metrics.registry import higher_is_better
 from trueground.models.calls import Spent
@@ -40,18 +48,24 @@ from trueground.runs.directory import (
     SUMMARY,
     RunDirectory,
     read_manifest,
+    remove_shards,
     replacing,
     write_error,
     write_json,
 )
+from trueground.runs.identity import describe_unfinished, is_finished
 from trueground.shards import work
-from trueground.shards.plan import ShardPlan, read_plan
-from trueground.shards.store import RunStore, open_store
+from trueground.shards.plan import PLAN, ShardPlan, read_plan
+from trueground.shards.store import MissingFileError, RunStore, open_store
 from trueground.shards.work import Marker, make_scoring_plan, read_marker, read_numbers, shard_name
 
 _LISTED = 20_000  # items on the page of a run in shards, and in a store
 _OF_EACH = 20  # of each status at least, where there are so many
 _CHUNK = 1 << 20
+_MAX_NAMED = 20  # shards in a message
+_SHARD_FILE = re.compile(
+    rf"{SHARDS}/(\d{{5,}}\.({ITEMS}|{RECORDS}|{work.NUMBERS}|done\.json)|\..+\.part)"
+)
 _ROWS = 1 << 16
 
 
@@ -67,11 +81,9 @@ def merge(
     store = open_store(out)
     plan = read_plan(store)
     if plan is None:
-        there = store.folder is None or store.folder.exists()
-        raise OutputError(
-            f"{store.name} {'holds no shards' if there else 'does not exist'}; name the --out of a "
-            "command with --shard I/N or --shards N that did not end"
-        )
+        raise _no_shards(store)
+    if (merged := finish_merge(store, plan)) is not None:
+        return merged
     markers = require_markers(store, plan)
     parts, scoring = make_scoring_plan(plan.settings, plan)
     with ExitStack() as stack:
@@ -85,9 +97,19 @@ def merge(
         page.mkdir(exist_ok=True)
         merging = _Merging(store, plan, markers, scoring, run.path, page, progress)
         result = merging.merge(command)
-    if store.folder is not None:
-        store.delete(SHARDS)
+    delete_shards(store)
     return result
+
+
+def _no_shards(store: RunStore) -> OutputError:
+    manifest = _read_json(store, MANIFEST)
+    if store.folder is not None and "trueground" in manifest and not is_finished(manifest):
+        return OutputError(f"{describe_unfinished(store.folder, manifest)}")
+    there = store.folder is None or store.folder.exists()
+    return OutputError(
+        f"{store.name} {'holds no shards' if there else 'does not exist'}; name the --out of a "
+        "command with --shard I/N or --shards N that did not end"
+    )
 
 
 def join_logs(out: Path) -> tuple[int, list[str]]:
@@ -115,18 +137,18 @@ def join_logs(out: Path) -> tuple[int, list[str]]:
                 "and run it again"
             )
     with RunDirectory(out, resume=True, sharded=True):
-        replies = 0
         with replacing(out / RESPONSES) as log:
-            if (out / RESPONSES).exists():
-                log.write((out / RESPONSES).read_bytes())
-            for part in parts:
-                for line in (part / RESPONSES).read_bytes().splitlines(keepends=True):
-                    if line.endswith(b"\n"):
+            joined: set[bytes] = set()  # a join that was killed may have written all of them
+            for path in (out / RESPONSES, *(part / RESPONSES for part in parts)):
+                content = path.read_bytes() if path.exists() else b""
+                for line in content.splitlines(keepends=True):
+                    if line.endswith(b"\n") and line not in joined:
+                        joined.add(line)
                         log.write(line)
-                        replies += 1
+            replies = len(joined)
         if read_manifest(out) is None:
             write_json(out / MANIFEST, first | {"status": "interrupted"})
-        shutil.rmtree(out / SHARDS)
+        remove_shards(out)
     return replies, _without_shard(first.get("command") or [])
 
 
@@ -138,13 +160,65 @@ def _without_shard(command: Sequence[str]) -> list[str]:
     return found
 
 
+class DamagedShardsError(WorkerError):
+    """Shards whose files are gone, or are not what their markers say; the markers are removed.
+
+    `finding` says which shards they are.
+    """
+
+    def __init__(self, finding: str, advice: str) -> None:
+        super().__init__(f"{finding}. {advice}")
+        self.finding = finding
+
+
+def finish_merge(store: RunStore, plan: ShardPlan) -> Result | None:
+    """Return the run of the plan if it is merged already, and remove what is left of its shards.
+
+    A merge that was killed as it removed them leaves some. None if the run is not merged yet.
+    """
+    manifest = _read_json(store, MANIFEST)
+    shards = manifest.get("shards")
+    merged = shards.get("plan") if isinstance(shards, dict) else None
+    if not is_finished(manifest) or merged != plan.digest:
+        return None
+    delete_shards(store)
+    summary = Summary(_read_json(store, SUMMARY))
+    if store.folder is None:  # whose items may be more than this machine has room for
+        return Result(summary, None, b"", None, [])
+    return Result(summary, store.folder, store.folder / ITEMS, None)
+
+
+def _read_json(store: RunStore, name: str) -> dict[str, Any]:
+    try:
+        found = orjson.loads(store.read(name) or b"{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def delete_shards(store: RunStore) -> None:
+    """Remove the files of the shards, and the plan last; files that are not ours stay."""
+    files = [name for name in sorted(store.sizes(SHARDS)) if _SHARD_FILE.fullmatch(name)]
+    store.delete([*files, PLAN])
+
+
 def find_markers(store: RunStore, plan: ShardPlan) -> list[Marker | None]:
-    """The markers of all shards, None where one is not done."""
-    there, digest = store.names(SHARDS), plan.digest
-    return [
-        read_marker(store, number, digest) if work.marker_name(number) in there else None
-        for number in range(len(plan.shards))
-    ]
+    """The markers of all shards, None where one is not done, or lost a file or some of its bytes.
+
+    Files are not read: `merge` sees what has changed in them.
+    """
+    sizes, digest = store.sizes(SHARDS), plan.digest
+    markers: list[Marker | None] = []
+    for number in range(len(plan.shards)):
+        marker = None
+        if work.marker_name(number) in sizes:
+            marker = read_marker(store, number, digest)
+        if marker is not None and any(
+            sizes.get(shard_name(number, kind)) != mark.bytes for kind, mark in marker.files.items()
+        ):
+            marker = None
+        markers.append(marker)
+    return markers
 
 
 def missing_shards(store: RunStore, plan: ShardPlan) -> list[int]:
@@ -157,8 +231,8 @@ def require_markers(store: RunStore, plan: ShardPlan) -> list[Marker]:
     found = find_markers(store, plan)
     if missing := [number for number, marker in enumerate(found) if marker is None]:
         of = len(plan.shards)
-        shown = ", ".join(str(number + 1) for number in missing[:20])
-        more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
+        shown = ", ".join(str(number + 1) for number in missing[:_MAX_NAMED])
+        more = f" and {len(missing) - _MAX_NAMED} more" if len(missing) > _MAX_NAMED else ""
         raise WorkerError(
             f"{store.name}: {len(missing)} of {of} shards are not done: {shown}{more}. Run the "
             f"same command again, or each by itself with --shard {missing[0] + 1}/{of}; what is "
@@ -185,7 +259,18 @@ class _Merging:
 
     def merge(self, command: Sequence[str]) -> Result:
         check, folder = self.plan.check, self.folder
+        settings = self.plan.settings
         manifest = make_manifest(self.scoring, check, command) | self._account()
+        manifest["identity"] = identify_score(
+            self.scoring,
+            check,
+            labels=None,
+            labels_drawn=None,
+            mapping=settings.mapping,
+            split_contexts=settings.split_contexts,
+            on_bad_row="skip" if settings.skip else "stop",
+            limit=None,
+        )
         write_json(folder / MANIFEST, manifest)
         try:
             with ItemTable(self.scoring.width, self.scoring.by, self.scoring.abstained_at) as table:
@@ -237,6 +322,7 @@ class _Merging:
         spent = [Spent(**marker.spent) for marker in self.markers if marker.spent is not None]
         shards = {
             "count": len(self.markers),
+            "plan": self.plan.digest,
             "seconds": sum(marker.seconds for marker in self.markers),
             "cpu_seconds": sum(marker.cpu_seconds for marker in self.markers),
             "peak_bytes": max(marker.peak_bytes for marker in self.markers),
@@ -246,16 +332,31 @@ class _Merging:
     def _files(self, kind: str) -> Iterator[Path]:
         """The shards' files of a kind, in order, each with the checksum of its marker."""
         for number, marker in enumerate(self.markers):
-            name = shard_name(number, kind)
-            with self.store.fetched(name) as path:
-                with path.open("rb") as file:
-                    digest = hashlib.file_digest(file, "sha256").hexdigest()
-                if digest != marker.files[kind].sha256:
-                    raise OutputError(
-                        f"{self.store.name}/{name} is not what its marker says; remove "
-                        f"{work.marker_name(number)} and run the same command again"
-                    )
-                yield path
+            try:
+                with self.store.fetched(shard_name(number, kind)) as path:
+                    if work.digest_of(path) != marker.files[kind].sha256:
+                        raise self._find_damaged()
+                    yield path
+            except MissingFileError:
+                raise self._find_damaged() from None
+
+    def _find_damaged(self) -> DamagedShardsError:
+        """Remove the markers of all shards that are not whole, so that they are scored again."""
+        of, name = len(self.markers), self.store.name
+        damaged = [
+            number
+            for number, marker in enumerate(self.markers)
+            if not work.is_whole(self.store, number, marker)
+        ]
+        self.store.delete(map(work.marker_name, damaged))
+        numbers = ", ".join(str(number + 1) for number in damaged[:_MAX_NAMED])
+        first = damaged[0] + 1 if damaged else 1
+        return DamagedShardsError(
+            f"{name}: files of shard {numbers} of {of} are gone, or are not what was written",
+            "Run the command that began the run again; or run it with "
+            f"--shard {first}/{of} for each of these shards, and then "
+            f"`trueground merge {shlex.quote(name)}`. The other shards are kept",
+        )
 
     def _choose(self, table: ItemTable) -> NDArray[np.int64]:
         """The rows that the page lists: the worst, some of each status, and some by chance."""
@@ -328,7 +429,6 @@ class _Merging:
         pairs = zip(lines.splitlines(), read_texts(self.page), strict=False)
         kept = [(text.question, text.response) for _, text in pairs]
         self.store.write(MANIFEST, (self.folder / MANIFEST).read_bytes())
-        self.store.delete(SHARDS)
         return Result(Summary(summary), None, lines, note, kept)
 
 

@@ -32,6 +32,8 @@ from trueground.records.parts import (
     find_columns,
 )
 from trueground.records.reading import RowWithId, conclude, reject_repeated
+from trueground.runs.directory import SHARDS
+from trueground.runs.identity import list_differences
 from trueground.shards.engines import Engine
 from trueground.shards.store import RunStore
 
@@ -61,10 +63,12 @@ class ShardSettings(msgspec.Struct, frozen=True, kw_only=True):
 class Shard(msgspec.Struct, frozen=True):
     """Consecutive rows of the input, the first of them number `first`, `good` of them records.
 
-    `duplicates` are the numbers of those whose id stands in an earlier row.
+    `duplicates` are the numbers of those whose id stands in an earlier row. `digests` are the
+    checksums of the rows of each part, as they were when they were checked.
     """
 
     parts: tuple[FilePart, ...]
+    digests: tuple[str, ...] = ()
     first: int = 0
     rows: int = 0
     good: int = 0
@@ -118,20 +122,63 @@ def make_columns(
 
 
 def changed_files(plan: ShardPlan, names: Sequence[str]) -> list[str]:
-    """The files, of these, that are not what they were when the plan was made. InputError."""
+    """The files, of these, that are not what they were when the plan was made. InputError.
+
+    A file with another time is read: it may be the same one, put back.
+    """
     known = {state.name: state for state in plan.files}
-    found = map(file_state, names)
-    return [state.name for state in found if state != known[state.name]]
+    checksums = {file.path: file.sha256 for file in plan.check.files}
+    changed = []
+    for name in names:
+        state = file_state(name)
+        if state == known[state.name]:
+            continue
+        same_size = state.bytes == known[state.name].bytes
+        if (
+            is_remote(name)
+            or not same_size
+            or FileInfo.of(name, Path(name)).sha256 != checksums[state.name]
+        ):
+            changed.append(state.name)
+    return changed
 
 
-def check_unchanged(plan: ShardPlan, number: int, names: Sequence[str]) -> None:
-    """InputError where a file of the shard is not what it was when the plan was made."""
+def check_size(plan: ShardPlan, number: int, names: Sequence[str], out: str) -> None:
+    """InputError where a file of the shard cannot be what it was when the plan was made.
+
+    It has another size, or in a store another mark. The rest is seen when the shard is read.
+    """
     used = {part.name for part in plan.shards[number].parts}
-    if changed := changed_files(plan, [name for name in names if redact_urls(name) in used]):
-        raise InputError(
-            f"{', '.join(changed)} changed after the plan was made; score it anew with another "
-            "--out, or put the old file back"
-        )
+    known = {state.name: state for state in plan.files}
+    for name in names:
+        if redact_urls(name) not in used:
+            continue
+        state = file_state(name)
+        before = known[state.name]
+        if state.bytes != before.bytes or (is_remote(name) and state.mark != before.mark):
+            raise input_changed(plan, number, [state.name], out)
+
+
+def check_rows_unchanged(plan: ShardPlan, number: int, digests: Sequence[str], out: str) -> None:
+    """InputError where the rows that were read are not those that were checked for the plan."""
+    shard = plan.shards[number]
+    changed = [
+        part.name
+        for part, before, now in zip(shard.parts, shard.digests, digests, strict=True)
+        if before != now
+    ]
+    if changed:
+        raise input_changed(plan, number, changed, out)
+
+
+def input_changed(plan: ShardPlan, number: int, changed: Sequence[str], out: str) -> InputError:
+    """Return the error for a shard whose input isn't the one that was planned."""
+    return InputError(
+        f"{', '.join(changed)}: changed after the plan was made. The rows of shard "
+        f"{number + 1}/{len(plan.shards)} are not those that were checked. Put the old file back "
+        f"and run the same command again. To score the file as it is now, remove {out}/{SHARDS} "
+        "first, or choose another --out"
+    )
 
 
 def read_plan(store: RunStore) -> ShardPlan | None:
@@ -152,27 +199,31 @@ def check_same(
     plan: ShardPlan, settings: ShardSettings, names: Sequence[str], shards: int | None, where: str
 ) -> None:
     """OutputError where the plan is of another command."""
-    found = msgspec.structs.asdict(plan.settings) | {
+    begun = msgspec.structs.asdict(plan.settings) | {
         "input": [file.name for file in plan.files],
         "shards": len(plan.shards),
         "version of trueground": plan.trueground,
     }
-    wanted = msgspec.structs.asdict(settings) | {
+    now = msgspec.structs.asdict(settings) | {
         "input": [redact_urls(name) for name in names],
         "shards": shards or len(plan.shards),
         "version of trueground": __version__,
     }
-    other = [name for name in wanted if wanted[name] != found[name]]
-    if not other and (changed := changed_files(plan, names)):
+    if differences := list_differences(begun, now):
         raise OutputError(
-            f"{where} holds shards of other data: {', '.join(changed)} changed since; choose "
-            "another --out, or pass --overwrite to begin anew"
+            "\n".join(
+                [
+                    f"{where} holds an unfinished run in shards of another command. They differ in",
+                    *differences,
+                    "Resume it by the command that began it. Or choose another --out, or pass "
+                    "--overwrite to begin anew",
+                ]
+            )
         )
-    if other:
-        name = other[0]
+    if changed := changed_files(plan, names):
         raise OutputError(
-            f"{where} holds shards of another command: {', '.join(other)} differ ({name}: "
-            f"{found[name]!r} there, {wanted[name]!r} here); choose another --out, or pass "
+            f"{where} holds an unfinished run in shards of other data: {', '.join(changed)} "
+            "changed since. Put the old file back to resume it. Or choose another --out, or pass "
             "--overwrite to begin anew"
         )
 
@@ -200,11 +251,14 @@ def plan_rows(
         tasks = [("check_rows", *one) for one in rows_of]
         checks: list[PartCheck] = _everywhere(engine, tasks, progress)
         for (cut, _, _), found in zip(numbered, checks, strict=True):
-            for part, seen in zip(cut, found.columns, strict=True):
-                columns[part.name].update(seen)
+            for part, known in zip(cut, found.columns, strict=True):
+                columns[part.name].update(known)
         changed = [one.settle() for one in columns.values()]
         if not any(changed):
             break  # else a column in late rows has changed what the others stand for
+    for (_, _, count), found in zip(numbered, checks, strict=True):
+        if found.tally.n + found.tally.bad_total != count:
+            raise InputError(f"{', '.join(shown)} changed while it was planned; start again")
     tally, ids = Tally(), SeenIds()
     goods = [found.tally.n for found in checks]
     for found in checks:
@@ -216,12 +270,12 @@ def plan_rows(
         rows: list[list[RowWithId]] = _everywhere(engine, wanted, progress)
         duplicates = list(reject_repeated(chain.from_iterable(rows), repeated, tally))
     made = []
-    for (cut, first, count), good in zip(numbered, goods, strict=True):
+    for (cut, first, count), good, seen in zip(numbered, goods, checks, strict=True):
         own = tuple(one for one in duplicates if first <= one < first + count)
         hidden = tuple(
             msgspec.structs.replace(part, name=shown[names.index(part.name)]) for part in cut
         )
-        made.append(Shard(hidden, first, count, good - len(own), own))
+        made.append(Shard(hidden, tuple(seen.digests), first, count, good - len(own), own))
     check = conclude(
         ", ".join(shown), dict(zip(shown, columns.values(), strict=True)), tally, skip=settings.skip
     )

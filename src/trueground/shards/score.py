@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from trueground.shards.store import RunStore
 
 
+MERGE_ATTEMPTS = 3  # in each, shards that prove damaged are found and scored again
+
+
 def score_shards(
     records: str | Path | Sequence[str | Path],
     *,
@@ -78,14 +81,13 @@ def score_shards(
     Raises what `tg.score` raises, and WorkerError where shards failed: it names them, the others
     are kept.
     """
-    from trueground.errors import UsageError
+    from trueground.errors import UsageError, tell
     from trueground.metrics.registry import parse_specs
     from trueground.net.files import remove_empty
     from trueground.shards.engines import make_engine
-    from trueground.shards.merge import merge, missing_shards
+    from trueground.shards.merge import DamagedShardsError, finish_merge, merge
     from trueground.shards.plan import ShardSettings
     from trueground.shards.store import open_store
-    from trueground.shards.work import score_shard
 
     check_whole_numbers(
         workers=(workers, 1), seed=(seed, 0), resamples=(resamples, 1), shards=(shards, 1)
@@ -128,11 +130,54 @@ def score_shards(
     except BaseException:
         remove_empty(made)
         raise
+    if (merged := finish_merge(store, plan)) is not None:
+        return None if number is not None else merged
     if number is not None:
-        if number in missing_shards(store, plan):
-            score_shard(str(out), names, number, len(plan.shards))
+        _score_one(store, plan, names, number)
         return None
+    for _ in range(MERGE_ATTEMPTS - 1):
+        _score_missing(store, plan, names, where, progress)
+        try:
+            return merge(out, command=command, progress=progress)
+        except DamagedShardsError as error:
+            tell(f"WARNING: {error.finding}; they are scored again")
+    _score_missing(store, plan, names, where, progress)
+    return merge(out, command=command, progress=progress)
+
+
+def _score_one(store: "RunStore", plan: "ShardPlan", names: Sequence[str], number: int) -> None:
+    """Score a shard, unless it is done and its files have the checksums of its marker."""
+    from trueground.errors import tell
+    from trueground.shards.merge import find_markers
+    from trueground.shards.work import is_whole, score_shard
+
+    marker = find_markers(store, plan)[number]
+    if marker is not None and is_whole(store, number, marker):
+        tell(f"shard {number + 1}/{len(plan.shards)} in {store.name} is done already", note=True)
+        return
+    score_shard(store.place, names, number, len(plan.shards))
+
+
+def _score_missing(
+    store: "RunStore",
+    plan: "ShardPlan",
+    names: Sequence[str],
+    engine: "Engine",
+    progress: Progress,
+) -> None:
+    """Score all shards that are not done. WorkerError: some failed; the others are kept."""
+    from trueground.errors import tell
+    from trueground.shards.merge import missing_shards
+    from trueground.shards.work import score_shard
+
     todo = missing_shards(store, plan)
+    if len(todo) < len(plan.shards):
+        done_before = len(plan.shards) - len(todo)
+        tell(
+            f"resuming the unfinished run in {store.name}: {done_before} of {len(plan.shards)} "
+            "shards are done",
+            note=True,
+        )
     rows = [shard.good for shard in plan.shards]
     finished = sum(rows) - sum(rows[one] for one in todo)
     progress("score", finished, sum(rows))
@@ -142,14 +187,13 @@ def score_shards(
         finished += rows[number]
         progress("score", finished, sum(rows))
 
-    sharers = min(where.workers, len(todo))
-    tasks = {one: (str(out), names, one, sharers) for one in todo}
+    sharers = min(engine.workers, len(todo))
+    tasks = {one: (store.place, names, one, sharers) for one in todo}
     models = ("bi-encoder:", "cross-encoder:", "nli:", "token-classifier:")  # that run here
-    weights = any(one.startswith(models) for one in settings.judges)
-    failed = where.run(score_shard, tasks, done, weights=weights) if tasks else {}
+    weights = any(one.startswith(models) for one in plan.settings.judges)
+    failed = engine.run(score_shard, tasks, done, weights=weights) if tasks else {}
     if failed:
         raise _failure(failed, plan, store)
-    return merge(out, command=command, progress=progress)
 
 
 def score_table(
@@ -210,7 +254,7 @@ def _plan(
     from trueground.errors import OutputError, tell
     from trueground.evaluate.plan import check_names, describe_missing
     from trueground.evaluate.table import find_repeats
-    from trueground.runs.directory import SHARDS
+    from trueground.shards.merge import delete_shards
     from trueground.shards.plan import (
         PLAN,
         ShardPlan,
@@ -228,7 +272,7 @@ def _plan(
         except OutputError:
             if not overwrite:
                 raise
-            store.delete(SHARDS)
+            delete_shards(store)
     parts, scoring = make_scoring_plan(settings)
     with closing(parts):
         scoring.prepare()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 import secrets
-import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -26,6 +26,10 @@ _ATTEMPTS, _LONGEST_WAIT_S = 6, 20.0
 _BLOCK = 64 << 20  # of an upload that goes on while a file grows
 
 
+class MissingFileError(OutputError):
+    """A file that should be in a store is gone."""
+
+
 def open_store(place: str | Path) -> RunStore:
     """The store of a path or URL. Nothing is made yet. OutputError: a kind that is not known."""
     text = str(place)
@@ -37,13 +41,14 @@ def open_store(place: str | Path) -> RunStore:
 class LocalStore:
     """A folder that all processes see; its files go by names such as `shards/plan.json`.
 
-    `name` is what messages call it, `folder` where its files lie on this machine.
+    `name` is what messages call it, `place` what another process opens it by, `folder` where its
+    files lie on this machine.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder: Path | None = folder
         self._folder = folder
-        self.name = str(folder)
+        self.place = self.name = str(folder)
 
     def read(self, name: str) -> bytes | None:
         """A small file; None where there is none. OutputError."""
@@ -82,20 +87,29 @@ class LocalStore:
 
     @contextmanager
     def fetched(self, name: str) -> Iterator[Path]:
-        """A file on this machine with the content. OutputError: it is not there."""
+        """A file on this machine with the content. MissingFileError: it is not there."""
         path = self._folder / name
         if not path.is_file():
-            raise OutputError(f"{path} is gone; run the same command again")
+            raise MissingFileError(f"{path} is gone; run the same command again")
         yield path
 
-    def names(self, prefix: str) -> set[str]:
-        """The names of the files below a prefix that is a folder's name."""
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """The names of the files below a prefix that is a folder's name, and their bytes."""
         folder = self._folder / prefix
-        return {f"{prefix}/{path.name}" for path in folder.iterdir()} if folder.is_dir() else set()
+        if not folder.is_dir():
+            return {}
+        return {f"{prefix}/{path.name}": path.stat().st_size for path in folder.iterdir()}
 
-    def delete(self, prefix: str) -> None:
-        """Remove all below a folder's name."""
-        shutil.rmtree(self._folder / prefix, ignore_errors=True)
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove these files, in this order, and their folder if it is empty then. WriteError."""
+        for name in names:
+            path = self._folder / name
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise write_error(path, error) from error
+            with suppress(OSError):
+                path.parent.rmdir()
 
 
 class RemoteStore:
@@ -107,7 +121,7 @@ class RemoteStore:
         import fsspec
 
         self.name = redact_urls(url)
-        self._url = url
+        self.place = self._url = url
         try:
             self._files, self._root = fsspec.core.url_to_fs(url)
         except ImportError as error:
@@ -161,22 +175,26 @@ class RemoteStore:
             )
             yield path
 
-    def names(self, prefix: str) -> set[str]:
-        def work() -> set[str]:
+    def sizes(self, prefix: str) -> dict[str, int]:
+        def work() -> dict[str, int]:
             try:
-                found = self._files.ls(f"{self._root}/{prefix}", detail=False, refresh=True)
+                listed = self._files.ls(f"{self._root}/{prefix}", detail=True, refresh=True)
             except FileNotFoundError:
-                return set()
-            return {f"{prefix}/{str(one).rpartition('/')[2]}" for one in found}
+                return {}
+            return {
+                f"{prefix}/{str(entry['name']).rpartition('/')[2]}": int(entry.get("size") or 0)
+                for entry in listed
+            }
 
         return self._patiently(f"listing {prefix}", OutputError, work)
 
-    def delete(self, prefix: str) -> None:
-        def work() -> None:
-            if self._files.exists(f"{self._root}/{prefix}"):
-                self._files.rm(f"{self._root}/{prefix}", recursive=True)
+    def delete(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._patiently(f"removing {name}", WriteError, partial(self._remove, name))
 
-        self._patiently(f"removing {prefix}", WriteError, work)
+    def _remove(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self._files.rm_file(f"{self._root}/{name}")
 
     def _patiently(self, doing: str, kind: type[TruegroundError], work: Callable[[], T]) -> T:
         final = FileNotFoundError, PermissionError, NotADirectoryError, ImportError
@@ -186,6 +204,8 @@ class RemoteStore:
             except Exception as error:  # backends raise exceptions of their own making
                 if isinstance(error, final) or attempt == _ATTEMPTS:
                     reason = self._shown(error)
+                    if isinstance(error, FileNotFoundError):
+                        kind = MissingFileError
                     raise kind(f"{self.name}: {doing} failed: {reason}") from error
             time.sleep(random.uniform(0.5, 1) * min(0.2 * 2**attempt, _LONGEST_WAIT_S))
         raise AssertionError("the last attempt returns or raises")

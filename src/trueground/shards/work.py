@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
-import numpy as np
 import zstandard
 
 from trueground.errors import OutputError
+from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scorer
@@ -27,8 +27,14 @@ from trueground.evaluate.scoring import cut_for_asking
 from trueground.evaluate.table import Scored
 from trueground.net.pool import share_limits
 from trueground.runs.directory import ITEMS, RECORDS
-from trueground.shards.plan import ShardPlan, ShardSettings, check_unchanged, read_plan
-from trueground.shards.store import RunStore, open_store
+from trueground.shards.plan import (
+    ShardPlan,
+    ShardSettings,
+    check_rows_unchanged,
+    check_size,
+    read_plan,
+)
+from trueground.shards.store import MissingFileError, RunStore, open_store
 
 NUMBERS = "numbers"
 _LENGTH = struct.Struct("<Q")
@@ -74,6 +80,26 @@ def read_marker(store: RunStore, number: int, plan: str) -> Marker | None:
     except msgspec.MsgspecError:
         return None
     return marker if marker.plan == plan else None
+
+
+def has_file(store: RunStore, number: int, kind: str, mark: FileMark) -> bool:
+    """Whether a file of a shard is there and has the checksum of its marker."""
+    try:
+        with store.fetched(shard_name(number, kind)) as path:
+            return digest_of(path) == mark.sha256
+    except MissingFileError:
+        return False
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file of a shard."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_whole(store: RunStore, number: int, marker: Marker) -> bool:
+    """Whether all files of a shard are there and have the checksums of its marker."""
+    return all(has_file(store, number, kind, mark) for kind, mark in marker.files.items())
 
 
 def make_scoring_plan(
@@ -126,7 +152,7 @@ def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Ma
     plan = read_plan(store)
     if plan is None:
         raise OutputError(f"{store.name} holds no plan; run the whole command again")
-    check_unchanged(plan, number, names)
+    check_size(plan, number, names, store.name)
     began, cpu = time.perf_counter(), time.process_time()
     parts, scorer = _scorer(plan, sharers)
     before = parts.spent
@@ -142,10 +168,13 @@ def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Ma
         batches = source.batches()
         for scored in map(scorer, cut_for_asking(batches) if before is not None else batches):
             outs[ITEMS].write(scored.items)
-            outs[NUMBERS].write(_encode_numbers(scored))
+            numbers = encode_numbers(scored)
+            outs[NUMBERS].write(_LENGTH.pack(len(numbers)) + numbers)
             if RECORDS in outs:
                 outs[RECORDS].write(pack.compress(scored.records))
             n += scored.n
+        # Within the block, so that no file of a shard of another input appears.
+        check_rows_unchanged(plan, number, source.digests, store.name)
         files = {kind: file.mark() for kind, file in outs.items()}
     spent = parts.spent
     if spent is not None and before is not None:
@@ -181,24 +210,8 @@ class _Marked:
         return FileMark(self._size, self._digest.hexdigest())
 
 
-def _encode_numbers(scored: Scored) -> bytes:
-    """A batch without lines and records; its arrays as {type: [shape, bytes]}."""
-    told: dict[str, Any] = vars(scored) | {"items": b"", "records": b""}
-    for name, value in told.items():
-        if isinstance(value, np.ndarray):
-            little = value.astype(value.dtype.newbyteorder("<"), copy=False)
-            told[name] = {little.dtype.str: [value.shape, little.tobytes()]}
-    data = msgspec.msgpack.encode(told)
-    return _LENGTH.pack(len(data)) + data
-
-
 def read_numbers(path: Path) -> Iterator[Scored]:
     """The batches of a shard without their lines and records."""
     with path.open("rb") as file:
         while head := file.read(_LENGTH.size):
-            told = msgspec.msgpack.decode(file.read(_LENGTH.unpack(head)[0]))
-            for name, value in told.items():
-                if isinstance(value, dict):
-                    [(kind, (shape, data))] = value.items()
-                    told[name] = np.frombuffer(data, kind).reshape(shape)
-            yield Scored(**told)
+            yield decode_numbers(file.read(_LENGTH.unpack(head)[0]))

@@ -24,9 +24,11 @@ from trueground.errors import InputError
 from trueground.evaluate.table import BY_ID, question_of
 from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.net.files import is_locked
 from trueground.plugins import keys_named
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
+from trueground.runs.identity import describe_unfinished, is_finished
 from trueground.stats.repeats import per_question
 from trueground.types import Answered, Record, Status
 
@@ -180,12 +182,8 @@ def open_run(path: Path) -> FinishedRun:
         raise InputError(f"{path / MANIFEST} cannot be read: {error.strerror or error}") from error
     except msgspec.DecodeError as error:
         raise InputError(f"{path / MANIFEST}: not readable ({error}); run again") from error
-    status = manifest.get("status")
-    if status != "finished":
-        raise InputError(
-            f"{path}: this run is {status!r}; expected 'finished'. Run its command again "
-            "(`score` with --overwrite) to finish it, then compare"
-        )
+    if not is_finished(manifest):
+        raise InputError(describe_unfinished(path, manifest, running=is_locked(path)))
     if not (path / ITEMS).exists():
         raise InputError(f"{path / ITEMS}: not found, although the run is finished; run it again")
     signatures = manifest.get("metrics")

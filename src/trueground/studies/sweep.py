@@ -230,10 +230,10 @@ class SweepOutcome:
             yield f"{self.path}: {wanted} was asked, {', '.join(others[:3])} answered"
 
 
-def place(name: str, runs: Sequence[SweepRun], settings: RunSettings) -> tuple[Path, bool]:
-    """Where a sweep without a folder of its own goes, and whether it began there before.
+def place(name: str, runs: Sequence[SweepRun], settings: RunSettings) -> Path:
+    """Where a sweep without a folder of its own goes.
 
-    The newest unfinished one of the same runs is gone on with, a finished one to retry what failed.
+    The newest unfinished one of the same runs is resumed, a finished one to retry what failed.
     """
     fresh = free_path(name)
     known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
@@ -243,8 +243,8 @@ def place(name: str, runs: Sequence[SweepRun], settings: RunSettings) -> tuple[P
         except (InputError, OutputError):
             continue  # it holds something else, or what can no longer be read
         if begun and (finished < len(runs) or settings.retry_failed):
-            return path, True
-    return fresh, False
+            return path
+    return fresh
 
 
 def _count_ours(out: Path, runs: Sequence[SweepRun], settings: RunSettings) -> tuple[int, int]:

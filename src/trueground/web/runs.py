@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from trueground.net.files import is_locked
 from trueground.records.problems import UNREADABLE
 from trueground.reports.blocks import (
     Cell,
@@ -30,15 +31,19 @@ from trueground.reports.items import headline_metric
 from trueground.reports.listings import few
 from trueground.reports.sentences import input_names
 from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_name
+from trueground.runs.identity import resume_advice
 from trueground.studies.leaderboard.runs import find_runs
 
 MARK = "trueground-runs-1"
 _SEARCHED = 10  # from more runs on, the list has a field for words
-QUIET_S = 600  # after which a run that writes nothing may have been killed
+QUIET_S = 600  # after which it is said that a run writes nothing
 
 
 class FoundRun(msgspec.Struct):
-    """A run directory and what its files say. `problem` says why it cannot be shown."""
+    """A run directory and what its files say. `problem` says why it cannot be shown.
+
+    `is_written` says whether a process holds it at the moment.
+    """
 
     key: str
     label: str
@@ -48,6 +53,7 @@ class FoundRun(msgspec.Struct):
     summary: dict[str, Any]
     problem: str | None = None
     version: str = ""
+    is_written: bool = False
 
     @property
     def is_finished(self) -> bool:
@@ -110,6 +116,8 @@ class RunFolders:
         folders, _ = find_runs(self._paths)
         known = {folder: self._read(folder) for folder in folders}
         self._known = known  # as a whole: several requests may be here at once
+        for folder, (_, run) in known.items():
+            run.is_written = run.goes_on and is_locked(folder)
         found = (run for _, run in known.values())
         return sorted(found, key=lambda run: (_started(run), run.label), reverse=True)
 
@@ -126,11 +134,13 @@ class RunFolders:
         n = run.manifest.get("n")
         of = f" of {n:,}" if isinstance(n, int) else ""
         scored, asked = self._count(run.path / ITEMS), self._count(run.path / RESPONSES)
-        told = f"{asked:,}{of} asked" if asked and not scored else f"{scored:,}{of} scored"
+        text = f"{asked:,}{of} asked" if asked and not scored else f"{scored:,}{of} scored"
         idle = _idle(run.path)
-        if idle > QUIET_S:
-            told += f"; nothing written for {_duration(idle)}: was it killed?"
-        return told
+        if run.is_written and idle > QUIET_S:
+            text += f"; nothing written for {_duration(idle)}"
+        elif not run.is_written:
+            text += f". {resume_advice(run.manifest)}"
+        return text
 
     def _count(self, path: Path) -> int:
         """The lines of a file that grows; what was counted before is not read again."""
@@ -270,8 +280,12 @@ def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
     if run.problem:
         return Row([*cells, "–", "–", "", None, _date(run), run.state], "apart", run.problem)
     state: Cell = run.state
-    if run.state == "running":
+    if run.goes_on and run.is_written:
         state = ["running ", quiet(progress or "")]
+    elif not run.is_finished:
+        reason = "" if run.goes_on else f" ({run.state})"
+        advice = progress or resume_advice(run.manifest)
+        state = [f"unfinished{reason} ", quiet(advice)]
     n = summary.get("n", manifest.get("scored"))
     asked = manifest.get("benchmark")
     model = few(list((summary.get("by") or {}).get("model") or ()))

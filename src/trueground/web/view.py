@@ -24,6 +24,7 @@ from trueground.reports.run_page import MARK, run_page
 from trueground.reports.sentences import page_title
 from trueground.reports.viewer import viewer_script, viewer_style
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
+from trueground.runs.identity import resume_advice
 from trueground.web.access import LinkAccess
 from trueground.web.index import RunIndex, read_query
 from trueground.web.indexing import grow
@@ -259,9 +260,11 @@ class ViewServer:
         words = []
         if run.goes_on:
             progress = await asyncio.to_thread(self.folders.progress, run)
-            words.append(f"This run goes on: {progress}.")
+            state = "goes on" if run.is_written else "is unfinished"
+            words.append(f"This run {state}: {progress}")
         elif not run.is_finished:
-            words.append(f"This run is {run.state}: what it has is shown.")
+            advice = resume_advice(run.manifest)
+            words.append(f"This run is unfinished ({run.state}): what it has is shown. {advice}")
         if opened.is_busy and not run.goes_on:
             share = f"{100 * opened.share:.0f} %"
             words.append(

@@ -11,8 +11,10 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.models.prompts import PromptFile
+from trueground.net.files import is_locked
 from trueground.reports.sentences import DATASET, REPEAT, SHOWN
 from trueground.runs.directory import MANIFEST, SUMMARY
+from trueground.runs.identity import FINISHED, describe_unfinished
 from trueground.types import Status
 
 DEFAULT = "default"  # what prompts of ours are called
@@ -59,7 +61,8 @@ class Manifest(msgspec.Struct):
 
     trueground: str
     kind: str = "score"
-    status: str = "finished"
+    status: str = FINISHED
+    command: list[str] = []
     benchmark: BenchmarkPart | None = None
     model: Named | None = None
     params: dict[str, Any] = {}
@@ -278,11 +281,10 @@ def label_runs(folders: Sequence[Path]) -> list[tuple[str, Path]]:
 
 def _read(folder: Path, label: str) -> Run:
     manifest = _decode(folder / MANIFEST, Manifest)
-    if manifest.status != "finished":
-        raise InputError(
-            f"{folder} is not finished (its status is {manifest.status!r}). Run its command again "
-            "(`score` with --overwrite) to finish it, or leave the folder out."
-        )
+    if manifest.status != FINISHED:
+        entries = {"status": manifest.status, "command": manifest.command}
+        reason = describe_unfinished(folder, entries, running=is_locked(folder))
+        raise InputError(f"{reason}\nOr leave the folder out.")
     if manifest.kind == "run" and (manifest.benchmark is None or manifest.model is None):
         raise InputError(
             f"{folder / MANIFEST}: found a run without `benchmark` or `model`; expected both. Run "
@@ -300,8 +302,8 @@ def _decode(path: Path, kind: type[_T]) -> _T:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError as error:
         raise InputError(
-            f"{path}: not found, so {path.parent} is not finished. Run its command again "
-            "(`score` with --overwrite), or leave the folder out."
+            f"{path}: not found, although the run in {path.parent} is finished. Score it again "
+            "with --overwrite, or leave the folder out."
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(
