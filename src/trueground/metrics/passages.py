@@ -12,11 +12,20 @@ from typing import Any
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric, abstain_option, counted
 from trueground.metrics.batch import Batch, Counts, Options, Tally, harmonic
-from trueground.metrics.context import BatchContext, Checked, ClaimCheck, ClaimRequest
+from trueground.metrics.context import (
+    BatchContext,
+    Checked,
+    ClaimCheck,
+    ClaimRequest,
+    too_much_work,
+)
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
 _SOURCE = "after Gao et al. 2023 (ALCE)"
 _PRECISION, _RECALL = "passage_citation_precision", "passage_citation_recall"
+# Characters of texts that are put together from the passages that the sentences of one item cite:
+# 20 passages of 1,000 characters behind each of 40 sentences make 17 million.
+MAX_CHARACTERS_CITED = 20_000_000
 _GOOD = ("sufficient", "needed")
 # The number of a sentence, and which passages it is read against.
 Reading = tuple[int, tuple[int, ...]]
@@ -53,7 +62,7 @@ def _without(cited: tuple[int, ...], number: int) -> tuple[int, ...]:
     return tuple(n for n in cited if n != number)
 
 
-def _requests(context: BatchContext, _check: ClaimCheck) -> list[list[ClaimRequest]]:
+def _requests(context: BatchContext, _check: ClaimCheck) -> list[list[ClaimRequest] | Failure]:
     """The questions about each item; the passages of one are one text, each under its title."""
     batch = context.batch
 
@@ -64,7 +73,25 @@ def _requests(context: BatchContext, _check: ClaimCheck) -> list[list[ClaimReque
         claim = Claim(sentence.text, sentence.start, sentence.end, number)
         return ClaimRequest(claim, JudgeRequest(sentence.text, (text,)))
 
-    return [[request(i, *reading) for reading in _readings(batch, i)] for i in range(len(batch))]
+    items: list[list[ClaimRequest] | Failure] = []
+    for i in range(len(batch)):
+        characters = _count_characters(batch, i)
+        if characters > MAX_CHARACTERS_CITED:
+            sentences = len(batch.numbered[i])
+            items.append(too_much_work(characters, sentences, MAX_CHARACTERS_CITED))
+        else:
+            items.append([request(i, *reading) for reading in _readings(batch, i)])
+    return items
+
+
+def _count_characters(batch: Batch, item: int) -> int:
+    """How long the texts of all readings are together."""
+    lengths = [len(passage.text) for passage in batch.contexts[item] or ()]
+    characters = 0
+    for cited in _cited(batch, item):
+        readings = len(cited) + 1 if len(cited) > 2 else len(cited)
+        characters += readings * sum(lengths[number - 1] for number in cited)
+    return characters
 
 
 _CHECK = ClaimCheck("passages", _requests)

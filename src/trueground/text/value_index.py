@@ -36,7 +36,8 @@ class ValueIndex:
     """Values at positions, such as sentences of a text or tokens of a sentence."""
 
     def __init__(self, values: Iterable[tuple[int, Value]]) -> None:
-        self._entries = [Entry(0.0, position, value) for position, value in values]
+        different = {(position, identify(v)): Entry(0.0, position, v) for position, v in values}
+        self._entries = list(different.values())
         self._positions: dict[tuple[object, ...], list[int]] = {}
 
     def positions(self, value: Value, about: bool = False) -> list[int]:
@@ -73,8 +74,8 @@ class ValueIndex:
             yield from self._amount_ranges(value, about)
         else:
             if value.amount is not None:
-                for (_, unit, _), entries in self._amounts.items():
-                    if unit is None:
+                for (kind, unit, _), entries in self._amounts.items():
+                    if kind == "number" and unit is None:
                         yield _near(entries, value.amount, EXACT)
             if value.years > 1:
                 first = value.year or 0
@@ -84,12 +85,12 @@ class ValueIndex:
                 yield entries, 0, len(entries)
 
     def _amount_ranges(self, value: Value, about: bool) -> Iterator[tuple[list[Entry], int, int]]:
-        """Amounts in the claimed unit, and bare numbers and units that count as it."""
+        """Amounts in the claimed unit, and bare numbers, years and units that count as it."""
         amount = value.amount
         if amount is None:
             return
         for (kind, unit, scale), entries in self._amounts.items():
-            if kind != value.kind:
+            if kind != value.kind and (kind, value.kind) != ("date", "number"):
                 continue
             if unit == value.unit:
                 limit = ABOUT if about else tolerance(value, entries[0].value)
@@ -101,13 +102,12 @@ class ValueIndex:
 
     @cached_property
     def _amounts(self) -> dict[tuple[str, str | None, float], list[Entry]]:
-        """Entries by kind, unit and scale, sorted by amount; a bare year is also a number."""
+        """Entries by kind, unit and scale, sorted by amount."""
         groups: dict[tuple[str, str | None, float], list[Entry]] = defaultdict(list)
         for _, position, value in self._entries:
             if value.amount is not None:
-                kind = "number" if value.kind == "date" else value.kind
                 entry = Entry(value.amount, position, value)
-                groups[kind, value.unit, value.scale].append(entry)
+                groups[value.kind, value.unit, value.scale].append(entry)
         for entries in groups.values():
             entries.sort(key=_rank)
         return groups

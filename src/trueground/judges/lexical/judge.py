@@ -11,7 +11,7 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from trueground.judges.lexical.claim import (
     explain_weak,
     join_reasons,
 )
-from trueground.judges.lexical.reading import NUMERIC, without_citations
+from trueground.judges.lexical.reading import without_citations
 from trueground.judges.lexical.rivals import find_rival
 from trueground.judges.lexical.texts import ContextView, TextView
 from trueground.text.refusal import REFUSAL_RULES, find_refusal
@@ -138,6 +138,36 @@ def find_evidence(claim: ClaimView, context: ContextView) -> Evidence:
     return Evidence(np.array(features), place, doubts)
 
 
+def count_comparisons(claim: ClaimView, context: ContextView) -> int:
+    """Return how many words, numbers and dates of the texts those of a claim are compared with."""
+    counts: dict[tuple[object, ...], int] = {}
+    total = 0
+    for item in _counted_items(claim):
+        if item.identity not in counts:
+            counts[item.identity] = _count(item, context)
+        total += counts[item.identity]
+    return total
+
+
+def _counted_items(claim: ClaimView) -> list[ClaimItem]:
+    """A word once, a number or date as often as the claim has it."""
+    once = {(item.identity, item.at if item.value else 0): item for item in claim.items}
+    return list(once.values())
+
+
+def _count(item: ClaimItem, context: ContextView) -> int:
+    if item.value is None:
+        return len(context.index.get(item.key, ()))
+    return context.values.count_candidates(item.value, item.about)
+
+
+def _find(item: ClaimItem, context: ContextView) -> Sequence[int]:
+    """The sentences with the item, perhaps written otherwise."""
+    if item.value is None:
+        return context.index.get(item.key, ())
+    return context.values.positions(item.value, item.about)
+
+
 class _Comparison:
     """A claim and texts whose sentences are counted through all of them.
 
@@ -150,39 +180,18 @@ class _Comparison:
         self.claim, self.context = claim, context
         self.starts = context.starts
         self.keys = [item.identity for item in claim.items]
-        items = dict(zip(self.keys, claim.items, strict=True))
-        # A word counts once, a value as often as the claim has it.
-        pairs = zip(self.keys, claim.items, strict=True)
-        once = {(key, item.at if item.value else 0): (key, item.weight) for key, item in pairs}
-        self.weighed = list(once.values())
-        self._check_work(items)
-        self.postings = {key: self._find(item) for key, item in items.items()}
+        comparisons = count_comparisons(claim, context)
+        if comparisons > MAX_COMPARISONS:
+            raise WorkLimitError(comparisons)
+        self.weighed = [(item.identity, item.weight) for item in _counted_items(claim)]
+        self.postings = {item.identity: _find(item, context) for item in claim.items}
         self.every = sum([weight for _, weight in self.weighed]) or 1.0
         self.scores: dict[int, float] = {}
         scores = self.scores
         for key, weight in self.weighed:
             for number in self.postings[key]:
                 scores[number] = scores.get(number, 0.0) + weight
-        self.order = nsmallest(_BEST, scores, key=lambda n: (-scores[n], n)) or [0]
-
-    def _check_work(self, items: Mapping[tuple[object, ...], ClaimItem]) -> None:
-        costs = {key: self._count_comparisons(item) for key, item in items.items()}
-        comparisons = sum([costs[key] for key, _ in self.weighed])
-        if comparisons > MAX_COMPARISONS:
-            raise WorkLimitError(comparisons)
-
-    def _count_comparisons(self, item: ClaimItem) -> int:
-        if item.value is None:
-            return len(self.context.index.get(item.key, ()))
-        if NUMERIC not in self.context.index:
-            return 0
-        return self.context.values.count_candidates(item.value, item.about)
-
-    def _find(self, item: ClaimItem) -> Sequence[int]:
-        """The sentences with the item, perhaps written otherwise."""
-        if item.value is None:
-            return self.context.index.get(item.key, ())
-        return self.context.values.positions(item.value, item.about)
+        self.order = _best_sentences(scores) or [0]
 
     def find_place(self) -> tuple[float, BestPlace]:
         """(share of the best window of _AROUND sentences, the smallest that is nearly as good)."""
@@ -247,6 +256,15 @@ class _Comparison:
                 return found
             first = first if first[0] else found
         return first
+
+
+def _best_sentences(scores: Mapping[int, float]) -> list[int]:
+    """The _BEST sentences; of those with one score the first."""
+    least = min(nlargest(_BEST, scores.values()), default=0.0)
+    better = [number for number, score in scores.items() if score > least]
+    better.sort(key=lambda number: (-scores[number], number))
+    ties = [number for number, score in scores.items() if score == least]
+    return better + nsmallest(_BEST - len(better), ties)
 
 
 def _mask(bits: Mapping[int, int], numbers: Sequence[int]) -> int:
