@@ -13,7 +13,7 @@ from pathlib import Path
 
 import trueground.judges.lexical
 from training.offline_judge.sets import permissive, read
-from trueground.judges.lexical.reading import TextView
+from trueground.judges.lexical.texts import TextView
 
 FILE = Path(trueground.judges.lexical.__file__).parent / "data" / "rarity.txt"
 _LEAST = 5  # sentences; a rarer word counts as unseen

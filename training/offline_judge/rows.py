@@ -24,7 +24,7 @@ from trueground.judges.lexical.judge import (
     find_verbatim,
     lifted,
 )
-from trueground.judges.lexical.reading import TextView
+from trueground.judges.lexical.texts import ContextView, TextView
 
 Floats = NDArray[np.float64]
 SIGNS = np.array([-1.0 if name in AGAINST else 1.0 for name in NAMES])
@@ -112,10 +112,10 @@ def _rows(
         texts = tuple(text for text in source.contexts if text.strip())
         if texts != last:  # claims about the same texts are neighbours
             last, views = texts, {text: views.get(text) or TextView(text) for text in texts}
-        read = [views[text] for text in texts]
+        context = ContextView([views[text] for text in texts])
         for claim in own:
-            found.append(find_evidence(ClaimView(claim), read))
-            verbatim.append(any(find_verbatim(claim, text) for text in read))
+            found.append(find_evidence(ClaimView(claim), context))
+            verbatim.append(any(find_verbatim(claim, text) for text in context.texts))
             of.append(number)
     return Rows(
         np.array([one.features for one in found]) * SIGNS,

@@ -10,9 +10,18 @@ from typing import NamedTuple
 
 from trueground.errors import UsageError
 from trueground.metrics.batch import Batch
-from trueground.metrics.context import BatchContext, Checked, ClaimCheck, ClaimRequest
-from trueground.types import Claim, JudgeRequest, Passage, Verdict
+from trueground.metrics.context import (
+    BatchContext,
+    Checked,
+    ClaimCheck,
+    ClaimRequest,
+    too_much_work,
+)
+from trueground.types import Claim, Failure, JudgeRequest, Passage, Verdict
 
+# Characters of texts that are put together from the passages that the sentences of one item cite:
+# 20 passages of 1,000 characters behind each of 40 sentences make 17 million.
+MAX_CHARACTERS_CITED = 20_000_000
 # The number of a sentence, and the passages that it is checked against.
 Reading = tuple[int, tuple[int, ...]]
 
@@ -58,12 +67,15 @@ def list_readings(sentences: Sequence[CitedSentence]) -> list[Reading]:
 
 def request_maker(
     read: Callable[[Batch, int], list[CitedSentence]], show: Callable[[Passage], str]
-) -> Callable[[BatchContext, ClaimCheck], list[list[ClaimRequest]]]:
+) -> Callable[[BatchContext, ClaimCheck], list[list[ClaimRequest] | Failure]]:
     """Return the `requests` of a `ClaimCheck`: `read` gives sentences, `show` a passage's text."""
 
-    def requests_of(batch: Batch, item: int) -> list[ClaimRequest]:
+    def requests_of(batch: Batch, item: int) -> list[ClaimRequest] | Failure:
         sentences = read(batch, item)
         passages = [show(passage) for passage in batch.contexts[item] or ()]
+        characters = _count_characters(sentences, passages)
+        if characters > MAX_CHARACTERS_CITED:
+            return too_much_work(characters, len(sentences), MAX_CHARACTERS_CITED)
         requests = []
         for number, cited in list_readings(sentences):
             sentence = sentences[number]
@@ -72,10 +84,21 @@ def request_maker(
             requests.append(ClaimRequest(claim, JudgeRequest(sentence.text, (evidence,))))
         return requests
 
-    def requests(context: BatchContext, _check: ClaimCheck) -> list[list[ClaimRequest]]:
+    def requests(context: BatchContext, _check: ClaimCheck) -> list[list[ClaimRequest] | Failure]:
         return [requests_of(context.batch, item) for item in range(len(context.batch))]
 
     return requests
+
+
+def _count_characters(sentences: Sequence[CitedSentence], passages: Sequence[str]) -> int:
+    """Return how long the texts of all readings are together."""
+    lengths = [len(passage) for passage in passages]
+    characters = 0
+    for sentence in sentences:
+        cited = sentence.cited
+        readings = len(cited) + 1 if len(cited) > 2 else len(cited)
+        characters += readings * sum(lengths[number - 1] for number in cited)
+    return characters
 
 
 def verdicts_by_reading(

@@ -35,6 +35,10 @@ from trueground.types import (
 T = TypeVar("T")
 Claims = list[Claim] | Failure
 
+# Characters of texts that the claims of one item are compared with, summed over the claims: 500
+# claims with a context of 1 MB. The labelled answers of docs/trust.md need at most 200,000.
+MAX_CHARACTERS_COMPARED = 500_000_000
+
 ABSTENTION_PASSAGE = "I don't know."
 NO_TEXT = Failure(Status.MISSING_FIELD, "no context to check against")
 _NOT_JUDGED = "{} must be judged first: use trueground.score, or pass `supported`"
@@ -208,7 +212,7 @@ class BatchContext:
         """What a judge is asked of each item for this check."""
 
         def compute() -> Sequence[list[ClaimRequest] | Failure]:
-            items = check.requests(self, check)
+            items = [_within_limit(item) for item in check.requests(self, check)]
             if check not in self.results.spare:
                 return items
             pairs = zip(items, self.abstained.tolist(), strict=True)
@@ -355,6 +359,32 @@ class BatchContext:
         return self.once(
             "abstained", lambda: np.array([p is not None for p in self.refusals], np.bool_)
         )
+
+
+def too_much_work(characters: int, claims: int, limit: int) -> Failure:
+    """Return why an item with so many characters to read is not judged."""
+    return Failure(
+        Status.TOO_LONG,
+        f"{claims:,} claims are compared with {characters:,} characters of text in all; the limit "
+        f"for one item is {limit:,}",
+    )
+
+
+def _within_limit(item: list[ClaimRequest] | Failure) -> list[ClaimRequest] | Failure:
+    """The item, or why it asks for more work than one item may."""
+    if isinstance(item, Failure):
+        return item
+    characters, texts, length = 0, None, 0
+    for claim in item:
+        if claim.request is None:
+            continue
+        if claim.request.texts is not texts:  # the claims of an item share their texts
+            texts = claim.request.texts
+            length = sum(map(len, texts))
+        characters += length
+    if characters > MAX_CHARACTERS_COMPARED:
+        return too_much_work(characters, len(item), MAX_CHARACTERS_COMPARED)
+    return item
 
 
 def claims_of(facts: Sequence[str] | None, source: str = "") -> list[Claim]:

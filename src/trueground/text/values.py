@@ -327,8 +327,8 @@ def _plain_month(text: str, at: int, name: str) -> bool:
 
 
 _CONVERTED = 0.02  # from one system of units to another, values are rounded: 5 miles are 8 km
-_ABOUT = 0.05  # "about 40,000" for 41,200
-_EXACT = 1e-9
+ABOUT = 0.05  # "about 40,000" for 41,200
+EXACT = 1e-9
 
 
 def agrees(claimed: Value, found: Value, about: bool = False) -> bool:
@@ -343,11 +343,11 @@ def agrees(claimed: Value, found: Value, about: bool = False) -> bool:
     if claimed.amount is None or found.amount is None:
         return False
     if claimed.unit == found.unit:
-        return _near(claimed.amount, found.amount, _ABOUT if about else _tolerance(claimed, found))
+        return _near(claimed.amount, found.amount, ABOUT if about else tolerance(claimed, found))
     if claimed.unit == "month" and found.unit is None:  # "aged 35" is 35 years
-        return _near(claimed.amount, found.amount * 12, _EXACT)
+        return _near(claimed.amount, found.amount * 12, EXACT)
     if claimed.unit is None and found.unit != "percent":
-        return _near(claimed.amount, found.amount / found.scale, _ABOUT if about else _EXACT)
+        return _near(claimed.amount, found.amount / found.scale, ABOUT if about else EXACT)
     return False
 
 
@@ -356,16 +356,16 @@ def same_kind(one: Value, other: Value) -> bool:
     return one.kind == other.kind and one.unit == other.unit
 
 
-def _tolerance(one: Value, other: Value) -> float:
+def tolerance(one: Value, other: Value) -> float:
     """Exact in one unit and between those that differ by a power of ten, such as km and m."""
     if (
         one.scale == other.scale
         or one.unit in ("month", "second")
         or min(one.scale, other.scale) <= 0
     ):
-        return _EXACT
+        return EXACT
     power = math.log10(one.scale / other.scale)
-    return _EXACT if abs(power - round(power)) < _EXACT else _CONVERTED
+    return EXACT if abs(power - round(power)) < EXACT else _CONVERTED
 
 
 def _near(one: float, other: float, tolerance: float) -> bool:

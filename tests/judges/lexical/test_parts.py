@@ -6,7 +6,8 @@ import pytest
 
 from trueground.judges.lexical.claim import ClaimView
 from trueground.judges.lexical.judge import NAMES, LexicalJudge, find_evidence, find_verbatim
-from trueground.judges.lexical.reading import TextView, opposed, word_of
+from trueground.judges.lexical.reading import opposed, word_of
+from trueground.judges.lexical.texts import ContextView, TextView
 from trueground.text.normalize import stem
 from trueground.text.values import agrees, find_values
 from trueground.types import JudgeRequest
@@ -67,21 +68,22 @@ def test_a_claim_that_rounds_is_held_to_five_percent() -> None:
 
 def test_the_smallest_window_that_says_all_is_taken() -> None:
     text = TextView("Rain fell. Anna sang. The hall was full. Bob danced. Snow fell.")
-    place = find_evidence(ClaimView("Anna sang in a full hall"), [text]).place
+    context = ContextView([text])
+    place = find_evidence(ClaimView("Anna sang in a full hall"), context).place
     assert place is not None
     assert (place.first, place.end) == (1, 3)
     assert all(place.said)
-    place = find_evidence(ClaimView("Snow fell"), [text]).place
+    place = find_evidence(ClaimView("Snow fell"), context).place
     assert place is not None
     assert (place.first, place.end) == (4, 5)
 
 
 def test_a_place_lies_in_one_text() -> None:
     texts = [TextView(text) for text in ("", "Anna sang.", " ", "The hall was full. Bob danced.")]
-    place = find_evidence(ClaimView("Bob danced"), texts).place
+    place = find_evidence(ClaimView("Bob danced"), ContextView(texts)).place
     assert place is not None
     assert (place.text, place.first, place.end) == (3, 1, 2)
-    assert find_evidence(ClaimView("Bob danced"), texts[:1]).place is None
+    assert find_evidence(ClaimView("Bob danced"), ContextView(texts[:1])).place is None
 
 
 def test_features_have_names_and_more_is_better_but_for_three() -> None:
@@ -146,4 +148,5 @@ def test_opposed(one: str, other: str, cannot: bool) -> None:
     ],
 )  # fmt: skip
 def test_doubts(claim: str, text: str, doubt: bool) -> None:
-    assert bool(find_evidence(ClaimView(claim), [TextView(text)]).doubts) is doubt
+    context = ContextView([TextView(text)])
+    assert bool(find_evidence(ClaimView(claim), context).doubts) is doubt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, groupby
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ import msgspec
 from trueground.judges.lexical.reading import (
     NUMERIC,
     LexicalWord,
-    TextView,
     Token,
     is_common,
     is_spaceless,
+    is_telling,
     rarity_of,
     read,
     signs_of,
@@ -23,7 +23,9 @@ from trueground.judges.lexical.reading import (
     spellings,
     without_frames,
 )
-from trueground.text.values import Value, agrees, find_values, same_kind
+from trueground.judges.lexical.texts import TextView
+from trueground.text.value_index import identify
+from trueground.text.values import Value, find_values
 from trueground.types import ReasonKind
 
 _LIGHT = 0.5  # what a word of little meaning weighs beside others of its rarity
@@ -36,7 +38,8 @@ class ClaimItem(msgspec.Struct, gc=False):
 
     A value's weight and key do not depend on how it is written. `about`: it says that it is
     rounded; `counts`: a small number in words, which may count what the claim lists, or
-    one in a script without spaces; such a one is missing only where the place has another.
+    one in a script without spaces; such a one is missing only where the place has another. Items
+    with equal `identity` occur in the same sentences.
     """
 
     at: int
@@ -46,6 +49,11 @@ class ClaimItem(msgspec.Struct, gc=False):
     name: bool = False
     about: bool = False
     counts: bool = False
+    identity: tuple[object, ...] = ()
+
+    def __post_init__(self) -> None:
+        value = self.token.value
+        self.identity = (self.key,) if value is None else (*identify(value), self.about)
 
     @property
     def value(self) -> Value | None:
@@ -62,9 +70,7 @@ class ClaimView:
     def __init__(self, claim: str, asked: str = "") -> None:
         self.text = without_frames(claim).strip()
         self.tokens: list[Token] = []
-        said = [t for t in read(asked, 0, len(asked), []) if t.word.content]
-        known = {t.key for t in said}
-        self.asked_words = {t.word.lower for t in said}
+        asked_keys, self.asked_words = _read_question(asked)
         if is_spaceless(self.text):
             word, keys = LexicalWord("", ""), dict.fromkeys(spaceless_keys(self.text))
             self.items = [ClaimItem(0, Token(word, ""), k, 1.0) for k in keys if k != NUMERIC]
@@ -74,7 +80,7 @@ class ClaimView:
             return
         self.tokens = read(self.text, 0, len(self.text), find_values(self.text))
         every = self._items()
-        self.items = [i for i in every if i.value or i.key not in known] or every
+        self.items = [i for i in every if i.value or i.key not in asked_keys] or every
 
     def _items(self) -> list[ClaimItem]:
         items: list[ClaimItem] = []
@@ -103,6 +109,16 @@ class ClaimView:
         """The items that are numbers or dates."""
         return [item for item in self.items if item.value is not None]
 
+    @cached_property
+    def telling(self) -> list[Token]:
+        """The tokens that say something."""
+        return [token for token in self.tokens if is_telling(token)]
+
+    @cached_property
+    def positions(self) -> dict[int, int]:
+        """The `id` of a token → where it is among the tokens."""
+        return {id(token): position for position, token in enumerate(self.tokens)}
+
     def spelled(self, without: Sequence[Value]) -> dict[str, int]:
         """How often each word occurs, without these values and the words of the question."""
         text = list(self.text)
@@ -112,21 +128,16 @@ class ClaimView:
         return {w: n for w, n in found.items() if w not in self.asked_words} or found
 
 
-def sentences_with(value: Value, text: TextView, about: bool) -> int:
-    """Bit mask of the sentences of a text that have the value, perhaps written otherwise."""
-    mask, numeric = 0, text.index.get(NUMERIC, 0)
-    while numeric:
-        low = numeric & -numeric
-        if any(agrees(value, v, about) for v in text.values(low.bit_length() - 1)):
-            mask |= low
-        numeric ^= low
-    return mask
+@lru_cache(64)
+def _read_question(question: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Keys and words that say something; claims about one question follow each other."""
+    content = [t for t in read(question, 0, len(question), []) if t.word.content]
+    return frozenset(t.key for t in content), frozenset(t.word.lower for t in content)
 
 
 _NAMED = 4  # words in a line
 _PARTS = 2  # reasons in a line
 _HALF = 0.5
-_SIZE = 3.0  # times as large is no number of the same size
 _ORDER = list(ReasonKind)
 
 
@@ -180,11 +191,15 @@ def explain_missing(
 ) -> Iterator[Reason]:
     """The values and names of the claim that no text has, together; `text` is the nearest one."""
     if values or names:
-        numbers = (_with_nearest(claim, item, text) for item in values)
-        written = list(dict.fromkeys(chain(numbers, _phrases(names))))
+        numbers = (_with_nearest(claim, item, text) for item in _different(claim, values))
+        written: dict[str, None] = {}
+        for phrase in chain(numbers, _phrases(names)):
+            written[phrase] = None
+            if len(written) > _NAMED:
+                break  # each number is compared with all of the text, and the rest is not shown
         kind = ReasonKind.NUMBER if values else ReasonKind.NAME
         about = frozenset(item.token.spelling for item in (*values, *names))
-        yield Reason(kind, f"not in the context: {_listed(written, len(written))}", about)
+        yield Reason(kind, f"not in the context: {_listed(list(written), len(written))}", about)
 
 
 def explain_weak(
@@ -243,31 +258,24 @@ def _phrases(names: Sequence[ClaimItem]) -> Iterator[str]:
         yield repr(" ".join(item.token.spelling for _, item in run))
 
 
+def _different(claim: ClaimView, items: Sequence[ClaimItem]) -> Iterator[ClaimItem]:
+    """The first of the values that are written alike and mean the same."""
+    seen = set()
+    for item in items:
+        value = item.value
+        if value is not None:
+            key = (claim.text[value.start : value.end], identify(value))
+            if key not in seen:
+                seen.add(key)
+                yield item
+
+
 def _with_nearest(claim: ClaimView, item: ClaimItem, text: TextView) -> str:
     """The value as it is written, with the nearest of its kind and size in the text."""
     value = item.value
     if value is None:
         return repr(item.token.spelling)
     written = claim.text[value.start : value.end]
-    rivals = [
-        (_distance(value, other), text.text[other.start : other.end])
-        for number in range(len(text.spans))
-        for other in text.values(number)
-        if same_kind(value, other) and _are_alike(value, other)
-    ]
+    nearest = text.nearest.find(value)
     noun = "date" if value.kind == "date" else "number"
-    return f"{written} (nearest {noun} {min(rivals)[1]})" if rivals else written
-
-
-def _are_alike(one: Value, other: Value) -> bool:
-    """Of one size, as they measure or as they are written: 45 kW and 45 W."""
-    mine, theirs = abs(one.amount or 0), abs(other.amount or 0)
-    pairs = [(mine, theirs), (mine / abs(one.scale), theirs / abs(other.scale))]
-    return one.kind == "date" or any(max(pair) <= _SIZE * min(pair) for pair in pairs)
-
-
-def _distance(one: Value, other: Value) -> float:
-    if one.kind == "date":
-        mine, theirs = (12 * (v.year or 0) + (v.month or 0) for v in (one, other))
-        return abs(mine - theirs)
-    return abs((one.amount or 0) - (other.amount or 0))
+    return written if nearest is None else f"{written} (nearest {noun} {nearest})"

@@ -7,12 +7,11 @@ weights stand in data/weights.toml, makes a probability.
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import accumulate
+from heapq import nlargest, nsmallest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,19 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.judges.lexical.claim import (
+    ClaimItem,
     ClaimView,
     Reason,
     explain_missing,
     explain_support,
     explain_weak,
     join_reasons,
-    sentences_with,
 )
-from trueground.judges.lexical.reading import TextView, without_citations
+from trueground.judges.lexical.reading import without_citations
 from trueground.judges.lexical.rivals import find_rival
+from trueground.judges.lexical.texts import ContextView, TextView
 from trueground.text.refusal import REFUSAL_RULES, find_refusal
-from trueground.text.values import same_kind
-from trueground.types import JudgeRequest, ReasonKind, Verdict
+from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 FOR = (
     "words",  # words of the claim that stand in the texts, each as often as there
@@ -56,6 +55,10 @@ _NEARLY = 0.05  # sentences so near to the best may clear the claim of a contrad
 _TRIED = 3  # such sentences
 _APART = 0.6  # share of the claim below which its words only stand here and there
 _CHECKED = 300  # tokens: a longer claim is a text, to which the checks do not apply
+
+# Comparisons of a claim's words and values with those of its texts. Most claims need fewer than a
+# hundred; only numbers that a long claim and a long text both repeat need more than their length.
+MAX_COMPARISONS = 1_000_000
 
 
 class BestPlace(NamedTuple):
@@ -94,19 +97,29 @@ class Evidence(NamedTuple):
         return not self.doubtful and self.features[FOR.index("sentence")] > 1 - 1e-9
 
 
-def find_evidence(claim: ClaimView, texts: Sequence[TextView]) -> Evidence:
-    """Compare a claim with its texts, read as one."""
-    if not claim.items or not any(text.spans for text in texts):
+class WorkLimitError(Exception):
+    """A claim that needs more than MAX_COMPARISONS with its texts."""
+
+    def __init__(self, comparisons: int) -> None:
+        super().__init__(
+            f"the claim needs {comparisons:,} comparisons of its words and numbers with the texts; "
+            f"the limit is {MAX_COMPARISONS:,}"
+        )
+
+
+def find_evidence(claim: ClaimView, context: ContextView) -> Evidence:
+    """Compare a claim with its texts, read as one. Raises WorkLimitError."""
+    if not claim.items or not any(text.spans for text in context.texts):
         return Evidence(np.zeros(len(NAMES)), None, [])
-    found = _Comparison(claim, texts)
+    found = _Comparison(claim, context)
     window, place = found.find_place()
     missing = [i for i, there in zip(claim.items, place.there, strict=True) if not there]
-    text = texts[place.text]
-    here = [value for n in range(place.first, place.end) for value in text.values(n)]
+    text = context.texts[place.text]
+    kinds = {(v.kind, v.unit) for n in range(place.first, place.end) for v in text.values(n)}
     values = [
         item
         for item in missing
-        if item.value and (not item.counts or any(same_kind(item.value, one) for one in here))
+        if item.value and (not item.counts or (item.value.kind, item.value.unit) in kinds)
     ]
     names = [item for item in missing if item.name]
     against, sure = found.find_contradiction()
@@ -125,82 +138,105 @@ def find_evidence(claim: ClaimView, texts: Sequence[TextView]) -> Evidence:
     return Evidence(np.array(features), place, doubts)
 
 
+def count_comparisons(claim: ClaimView, context: ContextView) -> int:
+    """Return how many words, numbers and dates of the texts those of a claim are compared with."""
+    counts: dict[tuple[object, ...], int] = {}
+    total = 0
+    for item in _counted_items(claim):
+        if item.identity not in counts:
+            counts[item.identity] = _count(item, context)
+        total += counts[item.identity]
+    return total
+
+
+def _counted_items(claim: ClaimView) -> list[ClaimItem]:
+    """A word once, a number or date as often as the claim has it."""
+    once = {(item.identity, item.at if item.value else 0): item for item in claim.items}
+    return list(once.values())
+
+
+def _count(item: ClaimItem, context: ContextView) -> int:
+    if item.value is None:
+        return len(context.index.get(item.key, ()))
+    return context.values.count_candidates(item.value, item.about)
+
+
+def _find(item: ClaimItem, context: ContextView) -> Sequence[int]:
+    """The sentences with the item, perhaps written otherwise."""
+    if item.value is None:
+        return context.index.get(item.key, ())
+    return context.values.positions(item.value, item.about)
+
+
 class _Comparison:
     """A claim and texts whose sentences are counted through all of them.
 
-    `masks` are bit masks of the sentences with each item, `weighed` mask and weight of each
-    different one, which sum to `every`; `scores` are the weights that sentences have, `order` the
-    best of them.
+    `postings` are the sentences with each different word or value, by its key, `weighed` key and
+    weight of each item, which sum to `every`; `scores` are the weights that sentences have, `order`
+    the best of them.
     """
 
-    def __init__(self, claim: ClaimView, texts: Sequence[TextView]) -> None:
-        self.claim, self.texts = claim, texts
-        self.starts = [0, *accumulate(len(text.spans) for text in texts)]
-        indexes = [(text.index, start) for text, start in zip(texts, self.starts, strict=False)]
-        self.masks = []
-        for item in claim.items:
-            mask, key = 0, item.key
-            for number, (index, start) in enumerate(indexes):
-                if key not in index:
-                    continue
-                value = item.value
-                found = sentences_with(value, texts[number], item.about) if value else index[key]
-                mask |= found << start
-            self.masks.append(mask)
-        items = zip(claim.items, self.masks, strict=True)
-        once = {
-            (item.key, item.at if item.value else 0): (mask, item.weight) for item, mask in items
-        }
-        self.weighed = list(once.values())
+    def __init__(self, claim: ClaimView, context: ContextView) -> None:
+        self.claim, self.context = claim, context
+        self.starts = context.starts
+        self.keys = [item.identity for item in claim.items]
+        comparisons = count_comparisons(claim, context)
+        if comparisons > MAX_COMPARISONS:
+            raise WorkLimitError(comparisons)
+        self.weighed = [(item.identity, item.weight) for item in _counted_items(claim)]
+        self.postings = {item.identity: _find(item, context) for item in claim.items}
         self.every = sum([weight for _, weight in self.weighed]) or 1.0
         self.scores: dict[int, float] = {}
-        for mask, weight in self.weighed:
-            while mask:
-                low = mask & -mask
-                number = low.bit_length() - 1
-                self.scores[number] = self.scores.get(number, 0.0) + weight
-                mask ^= low
-        self.order = sorted(self.scores, key=lambda n: (-self.scores[n], n))[:_BEST] or [0]
+        scores = self.scores
+        for key, weight in self.weighed:
+            for number in self.postings[key]:
+                scores[number] = scores.get(number, 0.0) + weight
+        self.order = _best_sentences(scores) or [0]
 
     def find_place(self) -> tuple[float, BestPlace]:
         """(share of the best window of _AROUND sentences, the smallest that is nearly as good)."""
+        near = self._near_best()
+        masks = {key: _mask(near, numbers) for key, numbers in self.postings.items()}
         best = (-1.0, 0, 0)
         widest = 0.0
         for number in self.order:
-            text = self._text_of(number)
+            text = self.context.text_of(number)
             low, high = self.starts[text], self.starts[text + 1]
             for size in range(1, _AROUND + 1):
                 for first in range(max(low, number - size + 1), min(number, high - size) + 1):
-                    bits = (1 << first + size) - (1 << first)
-                    said = sum([w for mask, w in self.weighed if mask & bits]) / self.every
+                    bits = _mask(near, range(first, first + size))
+                    said = sum([w for key, w in self.weighed if masks[key] & bits]) / self.every
                     widest = max(widest, said)
                     if said - _SMALLER * (size - 1) > best[0] + 1e-9:
                         best = (said - _SMALLER * (size - 1), first, size)
         _, first, size = best
-        bits = (1 << first + size) - (1 << first)
-        text = self._text_of(first)
-        begin = first - self.starts[text]
-        said_there = [bool(mask & bits) for mask in self.masks]
-        return widest, BestPlace(text, begin, begin + size, said_there, [m > 0 for m in self.masks])
+        bits = _mask(near, range(first, first + size))
+        text, begin = self.context.locate(first)
+        said_there = [bool(masks[key] & bits) for key in self.keys]
+        there = [bool(self.postings[key]) for key in self.keys]
+        return widest, BestPlace(text, begin, begin + size, said_there, there)
 
-    def _text_of(self, number: int) -> int:
-        return bisect_right(self.starts, number) - 1
+    def _near_best(self) -> dict[int, int]:
+        """The sentences of which windows may consist → a bit for each."""
+        reach = range(1 - _AROUND, _AROUND)
+        numbers = {number + step for number in self.order for step in reach}
+        return {number: 1 << bit for bit, number in enumerate(sorted(numbers))}
 
     def spelled(self) -> float:
         """K-Precision of the claim, without the words of the question and values that are there."""
-        pairs = zip(self.claim.items, self.masks, strict=True)
-        words = self.claim.spelled([item.value for item, mask in pairs if mask and item.value])
-        counts = [text.spellings for text in self.texts]
+        pairs = zip(self.keys, self.claim.items, strict=True)
+        words = self.claim.spelled([i.value for key, i in pairs if i.value and self.postings[key]])
+        counts = self.context.spellings
         said = 0
         for word, n in words.items():
-            said += min(n, sum([count[word] for count in counts if word in count]))
+            said += min(n, counts.get(word, 0))
         return said / sum(words.values()) if words else 1.0
 
     def repeated(self, number: int) -> float:
         """How much of a sentence the claim repeats."""
-        text = self._text_of(number)
-        sentence = self.texts[text].sentences[number - self.starts[text]]
-        keys = {key for key in sentence if key[0] != "_"} or set(sentence)
+        text, sentence = self.context.locate(number)
+        present = set(self.context.texts[text].sentences[sentence])
+        keys = {key for key in present if key[0] != "_"} or present
         own = {item.key for item in self.claim.items}
         return len(keys & own) / len(keys) if keys else 0.0
 
@@ -214,23 +250,32 @@ class _Comparison:
         for number in self.order[:_TRIED]:
             if self.scores.get(number, 0.0) < least:
                 break
-            text = self._text_of(number)
-            found = find_rival(self.claim, self.texts[text], number - self.starts[text])
+            text, sentence = self.context.locate(number)
+            found = find_rival(self.claim, self.context.texts[text], sentence)
             if found[0] is None:
                 return found
             first = first if first[0] else found
         return first
 
 
+def _best_sentences(scores: Mapping[int, float]) -> list[int]:
+    """The _BEST sentences; of those with one score the first."""
+    least = min(nlargest(_BEST, scores.values()), default=0.0)
+    better = [number for number, score in scores.items() if score > least]
+    better.sort(key=lambda number: (-scores[number], number))
+    ties = [number for number, score in scores.items() if score == least]
+    return better + nsmallest(_BEST - len(better), ties)
+
+
+def _mask(bits: Mapping[int, int], numbers: Sequence[int]) -> int:
+    mask = 0
+    for number in bits.keys() & numbers:
+        mask |= bits[number]
+    return mask
+
+
 _KEPT = 256  # texts that stay read: requests about one text come one after the other
 _EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
-_TAKEN_BACK = re.compile(  # what may stand before a quoted claim; May is a month
-    r"\b(?:not|never|no|without|(?-i:may|MAY)|might|false|unlikely|if|whether|unless|almost|nearly"
-    r"|insufficient|rumou?rs?|rumou?red|believes?|believed|claims?|claimed|allege[sd]?|denie[sd]"
-    r"|denies)\b|n['’]t\b",
-    re.I,
-)
-_LIMITED = re.compile(r"\b(?:unless|except|provided that|false|untrue|rumou?rs?|myth)\b", re.I)
 
 
 class LexicalJudge:
@@ -244,27 +289,39 @@ class LexicalJudge:
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request; every text is read once."""
-        return [_decide(one, texts) for one, texts in _read_texts(requests)]
+        return [_decide(request, context) for request, context in _read_texts(requests)]
 
     def features(self, requests: Sequence[JudgeRequest]) -> NDArray[np.float64]:
-        """Shape (requests, features), by `feature_names`; zeros where there are no words."""
-        found = [
-            find_evidence(ClaimView(one.claim, one.asked), texts).features
-            for one, texts in _read_texts(requests)
-        ]
-        return np.array(found).reshape(len(found), len(NAMES))
+        """Shape (requests, features), by `feature_names`.
+
+        Zeros where there are no words, or more than MAX_COMPARISONS to make.
+        """
+        rows = [_features(request, context) for request, context in _read_texts(requests)]
+        return np.array(rows).reshape(len(rows), len(NAMES))
 
 
-def _read_texts(requests: Sequence[JudgeRequest]) -> Iterator[tuple[JudgeRequest, list[TextView]]]:
+def _features(request: JudgeRequest, context: ContextView) -> NDArray[np.float64]:
+    try:
+        return find_evidence(ClaimView(request.claim, request.asked), context).features
+    except WorkLimitError:
+        return np.zeros(len(NAMES))
+
+
+def _read_texts(requests: Sequence[JudgeRequest]) -> Iterator[tuple[JudgeRequest, ContextView]]:
     """Each request with its texts, which are read once for requests that follow each other."""
     views: dict[str, TextView] = {}
+    texts: tuple[str, ...] = ()
+    context = ContextView([])
     for request in requests:
-        if len(views) > _KEPT:
-            views = {}
-        for text in request.texts:
-            if text not in views:
-                views[text] = TextView(text)
-        yield request, [views[text] for text in request.texts]
+        if request.texts != texts:
+            texts = request.texts
+            if len(views) > _KEPT:
+                views = {}
+            for text in texts:
+                if text not in views:
+                    views[text] = TextView(text)
+            context = ContextView([views[text] for text in texts])
+        yield request, context
 
 
 def find_verbatim(claim: str, text: TextView) -> tuple[int, int] | None:
@@ -273,37 +330,51 @@ def find_verbatim(claim: str, text: TextView) -> tuple[int, int] | None:
     Citation marks and outer marks do not matter, nor whether the first letter is large.
     """
     core = without_citations(claim).strip().strip(_EDGES)
-    for wanted in (core, core[:1].swapcase() + core[1:]):
-        source = text.text
-        at = source.find(wanted) if wanted else -1
-        while at >= 0:
-            end = at + len(wanted)
-            whole = not (at and source[at - 1].isalnum()) and not source[end : end + 1].isalnum()
-            if whole and text.spans:
-                inside = [span for span in text.spans if span[0] <= at]
-                begin, stop = inside[-1] if inside else (0, end)
-                behind = _LIMITED.search(source, end, max(stop, end))
-                if not behind and not _TAKEN_BACK.search(source, begin, at):
-                    return at, end
-            at = source.find(wanted, at + 1)
+    for wanted in dict.fromkeys((core, core[:1].swapcase() + core[1:])):
+        span = _find_stated(wanted, text) if wanted else None
+        if span is not None:
+            return span
     return None
 
 
-def _decide(request: JudgeRequest, texts: Sequence[TextView]) -> Verdict:
+def _find_stated(wanted: str, text: TextView) -> tuple[int, int] | None:
+    source = text.text
+    at = source.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        after = at + 1
+        whole = not (at and source[at - 1].isalnum()) and not source[end : end + 1].isalnum()
+        if whole and text.spans:
+            sentence = bisect_right(text.starts, at) - 1
+            cautions = text.cautions(sentence)
+            if cautions.first_end <= at:
+                after = cautions.stop  # what precedes the claim here precedes it all along
+            elif cautions.last_start >= end:
+                after = max(after, cautions.last_start - len(wanted) + 1)
+            else:
+                return at, end
+        at = source.find(wanted, after)
+    return None
+
+
+def _decide(request: JudgeRequest, context: ContextView) -> Verdict:
     """A claim that stands in a text word for word is not read; else the best place decides."""
-    for number, text in enumerate(texts):
+    for number, text in enumerate(context.texts):
         span = find_verbatim(request.claim, text)
         if span is not None:
             why = ("stated word for word",)
             likely, (start, end) = weights().verbatim, span
             return Verdict(True, likely, text=number, start=start, end=end, reasons=why)
     claim = ClaimView(request.claim, request.asked)
-    found = find_evidence(claim, texts)
+    try:
+        found = find_evidence(claim, context)
+    except WorkLimitError as error:
+        return Verdict(status=Status.TOO_LONG, reasons=(str(error),))
     if found.place is None:
         kind = ReasonKind.NO_CONTEXT if claim.items else ReasonKind.NO_WORDS
         line = f"no {request.source}" if claim.items else "the claim has no words of its own"
         return Verdict(False, 0.0, reasons=(line,), kind=kind)
-    return _weigh(claim, found, found.place, texts[found.place.text], request.source)
+    return _weigh(claim, found, found.place, context.texts[found.place.text], request.source)
 
 
 def _weigh(

@@ -1,21 +1,17 @@
-"""Texts as the judge reads them: which sentence has which word, and tokens for a closer look.
-
-Of single words it knows their key, rarity, role, and which exclude each other.
-"""
+"""Words as the judge reads them: their key, rarity and role, and which exclude each other."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
 
 from trueground.text.normalize import stem
-from trueground.text.sentences import split_sentences
-from trueground.text.values import STARTERS, Value, find_values
+from trueground.text.values import STARTERS, Value
 
 NUMERIC = "#"  # the key of every word that may begin a number or a date
 _CACHED = 200_000
@@ -75,19 +71,71 @@ def word_of(spelling: str) -> LexicalWord:
 
 def opposed(one: str, other: str) -> bool:
     """Whether two words in lower case cannot both hold: a listed pair, or one with un-, in-, …"""
-    if one == other:
-        return False
-    table = _contrasts()
-    found = [table.get(word) or table.get(stem(word)) or [] for word in (one, other)]
-    if any(line == twin and side != end for line, side in found[0] for twin, end in found[1]):
-        return True
-    long, short = (one, other) if len(one) > len(other) else (other, one)
-    return len(short) > 3 and any(long == prefix + short for prefix in _PREFIXES)
+    return bool(OppositeWords([other]).find(one))
+
+
+class OppositeWords:
+    """Words in lower case, found by the words that they exclude."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = list(words)
+        self._positions: dict[str, list[int]] = defaultdict(list)
+        self._sides: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for position, word in enumerate(self._words):
+            self._positions[word].append(position)
+            for line, side in _contrasts_of(word):
+                self._sides[line].append((side, position))
+
+    def find(self, word: str) -> list[int]:
+        """Return the positions of the words that cannot hold if `word` does, ascending."""
+        opposite: set[int] = set()
+        for line, side in _contrasts_of(word):
+            opposite.update(position for end, position in self._sides.get(line, ()) if end != side)
+        opposite.difference_update(self._positions.get(word, ()))
+        for prefix in _PREFIXES:
+            bare = word.removeprefix(prefix)
+            if len(bare) > 3 and bare != word:
+                opposite.update(self._positions.get(bare, ()))
+            if len(word) > 3:
+                opposite.update(self._positions.get(prefix + word, ()))
+        return sorted(opposite)
+
+
+@lru_cache(_CACHED)
+def _contrasts_of(word: str) -> list[tuple[int, int]]:
+    return _contrasts().get(word) or _contrasts().get(stem(word)) or []
 
 
 def signs_of(kind: str) -> frozenset[str]:
     """The words of a kind in signs.txt."""
     return _signs()[kind]
+
+
+def has_sign(token: Token, kind: str) -> bool:
+    """Whether the token's word is of this kind in signs.txt."""
+    return token.word.lower in signs_of(kind)
+
+
+def level_of(token: Token) -> int | None:
+    """How much a word of quantity says, from 4 ("all") to 0 ("none"); None for other words."""
+    return _levels().get(token.word.lower)
+
+
+def is_telling(token: Token) -> bool:
+    """Whether the token says something that another sentence may say otherwise."""
+    word = token.word
+    if word.content or token.value is not None or word.role in ("negator", "hedge"):
+        return True
+    return level_of(token) is not None
+
+
+@cache
+def _levels() -> dict[str, int]:
+    levels: dict[str, int] = {}
+    for level in range(5):
+        for word in signs_of(f"level {level}"):
+            levels.setdefault(word, level)
+    return levels
 
 
 @cache
@@ -193,13 +241,12 @@ def _lines(name: str) -> list[str]:
 keys = Keys()
 
 
-_ARTICLES = frozenset(("_a", "_an", "_the"))
+ARTICLES = frozenset(("_a", "_an", "_the"))
 _WORDS = re.compile(r"(?:[A-Z]\.){2,}|[^\W\d_][^\W_]*(?:['’][^\W\d_]+)*|\d+")
 _TOKENS = re.compile(_WORDS.pattern + r"|[$€£¥₹]\d+|[,;:()“”\".!?—]")
 _SPACELESS = r"\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HAS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _BIGRAMS = re.compile(f"(?=([{_SPACELESS}]{{2}}))[{_SPACELESS}]|[^\\W{_SPACELESS}]+|[{_SPACELESS}]")
-_LONGEST = 2000  # characters of a sentence
 _ACRONYM = re.compile(r"[A-Z]\.[A-Z]\.")
 _TO_SPACE = bytes(code if chr(code).isalnum() else 32 for code in range(128)).ljust(256)
 _CITATION = re.compile(r"\[\d+(?:\s*[,–-]\s*\d+)*\]")
@@ -218,65 +265,6 @@ class Token(msgspec.Struct, gc=False):
         return self.word.key
 
 
-class TextView:
-    """One text: the spans of its sentences, and an index from word keys to sentences.
-
-    Everything is read when it is asked for, and kept: most texts are not looked at closely.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = without_citations(text)
-        self._original = text
-        self._tokens: dict[int, list[Token]] = {}
-        self._values: dict[int, list[Value]] = {}
-
-    @cached_property
-    def spans(self) -> list[tuple[int, int]]:
-        """Where the sentences stand."""
-        text = self._original
-        return [part for span in split_sentences(text) for part in _pieces(text, *span)]
-
-    @cached_property
-    def sentences(self) -> list[list[str]]:
-        """The keys of each sentence in their order, without articles."""
-        if is_spaceless(self.text):
-            return [spaceless_keys(self.text[start:end]) for start, end in self.spans]
-        plain = _spaced(self.text) if _is_plain(self.text) else None
-        found = []
-        for start, end in self.spans:
-            words = plain[start:end].split() if plain else _WORDS.findall(self.text, start, end)
-            found.append([key for key in map(keys.__getitem__, words) if key not in _ARTICLES])
-        return found
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Key of a word → bit mask of the sentences that have it."""
-        index: dict[str, int] = {}
-        for number, sentence in enumerate(self.sentences):
-            bit = 1 << number
-            for key in sentence:
-                index[key] = index.get(key, 0) | bit
-        return index
-
-    @cached_property
-    def spellings(self) -> Counter[str]:
-        """The words of the text in lower case, and how often each stands there."""
-        return spellings(self.text)
-
-    def tokens(self, number: int) -> list[Token]:
-        """The tokens of one sentence; offsets of values count from the start of the text."""
-        if number not in self._tokens:
-            self._tokens[number] = read(self.text, *self.spans[number], self.values(number))
-        return self._tokens[number]
-
-    def values(self, number: int) -> list[Value]:
-        """The numbers and dates of one sentence; offsets count from the start of the text."""
-        if number not in self._values:
-            numeric = self.index.get(NUMERIC, 0) >> number & 1
-            self._values[number] = find_values(self.text, *self.spans[number]) if numeric else []
-        return self._values[number]
-
-
 def read(text: str, start: int, end: int, values: Sequence[Value]) -> list[Token]:
     """The tokens of `text[start:end]`, of which `values` are the values."""
     known = {value.start: value for value in values}
@@ -291,16 +279,6 @@ def read(text: str, start: int, end: int, values: Sequence[Value]) -> list[Token
     return tokens
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut what is too long for a sentence (tables, logs, texts without full stops) at spaces."""
-    while end - start > _LONGEST:
-        space = text.rfind(" ", start + 1, start + _LONGEST)
-        stop = space if space > start else start + _LONGEST
-        yield start, stop
-        start = stop
-    yield start, end
-
-
 def spellings(text: str) -> Counter[str]:
     """The words of a text in lower case without articles, and how often each stands there."""
     if is_spaceless(text):
@@ -310,6 +288,13 @@ def spellings(text: str) -> Counter[str]:
     for article in ("a", "an", "the"):
         del found[article]
     return found
+
+
+def split_words(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[list[str]]:
+    """Yield the words of each span of a text as they are spelled."""
+    plain = _spaced(text) if _is_plain(text) else None
+    for start, end in spans:
+        yield plain[start:end].split() if plain else _WORDS.findall(text, start, end)
 
 
 def _is_plain(text: str) -> bool:

@@ -6,24 +6,27 @@ have, the claim has something (perhaps nothing) and the sentence something else:
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from operator import attrgetter
+from typing import NamedTuple
 
 import msgspec
 
 from trueground.claims.rules import is_finite
 from trueground.judges.lexical.claim import ClaimItem, ClaimView, Reason, contradicts, differs
 from trueground.judges.lexical.reading import (
-    TextView,
+    OppositeWords,
     Token,
-    is_common,
+    has_sign,
+    level_of,
     may_be_same,
-    opposed,
     rarity_of,
-    signs_of,
 )
-from trueground.text.values import agrees, same_kind
+from trueground.judges.lexical.texts import PartWords, SentenceView, TextView
+from trueground.text.values import Value, same_kind
 from trueground.types import ReasonKind
 
 _SAID = 0.5  # share of the claim's telling words that the sentence must have in their order
@@ -53,29 +56,28 @@ def find_rival(claim: ClaimView, text: TextView, number: int) -> tuple[Reason | 
     Sure signs were right clearly more often than other doubts on labelled answers, the others
     where a writer has changed one thing.
     """
-    sentence = text.tokens(number)
-    mine = [t for t in claim.tokens if _is_telling(t)]
-    theirs = [t for t in sentence if _is_telling(t)]
+    sentence = text.sentence(number)
+    mine, theirs = claim.telling, sentence.telling
     named = {id(item.token) for item in claim.items if item.name}
-    pairs = _align(mine, theirs, named)
+    pairs = _align(mine, sentence, named)
     compared = any(has_sign(t, "comparison") for t in claim.tokens)
     turned = compared and _has_moved(mine, theirs, pairs)
     laid = len(pairs) >= max(_FEWEST, _SAID * len(mine))
     gaps = list(_gaps(mine, theirs, pairs)) if laid else []
     reason = (
-        _denial(claim.tokens, sentence)
+        _denial(claim.tokens, sentence.tokens)
         or _bound(claim, sentence)
-        or (None if turned else _opposite(mine, theirs, text))
-        or _first(_value(gap, theirs) for gap in gaps)
+        or (None if turned else _opposite(mine, sentence, text))
+        or _first(_value(gap, sentence) for gap in gaps)
         or _first(map(_quantity, gaps))
         or (None if turned else _first(_name(gap, named, sentence, text) for gap in gaps))
     )
     if reason:
         return reason, True
     weak = (
-        _only(claim, sentence)
+        _only(claim, sentence.tokens)
         or _first(map(_hedge, gaps))
-        or _first(_replaced(gap, claim.tokens, sentence, text) for gap in gaps)
+        or _first(_replaced(gap, claim, sentence, text) for gap in gaps)
         or _exchange(claim.tokens, sentence)
         or _direction(claim, sentence)
         or _misplaced(claim, text, number)
@@ -87,34 +89,22 @@ def _first(found: Iterable[Reason | None]) -> Reason | None:
     return next(filter(None, found), None)
 
 
-def has_sign(token: Token, kind: str) -> bool:
-    """Whether the token's word is of this kind in signs.txt."""
-    return token.word.lower in signs_of(kind)
-
-
-def _is_telling(token: Token) -> bool:
-    word = token.word
-    if word.content or token.value is not None or word.role in ("negator", "hedge"):
-        return True
-    return _level_of(token) is not None
-
-
-def _align(mine: list[Token], theirs: list[Token], named: set[int]) -> list[tuple[int, int]]:
+def _align(mine: list[Token], sentence: SentenceView, named: set[int]) -> list[tuple[int, int]]:
     """Pairs of equal words, ascending in both: first those that are no names, then names between.
 
     So a name that has changed places does not put a verb aside.
     """
     one = [f"#{i}" if t.value else t.key for i, t in enumerate(mine)]
-    other = ["#" if t.value else t.key for t in theirs]
+    other = ["#" if t.value else t.key for t in sentence.telling]
     for i, token in enumerate(mine):
-        for j, there in enumerate(theirs if token.value else ()):
-            if there.value and token.value and agrees(token.value, there.value):
-                other[j] = one[i]
+        if token.value:
+            for position in sentence.values.positions(token.value):
+                other[sentence.telling_numbers[position]] = one[i]
     plain = [i for i, t in enumerate(mine) if id(t) not in named]
     anchors = [(plain[i], j) for i, j in _matches([one[i] for i in plain], other)]
     found: list[tuple[int, int]] = []
     for (i, j), (k, m) in pairwise([(-1, -1), *anchors, (len(one), len(other))]):
-        inside = _matches(one[i + 1 : k], other[j + 1 : m])
+        inside = _matches(one[i + 1 : k], other[j + 1 : m]) if k - i > 1 and m - j > 1 else ()
         found += [(i + 1 + a, j + 1 + b) for a, b in inside]
         found.append((k, m))
     return found[:-1]
@@ -141,20 +131,21 @@ def _gaps(mine: list[Token], theirs: list[Token], pairs: list[tuple[int, int]]) 
 
 def _has_moved(mine: list[Token], theirs: list[Token], pairs: list[tuple[int, int]]) -> bool:
     """Whether a word stands in both, but not in the same order."""
-    left = {t.key for i, t in enumerate(mine) if i not in {i for i, _ in pairs}}
-    return any(t.key in left for j, t in enumerate(theirs) if j not in {j for _, j in pairs})
+    paired, there = {i for i, _ in pairs}, {j for _, j in pairs}
+    left = {t.key for i, t in enumerate(mine) if i not in paired}
+    return any(t.key in left for j, t in enumerate(theirs) if j not in there)
 
 
 def _instead(mine: Token, theirs: Token) -> Reason:
     return differs(mine.spelling, theirs.spelling, "in its place in the context")
 
 
-def _value(gap: Gap, sentence: Sequence[Token]) -> Reason | None:
+def _value(gap: Gap, sentence: SentenceView) -> Reason | None:
     """Another number or date of the same kind; the claim's own is nowhere in the sentence."""
     rivals = [t for t in gap.theirs if t.value]
     for token in gap.mine if rivals else ():
         value = token.value
-        if value is None or any(t.value and agrees(value, t.value, True) for t in sentence):
+        if value is None or sentence.values.positions(value, about=True):
             continue
         if all(r.value and same_kind(value, r.value) for r in rivals):
             return _instead(token, rivals[0])
@@ -169,13 +160,14 @@ def _denial(claim: Sequence[Token], sentence: Sequence[Token]) -> Reason | None:
     who, rest = ("claim", "context") if mine else ("context", "claim")
     tokens, other = (claim, sentence) if mine else (sentence, claim)
     known = {t.key for t in other if t.word.content}
+    retracted = max((i for i, t in enumerate(tokens) if has_sign(t, "taken back")), default=-1)
     for at in mine or theirs:
-        behind = tokens[at + 1 :]
+        behind = tokens[at + 1 : at + 1 + _AIMED]
         partly = any(has_sign(t, "denies a part") for t in behind[:2])
-        if partly or any(has_sign(t, "taken back") for t in behind):
+        if partly or retracted > at:
             continue
         end = next((i for i, t in enumerate(behind) if t.word.role == "mark"), _AIMED)
-        target = next((t for t in behind[: min(end, _AIMED)] if t.word.content), None)
+        target = next((t for t in behind[:end] if t.word.content), None)
         if target and target.key in known:
             return contradicts(f"the {who} denies {target.spelling!r}, the {rest} does not")
     return None
@@ -184,18 +176,21 @@ def _denial(claim: Sequence[Token], sentence: Sequence[Token]) -> Reason | None:
 def _deniers(tokens: Sequence[Token]) -> Iterator[int]:
     """Where words deny; "No, it is", "No it is" and "No 1" do not."""
     for at, token in enumerate(tokens):
-        after = tokens[at + 1 : at + 2]
-        aims = bool(after) and not after[0].value and after[0].word.role != "mark"
-        spoken = at == 0 and token.word.lower == "no" and not (aims and after[0].word.content)
-        if token.word.role == "negator" and aims and not spoken:
+        if token.word.role != "negator" or at + 1 == len(tokens):
+            continue
+        after = tokens[at + 1]
+        aims = not after.value and after.word.role != "mark"
+        spoken = at == 0 and token.word.lower == "no" and not (aims and after.word.content)
+        if aims and not spoken:
             yield at
 
 
-def _bound(claim: ClaimView, sentence: Sequence[Token]) -> Reason | None:
+def _bound(claim: ClaimView, sentence: SentenceView) -> Reason | None:
     """ "At least" in the claim is "at most" in the sentence."""
     for item in claim.values:
         mine = _bound_of(claim.tokens, item.at)
-        theirs = {_bound_of(sentence, i) for i, t in enumerate(sentence) if _is_item(t, item)}
+        positions = _find(item, sentence) if mine else ()
+        theirs = {_bound_of(sentence.tokens, i) for i in positions}
         if mine and theirs == {-mine}:
             low, high = ("a lower", "an upper")[::mine]
             number = item.token.spelling
@@ -212,11 +207,9 @@ def _bound_of(tokens: Sequence[Token], at: int) -> int:
     return -sign if any(t.word.role == "negator" for t in before) else sign
 
 
-def _is_item(token: Token, item: ClaimItem) -> bool:
-    """Whether a token says the item."""
-    if item.value is None:
-        return token.key == item.key
-    return token.value is not None and agrees(item.value, token.value, item.about)
+def _find(item: ClaimItem, sentence: SentenceView) -> Sequence[int]:
+    """Where the sentence says the item."""
+    return sentence.find(item.key, item.value, item.about)
 
 
 def _only(claim: ClaimView, sentence: Sequence[Token]) -> Reason | None:
@@ -235,36 +228,31 @@ def _hedge(gap: Gap) -> Reason | None:
     return contradicts(f"the context only says {hedges[0].spelling!r}")
 
 
-def _replaced(
-    gap: Gap, claim: Sequence[Token], sentence: Sequence[Token], text: TextView
-) -> Reason | None:
+def _replaced(gap: Gap, claim: ClaimView, sentence: SentenceView, text: TextView) -> Reason | None:
     """Words of weight that the text has nowhere, and other words in their place."""
     mine = [t for t in gap.mine if t.word.content and t.key not in text.index]
     weight = sum(rarity_of(t.key) for t in mine if not t.word.light)
     theirs = [t for t in gap.theirs if t.word.content and not t.word.light]
-    opens = bool(mine) and not any(map(_is_telling, claim[: _place(claim, mine[0])]))
+    opens = bool(mine) and mine[0] is claim.telling[0]
     if weight < _HEAVY or len(mine) < len(gap.mine) or not theirs or opens:
         return None
     words, others = _written(claim, mine), _written(sentence, theirs)
     return differs(words, others, "in its place in the context")
 
 
-def _place(tokens: Sequence[Token], token: Token) -> int:
-    return next(i for i, t in enumerate(tokens) if t is token)
-
-
-def _written(tokens: Sequence[Token], part: Sequence[Token]) -> str:
+def _written(view: ClaimView | SentenceView, part: Sequence[Token]) -> str:
     """The words from the first to the last of a part."""
-    first, last = _place(tokens, part[0]), _place(tokens, part[-1])
-    return " ".join(token.spelling for token in tokens[first : last + 1])
+    first, last = view.positions[id(part[0])], view.positions[id(part[-1])]
+    return " ".join(token.spelling for token in view.tokens[first : last + 1])
 
 
-def _direction(claim: ClaimView, sentence: Sequence[Token]) -> Reason | None:
+def _direction(claim: ClaimView, sentence: SentenceView) -> Reason | None:
     """ "To" in the claim is "from" in the sentence."""
     for item in claim.items:
         mine = claim.tokens[item.at - 1].word.lower if item.at else ""
-        places = [i for i, t in enumerate(sentence) if i and _is_item(t, item)]
-        theirs = {sentence[i - 1].word.lower for i in places}
+        if mine not in ("to", "from"):
+            continue
+        theirs = {sentence.tokens[i - 1].word.lower for i in _find(item, sentence) if i}
         if mine not in theirs and {mine, *theirs} == {"to", "from"}:
             word = item.token.spelling
             return differs(f"{mine} {word}", f"{theirs.pop()} {word}")
@@ -287,7 +275,7 @@ def _quantity(gap: Gap) -> Reason | None:
 
 
 def _level(tokens: Sequence[Token]) -> tuple[int, Token] | None:
-    found = [(level, t) for t in tokens if (level := _level_of(t)) is not None]
+    found = [(level, t) for t in tokens if (level := level_of(t)) is not None]
     if len(found) != 1:
         return None
     level, token = found[0]
@@ -295,22 +283,15 @@ def _level(tokens: Sequence[Token]) -> tuple[int, Token] | None:
     return (3, token) if level == 4 and nearly else (level, token)
 
 
-def _level_of(token: Token) -> int | None:
-    """From 4 ("all") to 0 ("none")."""
-    return next((level for level in range(5) if has_sign(token, f"level {level}")), None)
-
-
-def _opposite(mine: Sequence[Token], theirs: Sequence[Token], text: TextView) -> Reason | None:
-    """A word of the claim that the text has not, and its opposite beside the same words."""
+def _opposite(mine: Sequence[Token], sentence: SentenceView, text: TextView) -> Reason | None:
+    """A word of the claim that the text has not, and its opposite next to the same words."""
+    theirs = sentence.telling
     spoken = {t.key for t in mine}
-    for i, one in enumerate(mine):
-        if one.key in text.index or not one.word.content:
-            continue
-        for j, other in enumerate(theirs):
-            if other.key in spoken or not opposed(one.word.lower, other.word.lower):
-                continue
-            if _around(mine, i) & _around(theirs, j):
-                return _instead(one, other)
+    absent = [i for i, t in enumerate(mine) if t.word.content and t.key not in text.index]
+    for i in absent:
+        for j in sentence.opposites.find(mine[i].word.lower):
+            if theirs[j].key not in spoken and _around(mine, i) & _around(theirs, j):
+                return _instead(mine[i], theirs[j])
     return None
 
 
@@ -320,117 +301,227 @@ def _around(tokens: Sequence[Token], at: int) -> set[str]:
     return {t.key for t in near if not t.value}
 
 
-def _exchange(claim: Sequence[Token], sentence: Sequence[Token]) -> Reason | None:
+def _exchange(claim: Sequence[Token], sentence: SentenceView) -> Reason | None:
     """The same words in one voice, but the two sides of a verb or of "than" are exchanged."""
-    mine, theirs = Counter(t.key for t in claim), Counter(t.key for t in sentence)
-    by = any(t.word.lower == "by" for t in (*claim, *sentence))
-    if by or any(t.word.content and t.key not in theirs for t in claim):
+    theirs, tokens = sentence.by_key, sentence.tokens
+    if any(t.word.content and t.key not in theirs for t in claim):
         return None
-    words = {t.word.lower for t in claim} ^ {t.word.lower for t in sentence}
-    less = any(has_sign(t, "less") and t.word.lower in words for t in (*claim, *sentence))
+    if any(t.word.lower == "by" for t in (*claim, *tokens)):
+        return None
+    mine = Counter(t.key for t in claim)
+    said, heard = _extents(claim, mine), _extents(tokens, mine)
     for at, token in enumerate(claim):
         compares = has_sign(token, "comparison")
         verb = token.word.content and not token.word.capital
-        if not (compares or verb) or mine[token.key] > 1 or theirs[token.key] != 1:
+        there = theirs.get(token.key, ())
+        if not (compares or verb) or mine[token.key] > 1 or len(there) != 1:
             continue
-        there = next(j for j, t in enumerate(sentence) if t.key == token.key)
-        if not compares and _is_passive(claim, at) != _is_passive(sentence, there):
+        if not compares and _is_passive(claim, at) != _is_passive(tokens, there[0]):
             continue
-        left, right = _content(claim[:at]), _content(claim[at + 1 :])
-        before, after = _content(sentence[:there]), _content(sentence[there + 1 :])
-        crossed = left & after - before and right & before - after
-        if crossed and (less or any(opposed(a, b) for a in words for b in words)):
+        left, right = said.around(at)
+        before, after = heard.around(there[0])
+        if not (left & after - before and right & before - after):
+            continue
+        if _is_turned_round(claim, tokens):
             return None  # a comparison that is turned round says the same
-        if crossed and (compares or not left & before):
+        if compares or not left & before:
             return contradicts(f"the two sides of {token.spelling!r} have changed places")
     return None
+
+
+class _Extents(NamedTuple):
+    """Where words with content begin and cease to occur: key → position."""
+
+    first: dict[str, int]
+    last: dict[str, int]
+
+    def around(self, at: int) -> tuple[set[str], set[str]]:
+        """The words before and behind a position."""
+        before = {key for key, position in self.first.items() if position < at}
+        return before, {key for key, position in self.last.items() if position > at}
+
+
+def _extents(tokens: Sequence[Token], keys: Container[str]) -> _Extents:
+    extents = _Extents({}, {})
+    for position, token in enumerate(tokens):
+        if token.word.content and not token.value and token.key in keys:
+            extents.first.setdefault(token.key, position)
+            extents.last[token.key] = position
+    return extents
+
+
+def _is_turned_round(claim: Sequence[Token], sentence: Sequence[Token]) -> bool:
+    """Whether only one of the two says "less", or one has a word and the other its opposite."""
+    words = {t.word.lower for t in claim} ^ {t.word.lower for t in sentence}
+    if any(has_sign(t, "less") and t.word.lower in words for t in (*claim, *sentence)):
+        return True
+    opposites = OppositeWords(words)
+    return any(opposites.find(word) for word in words)
 
 
 def _is_passive(tokens: Sequence[Token], at: int) -> bool:
     return any(has_sign(t, "be") for t in tokens[max(0, at - 2) : at])
 
 
-def _content(tokens: Sequence[Token]) -> set[str]:
-    return {t.key for t in tokens if t.word.content and not t.value}
-
-
 def _misplaced(claim: ClaimView, text: TextView, number: int) -> Reason | None:
     """A number, or who it is about, stands elsewhere; with all other words there is another."""
     around = range(max(0, number - 1), min(len(text.spans), number + 2))
-    parts = [part for i in around for part in _parts(text.tokens(i))]
+    parts = _Parts([text.sentence(i) for i in around])
     plain = [i for i in claim.items if not i.name and i.value is None]
     names = {i.key for i in claim.items if i.name}
     for item in claim.items:
-        after = [i for i in plain if i.at > item.at]
-        before = [i for i in plain if i.at < item.at]
-        values = [i for i in claim.values if i is not item]
-        if item.value and not item.counts and after and after[0].at == item.at + 1:
-            others = after[:1]  # "6 tables"
-        elif item.value and not item.counts and before:
-            others = [before[-1], *after, *values]  # who it is about may stand in the part before
-            if any(_says(part, [item, before[-1]]) for part in parts):
-                others = [*plain, *values]
-        elif item.name and before and is_finite(before[-1].token.word.lower):
-            others = [before[-1], *after, *values]
-        elif item.name and len(plain) + len(values) >= _FEWEST:
-            others = [*plain, *values]
-        else:
+        if not item.name and item.value is None:
             continue
-        homes = [part for part in parts if _says(part, [item])]
-        if max([len(_content(part)) for part in homes], default=0) < _FEWEST:
+        split = bisect_left(plain, item.at, key=attrgetter("at"))
+        before, after = plain[:split], plain[split:]
+        others = _others(item, before, after, claim, parts)
+        homes = parts.find([item]) if others else ()
+        if max([parts.words(part).content for part in homes], default=0) < _FEWEST:
             continue  # it is nowhere, or a member of a list
-        if any(_says(part, others) for part in homes):
+        rivals = parts.find(others)
+        if not set(homes).isdisjoint(rivals):
             continue
-        for part in parts:
-            if not _says(part, others) or (item.name and names & {t.key for t in part}):
-                continue
-            for place, token in enumerate(part):
-                strange = token.word.capital and token.word.content and not token.value
-                strange = strange and (place > 0 or not is_common(token.key))
-                value = token.value and item.value and same_kind(item.value, token.value)
-                ahead = part[:place]
-                if before:  # "in Lisbon" and "in Porto"; "its Lisbon factory"
-                    led = ahead and ahead[-1].word.lower == claim.tokens[item.at - 1].word.lower
-                    led = led or is_finite(before[-1].token.word.lower)
-                    strange = strange and (led or any(i.at == item.at + 1 for i in plain))
-                    strange = strange and any(_is_item(t, i) for t in ahead for i in others)
-                elif _says(ahead, others):  # "closed in Porto" does not say who, "by Anna" does
-                    strange = strange and ahead[-1].word.lower == "by"
-                if value or (item.name and strange):
-                    return _instead(item.token, token)
+        for part in rivals:
+            if item.value:
+                rival = parts.value_like(item.value, part)
+            elif names & parts.words(part).keys:
+                rival = None
+            elif before:
+                rival = _other_name(item, before[-1], after, claim, parts.ahead(others, part))
+            else:
+                rival = _other_subject(parts.ahead(others, part))
+            if rival:
+                return _instead(item.token, rival)
     return None
 
 
-def _says(part: Sequence[Token], items: Sequence[ClaimItem]) -> bool:
-    return all(any(_is_item(token, item) for token in part) for item in items)
+def _others(
+    item: ClaimItem,
+    before: list[ClaimItem],
+    after: list[ClaimItem],
+    claim: ClaimView,
+    parts: _Parts,
+) -> list[ClaimItem]:
+    """What a part must say to be about the same as the item; nothing if that can't be known."""
+    values = [i for i in claim.values if i is not item]
+    others: list[ClaimItem] = []
+    if item.value and not item.counts and after and after[0].at == item.at + 1:
+        others = after[:1]  # "6 tables"
+    elif item.value and not item.counts and before:
+        others = [before[-1], *after, *values]  # who it is about may stand in the part before
+        if parts.find([item, before[-1]]):
+            others = [*before, *after, *values]
+    elif item.name and before and is_finite(before[-1].token.word.lower):
+        others = [before[-1], *after, *values]
+    elif item.name and len(before) + len(after) + len(values) >= _FEWEST:
+        others = [*before, *after, *values]
+    return list({other.identity: other for other in others}.values())
 
 
-def _parts(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """A sentence cut at marks and joining words."""
-    part: list[Token] = []
-    for token in tokens:
-        if (token.word.role == "mark" and not token.value) or has_sign(token, "joins"):
-            yield part
-            part = []
-        else:
-            part.append(token)
-    yield part
+class _Ahead(NamedTuple):
+    """A name in a part: what precedes it there, if any word does, and how many of the others."""
+
+    name: Token
+    previous: Token | None
+    some: bool
+    every: bool
 
 
-def _name(gap: Gap, named: set[int], sentence: Sequence[Token], text: TextView) -> Reason | None:
+def _other_name(
+    item: ClaimItem,
+    previous: ClaimItem,
+    after: Sequence[ClaimItem],
+    claim: ClaimView,
+    candidates: Iterable[_Ahead],
+) -> Token | None:
+    """ "In Lisbon" and "in Porto"; "its Lisbon factory"."""
+    follows = bool(after) and after[0].at == item.at + 1
+    led = follows or is_finite(previous.token.word.lower)
+    leading = claim.tokens[item.at - 1].word.lower
+    for name, token, some, _ in candidates:
+        if some and (led or (token is not None and token.word.lower == leading)):
+            return name
+    return None
+
+
+def _other_subject(candidates: Iterable[_Ahead]) -> Token | None:
+    """ "Closed in Porto" does not say who, "by Anna" does."""
+    for name, token, _, every in candidates:
+        if not every or (token is not None and token.word.lower == "by"):
+            return name
+    return None
+
+
+class _Parts:
+    """The parts of neighboring sentences, numbered, and which of them say an item."""
+
+    def __init__(self, sentences: Sequence[SentenceView]) -> None:
+        self._sentences = sentences
+        self._starts = [0, *accumulate(len(sentence.parts) for sentence in sentences)]
+        self._firsts: dict[tuple[object, ...], dict[int, int]] = {}
+
+    def find(self, items: Sequence[ClaimItem]) -> list[int]:
+        """Return the parts that say all of the items."""
+        common = set(self._find_one(items[0]))
+        for item in items[1:]:
+            if not common:
+                break
+            common &= self._find_one(item).keys()
+        return sorted(common)
+
+    def words(self, part: int) -> PartWords:
+        """Return the words of a part."""
+        sentence, number = self._part(part)
+        return sentence.part_words[number]
+
+    def value_like(self, value: Value, part: int) -> Token | None:
+        """Return the first token of a part with a value of this kind."""
+        sentence, number = self._part(part)
+        tokens = sentence.tokens[slice(*sentence.parts[number])]
+        return next((t for t in tokens if t.value and same_kind(value, t.value)), None)
+
+    def ahead(self, others: Sequence[ClaimItem], part: int) -> Iterator[_Ahead]:
+        """Yield the names of a part, with what precedes them, of a part that says all others."""
+        sentence, number = self._part(part)
+        begin = sentence.parts[number][0]
+        names = sentence.part_words[number].names
+        firsts = [self._find_one(other)[part] for other in others] if names else []
+        for position in names:
+            previous = sentence.tokens[position - 1] if position > begin else None
+            some, every = min(firsts) < position, max(firsts) < position
+            yield _Ahead(sentence.tokens[position], previous, some, every)
+
+    def _part(self, part: int) -> tuple[SentenceView, int]:
+        """The sentence that has the part, and the number of the part there."""
+        number = bisect_right(self._starts, part) - 1
+        return self._sentences[number], part - self._starts[number]
+
+    def _find_one(self, item: ClaimItem) -> dict[int, int]:
+        """Number of a part → position of the first token in it that says the item."""
+        firsts = self._firsts.get(item.identity)
+        if firsts is None:
+            firsts = self._firsts[item.identity] = {}
+            for start, sentence in zip(self._starts, self._sentences, strict=False):
+                for position in sentence.find(item.key, item.value, item.about):
+                    number = sentence.part_of(position)
+                    if number is not None:
+                        firsts.setdefault(start + number, position)
+        return firsts
+
+
+def _name(gap: Gap, named: set[int], sentence: SentenceView, text: TextView) -> Reason | None:
     """Another name where the claim has its own, unless the two may be one."""
     mine, theirs = gap.mine, gap.theirs
     if not mine or not theirs or not all(id(t) in named for t in mine):
         return None
     if not all(t.word.capital and t.word.content and not t.value for t in theirs):
         return None
-    at = _place(sentence, theirs[0])
-    if at and sentence[at - 1].word.lower in ("the", "a", "an"):
+    at = sentence.positions[id(theirs[0])]
+    if at and sentence.tokens[at - 1].word.lower in ("the", "a", "an"):
         return None  # "the German" may be he
-    known = {t.key for t in sentence}
     both = [(one, other) for one in mine for other in theirs]
     if (
-        any(t.key in known for t in mine)
+        any(t.key in sentence.by_key for t in mine)
         or any(may_be_same(one.word.lower, other.word.lower) for one, other in both)
         or _are_initials(mine, theirs)
         or _are_initials(theirs, mine)
@@ -448,6 +539,5 @@ def _are_initials(one: Sequence[Token], other: Sequence[Token]) -> bool:
 
 def _stand_together(one: str, other: str, text: TextView) -> bool:
     """Whether two names follow each other somewhere: "Hugh Dixson" is Hugh, and Dixson too."""
-    both = text.index.get(one, 0) & text.index.get(other, 0)
-    numbers = (i for i in range(len(text.spans)) if both >> i & 1)
-    return any({a, b} == {one, other} for i in numbers for a, b in pairwise(text.sentences[i]))
+    shared = set(text.index.get(one, ())).intersection(text.index.get(other, ()))
+    return bool(shared) and not text.neighbors.isdisjoint(((one, other), (other, one)))
