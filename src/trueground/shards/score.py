@@ -24,6 +24,7 @@ from trueground.options import (
     Overwrite,
     Progress,
     Seed,
+    ShowProgress,
     Workers,
     check_whole_numbers,
     no_progress,
@@ -65,7 +66,7 @@ def score_shards(
     keep_records: KeepRecords = True,
     require: Sequence[str] = (),
     command: Sequence[str] = (),
-    progress: Progress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> "Result | None":
     """Score files in shards, on this machine or a cluster: the same numbers as `tg.score`.
 
@@ -81,6 +82,7 @@ def score_shards(
     from trueground.errors import UsageError
     from trueground.metrics.registry import parse_specs
     from trueground.net.files import remove_empty
+    from trueground.progress import open_progress
     from trueground.shards.engines import make_engine
     from trueground.shards.merge import merge, missing_shards
     from trueground.shards.plan import ShardSettings
@@ -120,36 +122,37 @@ def score_shards(
         resamples=resamples,
         keep_records=keep_records,
     )
-    store = open_store(out)
-    where = make_engine(engine or "local", workers)
-    made = _check_place(store, overwrite=overwrite)
-    try:
-        plan = _plan(store, settings, names, of, where, require, progress, overwrite=overwrite)
-    except BaseException:
-        remove_empty(made)
-        raise
-    if number is not None:
-        if number in missing_shards(store, plan):
-            score_shard(str(out), names, number, len(plan.shards))
-        return None
-    todo = missing_shards(store, plan)
-    rows = [shard.good for shard in plan.shards]
-    finished = sum(rows) - sum(rows[one] for one in todo)
-    progress("score", finished, sum(rows))
+    with open_progress(progress) as report:
+        store = open_store(out)
+        where = make_engine(engine or "local", workers)
+        made = _check_place(store, overwrite=overwrite)
+        try:
+            plan = _plan(store, settings, names, of, where, require, report, overwrite=overwrite)
+        except BaseException:
+            remove_empty(made)
+            raise
+        if number is not None:
+            if number in missing_shards(store, plan):
+                score_shard(str(out), names, number, len(plan.shards))
+            return None
+        todo = missing_shards(store, plan)
+        rows = [shard.good for shard in plan.shards]
+        finished = sum(rows) - sum(rows[one] for one in todo)
+        report("score", finished, sum(rows))
 
-    def done(number: int, _marker: Any) -> None:
-        nonlocal finished
-        finished += rows[number]
-        progress("score", finished, sum(rows))
+        def done(number: int, _marker: Any) -> None:
+            nonlocal finished
+            finished += rows[number]
+            report("score", finished, sum(rows))
 
-    sharers = min(where.workers, len(todo))
-    tasks = {one: (str(out), names, one, sharers) for one in todo}
-    models = ("bi-encoder:", "cross-encoder:", "nli:", "token-classifier:")  # that run here
-    weights = any(one.startswith(models) for one in settings.judges)
-    failed = where.run(score_shard, tasks, done, weights=weights) if tasks else {}
-    if failed:
-        raise _failure(failed, plan, store)
-    return merge(out, command=command, progress=progress)
+        sharers = min(where.workers, len(todo))
+        tasks = {one: (str(out), names, one, sharers) for one in todo}
+        models = ("bi-encoder:", "cross-encoder:", "nli:", "token-classifier:")  # that run here
+        weights = any(one.startswith(models) for one in settings.judges)
+        failed = where.run(score_shard, tasks, done, weights=weights) if tasks else {}
+        if failed:
+            raise _failure(failed, plan, store)
+        return merge(out, command=command, progress=report)
 
 
 def score_table(
