@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+from tests.leaks import check_screen
+
 PROGRAM = (sys.executable, "-m", "trueground")
 
 
@@ -59,7 +61,9 @@ def trueground(
     for text in texts[1:]:
         text.flush()
     assert isinstance(code, int)
-    return Done(code, streams[1].getvalue().decode(), streams[2].getvalue().decode())
+    done = Done(code, streams[1].getvalue().decode(), streams[2].getvalue().decode())
+    check_screen(" ".join(map(str, words)), done.stdout, done.stderr)
+    return done
 
 
 @contextmanager

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests import leaks
 from tests.chromium import Chromium
 from tests.reports.browser import BROWSER, emulate
 
 from trueground.errors import at_terminal
+from trueground.reports import viewer
+from trueground.reports.blocks import Page
 
 # `make test-long` tries all properties again, with more examples. How long one takes tells of the
 # machine, and what a fixture gives is the same for each.
@@ -33,6 +36,28 @@ def _options_in_messages() -> Iterator[None]:
     """Messages are tested as they were written; how Python shows them is for test_wording."""
     with at_terminal():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _pages_searched() -> Iterator[None]:
+    """Every page that is written passes `viewer._frame`."""
+    frame = viewer._frame
+
+    def checked(page: Page, files: bool) -> tuple[bytes, bytes]:
+        leaks.check_page(page)
+        return frame(page, files)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(viewer, "_frame", checked)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_leaks() -> Iterator[None]:
+    """No page and no screen that the test made shows what only Python reads."""
+    yield
+    noted, leaks.leaks[:] = leaks.leaks[:], []
+    assert not noted
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ SRC = Path(trueground.__file__).parent
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "_version"),
     ("errors",),
-    ("plugins", "text", "options"),
-    ("metrics", "stats", "net"),
+    ("plugins", "protocols", "text", "options"),
+    ("metrics", "progress", "stats", "net"),
     ("records", "models", "encoders"),
     ("retrieval", "graph"),
     ("claims",),

@@ -18,6 +18,8 @@ T = TypeVar("T")
 UNSET: Any = object()
 # progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
 Progress = Callable[[str, int, int | None], None]
+# What public functions take: a callback, or True for bars on standard error.
+ShowProgress = Progress | bool
 # note(message): what the user should know beside the result.
 Note = Callable[[str], None]
 

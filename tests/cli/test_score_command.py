@@ -39,11 +39,28 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_first_screen_of_the_examples_has_at_most_45_lines(tmp_path: Path, columns: str) -> None:
+    env = {**os.environ, "COLUMNS": columns}
+    done = trueground("score", EXAMPLES, "--by", "model", cwd=tmp_path, env=env)
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 45
+    assert all(len(line) <= 80 for line in lines)
+    for words in (
+        "95% intervals; verdicts by",
+        "by model",
+        "worst 3 of 64",
+        "--all",
+        "page   runs/",
+    ):
+        assert words in done.stdout
+
+
 def test_examples_end_to_end(tmp_path: Path) -> None:
     done = trueground("score", EXAMPLES, "--by", "meta.kind", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    for word in ("Of 64 answers", "grounding_f1", "by meta.kind", "worst 5 of 64", "report.html"):
+    for word in ("Of 64 answers", "grounding_f1", "by meta.kind", "worst 3 of 64", "report.html"):
         assert word in done.stdout
     assert "k_precision" not in done.stdout  # not among the most telling ones here
     names = {p.name for p in (tmp_path / "out").iterdir()}

@@ -30,14 +30,12 @@ def result() -> tg.Result:
 def test_the_first_lines_say_how_grounded_the_answers_are(result: tg.Result) -> None:
     shown = render_overview(result.summary.raw, Path("runs/x"), result.worst_items(5))
     words = " ".join(shown.replace("│", " ").split())
-    assert (
-        "Of 64 answers 38 % are grounded, 6 % partly, 39 % not, 12 % declined (5 % unscored)."
-        in words
-    )
+    assert "Of 64 answers 38 % are grounded. grounded 38 % 26–49 % 24 " in words
+    assert "unscored 5 % 0–12 % 3 " in words
     assert (
         "On 5 labelled sets with questions, as here, answers called not grounded were uns" in words
     )
-    assert words.endswith("page runs/x/report.html files runs/x/")
+    assert words.endswith("page runs/x/report.html")
     assert all(width_of(line) <= 80 for line in shown.splitlines())
     assert "\x1b" not in shown
 
@@ -48,7 +46,8 @@ def test_the_box_is_as_wide_for_any_numbers() -> None:
     shown = render_overview(tg.score(rows, metrics="support", judge=judge).summary.raw, None)
     box = shown.partition("\n\n1,200 items")[0].splitlines()
     assert {len(line) for line in box} == {80}
-    assert "Of 1,200 answers 100 % are grounded, 0 % partly, 0 % not, 0 % declined." in box[1]
+    assert "Of 1,200 answers 100 % are grounded." in box[1]
+    assert "declined     0 %" in box[5]
     assert "not measured for this judge" in " ".join(shown.replace("│", " ").split())
 
 
@@ -84,7 +83,9 @@ def test_at_most_six_metrics_the_best_of_each_question_first(result: tg.Result) 
 def test_breakdowns_are_of_the_metrics_that_are_shown() -> None:
     raw = tg.score(EXAMPLES, by="model").summary.raw
     table = render_overview(raw, None).partition("by model")[2]
-    assert "support" in table
+    first = ("items", "support", "recall", "p_ir")  # of each question
+    assert [line.split()[0] for line in table.splitlines()[1:5]] == list(first)
+    assert "grounding_f1" not in table
     assert "rouge_1" not in table
     assert "rouge_1" in render_overview(raw, None, every=True).partition("by model")[2]
 
@@ -95,6 +96,16 @@ def test_worst_answers_show_what_is_wrong(result: tg.Result) -> None:
     block = shown.partition(head)[2]
     assert block.count("    answer: ") == 3
     assert "      – not in the context: " in block
+
+
+def test_worst_answers_in_brief_have_three_lines_each(result: tg.Result) -> None:
+    text = render_overview(result.summary.raw, None, result.worst_items(5), brief=True)
+    block = text.partition("worst 5 of 64")[2].partition("\n\n")[0].splitlines()[1:]
+    assert len(block) == 15
+    assert [line[:5] for line in block[1::3]] == ["    ✗"] * 5
+    assert all(line.startswith("      – ") for line in block[2::3])
+    assert "      – not in the context: 45 kW (nearest number 45 W) (and 1 more claim)" in block
+    assert "the worst answers in full: --worst 20" in text
 
 
 def rows(n: int, **fields: Any) -> list[dict[str, Any]]:

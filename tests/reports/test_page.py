@@ -293,6 +293,18 @@ def test_checksums_among_the_options_are_cut() -> None:
     assert found["how"] == "corpus 0a0a0a0a0a0a…, setting gold"
 
 
+def test_options_without_a_value_are_left_out_and_lists_are_json() -> None:
+    manifest = {
+        "kind": "run",
+        "model": {"name": "m"},
+        "benchmark": {"name": "b", "task": "t", "options": {"retriever": None, "style": "short"}},
+        "params": {"temperature": 0.0, "stop": ["\n"], "extra": {"logprobs": True}},
+    }
+    found = asked(manifest)
+    assert found is not None
+    assert found["how"] == ('style short, temperature 0.0, stop ["\\n"], extra {"logprobs":true}')
+
+
 def test_why_claims_are_unsupported_leaves_declining_to_its_verdict(tmp_path: Path) -> None:
     run = sample_run(tmp_path / "run", 3)
     summary = json.loads((run / "summary.json").read_text())

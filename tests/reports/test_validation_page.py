@@ -225,6 +225,14 @@ def test_a_calibration_curve_has_a_point_for_each_bin_with_records() -> None:
     assert curve["diagonal"]
 
 
+def test_a_metric_is_titled_with_its_auroc_and_coverage() -> None:
+    page = page_of(validation(1, 1))
+    folds = blocks({"blocks": section(page, "each")["blocks"]}, "fold")
+    (title,) = [fold["title"] for fold in folds]
+    assert title[0]["text"] == "support"
+    assert re.fullmatch(r" AUROC 0\.\d{4} \(.*\); \d+ scored.*", title[1]["text"])
+
+
 def test_nothing_scored_is_no_chart() -> None:
     raw = validation(1, 1)
     empty = {"edges": [], "counts": {"0": [], "1": []}}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.commands import PROGRAM
+from tests.leaks import check_page
 
 
 class Viewing:
@@ -39,8 +40,11 @@ class Viewing:
             return error.code, error.read(), dict(error.headers)
 
     def json(self, path: str) -> Any:
-        """The JSON of an answer."""
-        return json.loads(self.get(path)[1])
+        """The JSON of an answer; a page in it is searched for leaks."""
+        found = json.loads(self.get(path)[1])
+        if isinstance(found, dict) and found.get("page"):
+            check_page(found["page"])
+        return found
 
     def key(self, label: str) -> str:
         """The key of a run in the list."""

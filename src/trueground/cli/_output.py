@@ -28,18 +28,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 T = TypeVar("T")
-_PHASES = {
-    "check": "checking rows",
-    "ask": "asking",
-    "count": "counting rows",
-    "score": "scoring",
-    "merge": "merging shards",
-    "report": "drawing the page",
-    "see": "reading files",
-    "search": "searching",
-    "link": "linking",
-    "measure": "measuring",
-}
 _arguments: tuple[str, ...] | None = None  # None: those of the process
 
 
@@ -163,42 +151,32 @@ class Screen:
         if self.quiet or self.no_progress or not sys.stderr.isatty():
             yield no_progress
             return
-        from rich import progress as rich
+        from rich.console import Console
 
-        columns: list[ProgressColumn] = [rich.BarColumn()]
-        if files:
-            columns.insert(0, rich.TextColumn("{task.description}", markup=False))
-            columns += [rich.DownloadColumn(), rich.TransferSpeedColumn()]
-        else:
-            columns.insert(0, rich.TextColumn("{task.description:>16}"))
-            columns += [rich.MofNCompleteColumn(), rich.TextColumn("{task.fields[rate]}")]
-        columns.append(rich.TimeRemainingColumn(compact=True))
-        with _bar(columns, escaped if files else lambda phase: _PHASES.get(phase, phase)) as show:
-            yield show
+        from trueground.progress import count_columns, describe_phase, draw_bars
+
+        columns = _file_columns() if files else count_columns()
+        describe = escaped if files else describe_phase
+        # The bar's own control characters go to the terminal; it puts streams of its own in the
+        # place of the two, and what others write meanwhile is still escaped.
+        console = Console(file=sys.__stderr__)
+        with draw_bars(console, columns, describe, transient=True) as show:
+            out, err = (cast(IO[str], EscapedText(stream)) for stream in (sys.stdout, sys.stderr))
+            with redirect_stdout(out), redirect_stderr(err):
+                yield show
 
 
-@contextmanager
-def _bar(columns: Sequence[ProgressColumn], describe: Callable[[str], str]) -> Iterator[Progress]:
-    """A bar for each name that is reported. What others write meanwhile is still escaped."""
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
+def _file_columns() -> list[ProgressColumn]:
+    """The columns of a bar of bytes: name of the file, bar, size, speed, time left."""
+    from rich import progress as rich
 
-    # The bar's own control characters go to the terminal; it puts streams of its own in the place
-    # of the two.
-    with Bar(*columns, console=Console(file=sys.__stderr__), transient=True) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def show(name: str, done: int, total: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(describe(name), total=total, rate="")
-            speed = bar.tasks[tasks[name]].speed
-            rate = f"{speed:,.0f}/s" if speed else ""
-            bar.update(tasks[name], completed=done, total=total, rate=rate)
-
-        out, err = (cast(IO[str], EscapedText(stream)) for stream in (sys.stdout, sys.stderr))
-        with redirect_stdout(out), redirect_stderr(err):
-            yield show
+    return [
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.DownloadColumn(),
+        rich.TransferSpeedColumn(),
+        rich.TimeRemainingColumn(compact=True),
+    ]
 
 
 def echo_json(value: Any) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 GATE_FAILED = 1
 COVERAGE_FAILED = 3
+_BRIEF_WORST = 3  # answers that are shown without --worst
 
 
 @takes(
@@ -53,13 +54,13 @@ def score(
         bool, typer.Option("--all", help="Print all metrics, not only the most telling.")
     ] = False,
     worst: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=0,
             help="How many of the worst answers to print: not grounded first, then partly, each by "
-            "lowest support.",
+            "lowest support. Default: 3, in brief.",
         ),
-    ] = 5,
+    ] = None,
     out_csv: Annotated[
         Path | None,
         typer.Option(help="Write all answers to this CSV file; its rank 1 is the worst, as above."),
@@ -119,15 +120,18 @@ def _score_shards(files: list[str], options: dict[str, Any], progress: Progress)
     return score_shards(files, **options, progress=progress)
 
 
-def _show(result: Result, out: str, screen: Screen, worst: int = 5, *, whole: bool = False) -> None:
-    """Print a run; `whole`: every metric of it."""
+def _show(
+    result: Result, out: str, screen: Screen, worst: int | None = None, *, whole: bool = False
+) -> None:
+    """Print a run; `whole`: every metric of it. `worst` None: the first few answers in brief."""
     from trueground.net.redact import redact_urls
 
     def text() -> str:
         from trueground.reports.terminal import render_overview
 
-        found = result.worst_items(worst)
-        return render_overview(result.summary.raw, result.path, found, every=whole)
+        found = result.worst_items(_BRIEF_WORST if worst is None else worst)
+        brief = worst is None
+        return render_overview(result.summary.raw, result.path, found, every=whole, brief=brief)
 
     echo_note(result.note)
     place = str(result.path or redact_urls(out))

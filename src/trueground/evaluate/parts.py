@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from trueground.claims import Decomposer, get_decomposer
 from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, get_judge
 from trueground.plugins import PartSpec, format_part, known_everywhere, parse_part
+from trueground.protocols import check_members
 
 if TYPE_CHECKING:
     from trueground.judges.comparing import Comparer
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from trueground.models.calls import Spent
     from trueground.models.prompts import PromptFile
 
+# What each component has to have, by its protocol.
+MEMBERS = {
+    "judge": {"name": "text", "signature": "text", "threshold": "number", "judge": "method"},
+    "decomposer": {"name": "text", "signature": "text", "decompose": "method"},
+    "rater": {"name": "text", "signature": "text", "rate": "method"},
+    "model": {"name": "text", "signature": "text", "generate": "method", "close": "method"},
+}
 JudgeName = str | Judge
 Calibrations = str | Path | Sequence[str | Path]
 
@@ -125,16 +133,23 @@ def make_parts(
     UsageError, and InputError for a model that cannot be found, and a calibration that cannot be
     used.
     """
-    wanted = [judge] if isinstance(judge, str | Judge) else list(judge or ())
+    wanted = _as_list(judge)
     for name, part in (("judge", wanted or judge), ("decomposer", decomposer)):
         if not part:
             raise UsageError(f"{name}={part!r}; leave it out for the default, or name one")
     if twice := [text for text in wanted if wanted.count(text) > 1]:
         raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
+    for kind, components in (("judge", wanted), ("decomposer", [decomposer]), ("rater", [rater])):
+        for component in components:
+            if component is not None and not isinstance(component, str):
+                check_members(kind, component, MEMBERS[kind])
     written = tuple(part if isinstance(part, str) else None for part in (*wanted, decomposer))
     wanted = with_calibration(wanted, files := _as_paths(calibration), cache=cache)
     judges = tuple(get_judge(j, cache=cache) if isinstance(j, str) else j for j in wanted)
     splits = get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
+    for made in judges:  # a plug-in may have made it
+        check_members("judge", made, MEMBERS["judge"])
+    check_members("decomposer", splits, MEMBERS["decomposer"])
     llms = [j for j in wanted if isinstance(j, str) and j.strip().startswith("llm:")]
     if rater is None and llms:
         from trueground.models.options import OPTIONS
@@ -163,6 +178,13 @@ def make_parts(
         cache,
         calibrations=files,
     )
+
+
+def _as_list(judge: JudgeName | Sequence[JudgeName] | None) -> list[JudgeName]:
+    """One judge or several, as a list; what is neither is left to `check_members`."""
+    if isinstance(judge, Iterable) and not isinstance(judge, str | Judge):
+        return list(judge)
+    return [judge] if judge else []
 
 
 def _names_of(

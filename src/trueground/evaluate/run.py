@@ -28,8 +28,8 @@ from trueground.options import (
     KeepRecords,
     LabelsDrawn,
     Option,
-    Progress,
     RateLabels,
+    ShowProgress,
     for_event_loops,
     no_progress,
 )
@@ -81,7 +81,7 @@ def run(
     keep_records: KeepRecords = RunSettings.keep_records,
     labels: RateLabels = RunSettings.labels,
     labels_drawn: LabelsDrawn = RunSettings.labels_drawn,
-    progress: Progress = no_progress,
+    progress: ShowProgress = no_progress,
     command: Sequence[str] = RunSettings.command,
 ) -> Result:
     """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
@@ -116,14 +116,18 @@ def _prepare(
     """The parts behind the names in the arguments of `run`. Raises UsageError, InputError."""
     from trueground.benchmarks.base import Sources, get_benchmark
     from trueground.errors import UsageError
-    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.parts import MEMBERS, make_parts
     from trueground.models.options import ModelOptions
     from trueground.models.registry import make_model
+    from trueground.progress import open_progress
+    from trueground.protocols import check_members
     from trueground.runs.directory import free_path
 
     name, slash, task_name = arguments["benchmark"].partition("/")
     model, out, data, prompt = (arguments[key] for key in ("model", "out", "data", "prompt"))
     options, judge, cache = arguments["options"] or {}, arguments["judge"], arguments["cache"]
+    if not isinstance(model, str):
+        check_members("model", model, MEMBERS["model"])
     found = get_benchmark(name)
     parts = make_parts(
         found.judge(options) if judge is None else judge,
@@ -132,14 +136,14 @@ def _prepare(
         cache=cache,
         calibration=arguments["judge_calibration"],
     )
-    with closing(parts):
+    with closing(parts), open_progress(arguments["progress"]) as progress:
         if not slash or task_name not in found.tasks:
             tasks = ", ".join(f"{name}/{known}" for known in found.tasks)
             raise UsageError(f"{arguments['benchmark']!r} names no single task; tasks are: {tasks}")
         settings: dict[str, Any] = {
             field.name: arguments.get(field.name) for field in fields(RunSettings)
         }
-        own = RunSettings(**(settings | {"parts": parts}))
+        own = RunSettings(**(settings | {"parts": parts, "progress": progress}))
         sources = Sources(
             Path(data) if data else None,
             Path(prompt) if prompt else None,
@@ -150,6 +154,7 @@ def _prepare(
         task = found.prepare(task_name, options, sources)
         if isinstance(model, str):
             model = make_model(model, arguments["model_options"] or ModelOptions())
+            check_members("model", model, MEMBERS["model"])  # a plug-in may have made it
         path = free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
         yield task, model, path, own
 

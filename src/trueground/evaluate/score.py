@@ -18,9 +18,9 @@ from trueground.options import (
     OnBadRow,
     Option,
     Overwrite,
-    Progress,
     RateLabels,
     Seed,
+    ShowProgress,
     Workers,
     check_whole_numbers,
     for_event_loops,
@@ -121,7 +121,7 @@ def score(
     unique: bool = False,
     require: Sequence[str] = (),
     command: Sequence[str] = (),
-    progress: Progress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> "Result":
     """Score answers and summarise them.
 
@@ -140,7 +140,8 @@ def score(
     not tell how they were drawn.
 
     `mapping` names your columns; without it those of other tools are known
-    too (docs/records.md). `split_contexts` cuts contexts that are one text.
+    too (docs/records.md). `split_contexts` cuts contexts that are one text. `progress=True` draws
+    bars on standard error; a function is called with phase, done and total instead.
 
     Raises BadRowsError and InputError for the input, UsageError for names and options, OutputError
     for the folder, WriteError when writing stops midway, WorkerError when a process is lost,
@@ -152,6 +153,7 @@ def score(
     from trueground.evaluate.scoring import Scoring, identify_score
     from trueground.evaluate.table import find_repeats
     from trueground.metrics.registry import describe_renamed
+    from trueground.progress import open_progress
     from trueground.records import open_records
 
     check_whole_numbers(
@@ -166,7 +168,7 @@ def score(
         seed=seed,
         resamples=resamples,
     )
-    with closing(parts):
+    with closing(parts), open_progress(progress) as report:
         # Names are read before the file is: a slip in an option should not cost a pass over it.
         plan_of(()).prepare()
         if metrics is not None and (renamed := describe_renamed(metrics)):
@@ -178,7 +180,7 @@ def score(
             limit=limit,
             split_contexts=split_contexts,
         ) as source:
-            check = source.check(lambda done: progress("check", done, None))
+            check = source.check(lambda done: report("check", done, None))
             fields = [name for name, count in check.fields.items() if count]
             plan = plan_of(fields, keep_records=keep_records and out is not None)
             missing = describe_missing(plan, check, by_name=metrics is not None)
@@ -193,7 +195,7 @@ def score(
                 runs = [] if out is None else [Path(out).name]
                 found = read_slice(labels, labels_drawn, source.batches(), runs=runs)
                 labelled = check_predicted(plan, found)
-            scoring = Scoring(plan, source, check, workers, progress, labelled)
+            scoring = Scoring(plan, source, check, workers, report, labelled)
             if out is None:
                 return scoring.in_memory()
             identity = identify_score(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations, product
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from trueground.claims import Decomposed, Decomposer
-from trueground.errors import fails_alone
+from trueground.errors import ProtocolError, fails_alone
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import Scored, answer_hash, hash_text, question_of
 from trueground.judges import ask
@@ -30,9 +31,11 @@ from trueground.metrics.context import (
 )
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised
+from trueground.protocols import check_answers, check_struct, describe_value
 from trueground.records.columns import field_text
 from trueground.types import (
     Answered,
+    Claim,
     ComparisonRequest,
     Failure,
     RatingRequest,
@@ -49,14 +52,31 @@ def decompose(
     decomposer: Decomposer, texts: Sequence[str], known: dict[str, Decomposed] | None = None
 ) -> list[Decomposed]:
     """The claims of each text; equal texts, and those in `known`, which takes the others, are split
-    once. A text on which the decomposer fails has a Failure with the status `error`.
+    once. A text on which the decomposer fails has a Failure with the status `error`. Raises
+    ProtocolError if it returns anything but a list of claims, or a Failure, for each text.
     """
 
     def lost(reason: str) -> Decomposed:
         return Failure(Status.ERROR, reason)
 
     who = f"the decomposer {decomposer.name!r}"
-    return each_once(who, "lists of claims", decomposer.decompose, texts, lost, known)[0]
+    check = partial(_check_claims, who)
+    return each_once(who, check, decomposer.decompose, texts, lost, known)[0]
+
+
+def _check_claims(who: str, answers: object, n: int) -> Sequence[Decomposed]:
+    """Return the answers of a decomposer if they are a list of claims, or a Failure, each."""
+    checked: Sequence[Any] = check_answers(who, "lists of claims", answers, n)
+    for number, answer in enumerate(checked, 1):
+        place = f"{who}, answer {number} of {n}"
+        if isinstance(answer, Failure):
+            continue
+        if not isinstance(answer, list | tuple):
+            found = describe_value(answer)
+            raise ProtocolError(f"{place}: found {found}; expected a list of trueground.Claim")
+        for claim in answer:
+            check_struct(place, claim, Claim)
+    return checked
 
 
 def new_results(plan: Plan) -> Results:
@@ -275,7 +295,9 @@ class ItemEvidence:
         """The metric's values; where they are to be shown, its evidence is added to the items."""
         column = spec.column(context)
         if (~np.isfinite(column.values) & (column.status == 0)).any():
-            raise ValueError("a value that is no finite number")
+            raise ValueError(
+                "its value is not a finite number; give such an item a status (Column.without)"
+            )
         if shown:
             self._add(spec, context.of_judge(spec.judge), column)
         return column

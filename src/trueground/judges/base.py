@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from trueground.errors import ProtocolError, fails_alone
 from trueground.net.redact import raised
 from trueground.plugins import PartSpec
+from trueground.protocols import check_answers
 from trueground.types import JudgeRequest, Status, Verdict
 
 Q = TypeVar("Q", bound=Hashable)
@@ -71,19 +72,34 @@ def ask(
     """Judge every different request once and return one verdict for each request, in their order.
 
     Equal requests share one verdict object; those in `known`, which takes the others, are not asked
-    again. A request on which the judge fails has the status `error`. Raises ProtocolError where the
-    judge gives another number of verdicts, or names a text that is not there.
+    again. A request on which the judge fails has the status `error`. Raises ProtocolError if the
+    judge returns no list of verdicts, another number of them, or one that contradicts itself.
     """
 
     def failed(reason: str) -> Verdict:
         return Verdict(status=Status.ERROR, reasons=(reason,))
 
     who = f"the judge {judge.name!r}"
-    verdicts, different = each_once(who, "verdicts", judge.judge, requests, failed, known)
+    check = partial(check_answers, who, "verdicts", expected=Verdict)
+    verdicts, different = each_once(who, check, judge.judge, requests, failed, known)
     for request, verdict in different:
-        if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
-            raise ProtocolError(f"{who} names text {verdict.text} of {len(request.texts)}")
+        _check_verdict(who, request, verdict)
     return verdicts
+
+
+def _check_verdict(who: str, request: JudgeRequest, verdict: Verdict) -> None:
+    """ProtocolError for a verdict whose fields do not go together."""
+    if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
+        raise ProtocolError(f"{who} names text {verdict.text} of {len(request.texts)}")
+    if (verdict.supported is None) is (verdict.status is Status.SCORED):
+        raise ProtocolError(
+            f"{who} returned supported={verdict.supported} with the status {verdict.status}; "
+            "expected True or False with the status scored, and None with any other"
+        )
+    if verdict.probability is not None and not 0 <= verdict.probability <= 1:
+        raise ProtocolError(
+            f"{who} returned the probability {verdict.probability}; expected 0 to 1, or None"
+        )
 
 
 def lazy_factory(module: str, function: str, doc: str = "") -> Callable[..., Any]:
@@ -120,7 +136,7 @@ def warn_of_licence(model: str) -> None:
 
 def each_once(
     who: str,
-    what: str,
+    check: Callable[[object, int], Sequence[A]],
     ask: Callable[[Sequence[Q]], Sequence[A]],
     requests: Sequence[Q],
     failed: Callable[[str], A],
@@ -130,8 +146,8 @@ def each_once(
 
     Equal requests share one answer, and those in `known`, which takes all others, are not asked
     again. Where `ask`, a method of the part `who`, raises, the requests are halved until the one is
-    found that it fails on; this one's answer is `failed(reason)`. ProtocolError where it gives
-    another number of `what`.
+    found that it fails on; this one's answer is `failed(reason)`. `check` takes what it returned
+    and how many answers are expected, and raises ProtocolError if these are no such answers.
     """
     known = {} if known is None else known
     new = [request for request in dict.fromkeys(requests) if request not in known]
@@ -145,12 +161,7 @@ def each_once(
             if len(some) == 1:
                 return [failed(f"{who} failed: {raised(error)}")]
         else:
-            if len(results) != len(some):
-                raise ProtocolError(
-                    f"{who} gave {len(results)} {what} for {len(some)} requests; it must give one "
-                    "for each, in their order"
-                )
-            return results
+            return check(results, len(some))
         middle = len(some) // 2
         # What a language model has replied so far is paid for.
         with getattr(getattr(ask, "__self__", None), "again", nullcontext)():

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trueground.errors import UsageError
-from trueground.metrics.batch import CODES, Column, Counts, Floats, Options
+from trueground.errors import ProtocolError, UsageError
+from trueground.metrics.batch import CODES, Column, Counts, Floats, Options, check_column
 from trueground.metrics.context import BatchContext, ClaimCheck
 from trueground.plugins import format_part
 from trueground.text.normalize import NORMALIZERS
@@ -153,7 +153,7 @@ class Spec:
 
     def column(self, context: BatchContext) -> Column:
         """Values and statuses of a batch; a missing field wins over what was computed."""
-        column = self.metric.compute(context.of_judge(self.judge), self.options)
+        column = self._compute(context.of_judge(self.judge))
         present = np.ones(len(context.batch), np.bool_)
         for need in self.needs:
             present &= context.batch.has(need)
@@ -163,6 +163,16 @@ class Spec:
             np.where(present, column.status, missing),
             column.notes,
         )
+
+    def _compute(self, context: BatchContext) -> Column:
+        """What the metric computes; ProtocolError if it is no Column of the batch's items."""
+        metric = f"the metric {self.metric.name!r}"
+        try:
+            column = self.metric.compute(context, self.options)
+        except ProtocolError as error:  # of `Column.of`, which does not know the metric
+            raise ProtocolError(f"{metric}: {error}") from None
+        check_column(metric, column, len(context.batch))
+        return column
 
     def by_judge(self, number: int, label: str) -> Spec:
         """The same metric by another judge: `grounding_f1@bi-encoder`."""

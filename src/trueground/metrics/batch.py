@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import UsageError
+from trueground.errors import ProtocolError, UsageError
+from trueground.protocols import describe_value
 from trueground.types import (
     Choice,
     Comparison,
@@ -186,8 +187,15 @@ class Column:
 
     @classmethod
     def of(cls, values: NDArray[np.floating] | NDArray[np.integer] | Mask) -> Column:
-        """A column in which every item is scored."""
-        return cls(np.asarray(values, np.float64), np.zeros(len(values), np.uint8))
+        """A column in which every item is scored. Raises ProtocolError for what is no number."""
+        try:
+            numbers = np.asarray(values, np.float64)
+        except (TypeError, ValueError) as error:
+            found = describe_value(values)
+            raise ProtocolError(
+                f"Column.of takes one number for each item; found {found} ({error})"
+            ) from None
+        return cls(numbers, np.zeros(len(numbers), np.uint8))
 
     def without(self, mask: Mask, status: Status) -> Column:
         """The same, but the masked items get this status; an earlier status stays."""
@@ -223,6 +231,43 @@ class Column:
                 name: text for name, text in note.items() if text is not None
             } or None
         return column
+
+
+def check_column(metric: str, column: object, n: int) -> None:
+    """Raise ProtocolError if this is no Column with a value and a status for each of n items.
+
+    Args:
+        metric: Which metric computed it, as errors name it.
+        column: What the metric returned.
+        n: How many items the batch has.
+    """
+    expected = f"expected a Column of {n} items, such as Column.of(values)"
+    if not isinstance(column, Column):
+        raise ProtocolError(f"{metric} returned {describe_value(column)}; {expected}")
+    kinds = {"values": "biuf", "status": "iu"}  # as numpy names them
+    for name, kind in kinds.items():
+        array = getattr(column, name)
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in kind:
+            raise ProtocolError(
+                f"{metric} returned a Column whose {name} are {_describe_array(array)}; {expected}"
+            )
+        if array.shape != (n,):
+            raise ProtocolError(
+                f"{metric} returned a Column whose {name} have the shape {array.shape}; {expected}"
+            )
+    if column.notes is not None and len(column.notes) != n:
+        raise ProtocolError(f"{metric} returned {len(column.notes)} notes; {expected}")
+    if n and int(column.status.max()) >= len(STATUSES):
+        raise ProtocolError(
+            f"{metric} returned the status {column.status.max()}; expected 0 to "
+            f"{len(STATUSES) - 1}, as `Column.without` sets them"
+        )
+
+
+def _describe_array(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    return describe_value(value)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from trueground.net.cache import ResponseCache, cache_path
 from trueground.net.loop import LoopThread
 from trueground.net.redact import raised
 from trueground.plugins import PartSpec
+from trueground.protocols import check_struct
 from trueground.types import Status
 
 _KEPT = (None, Status.TRUNCATED)
@@ -111,9 +112,14 @@ class Calls:
             self._arrival.set()
 
     async def reply(self, request: ChatRequest) -> Reply:
-        """The model's reply; a fault of its code that nobody foresaw fails this call alone."""
+        """The model's reply; a fault of its code that nobody foresaw fails this call alone.
+
+        Raises ProtocolError if the model returns anything but a Reply.
+        """
         try:
-            return await self._model.generate(request)
+            reply = await self._model.generate(request)
+            check_struct(f"the model {self._model.name!r}", reply, Reply)
+            return reply
         except BaseException as error:
             if not fails_alone(error):
                 raise

@@ -213,9 +213,19 @@ def asked(manifest: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "model": manifest["model"]["name"],
         "task": f"{benchmark['name']}/{benchmark['task']}",
-        "how": short_checksums(", ".join(f"{name} {value}" for name, value in options.items())),
+        "how": short_checksums(_format_options(options)),
         "prompts": ", ".join(prompt["id"] for prompt in manifest.get("prompts") or []),
     }
+
+
+def _format_options(options: Mapping[str, Any]) -> str:
+    """Format the options that have a value; lists and objects as JSON."""
+    texts = []
+    for name, value in options.items():
+        if value is not None:
+            shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            texts.append(f"{name} {shown}")
+    return ", ".join(texts)
 
 
 def notices(manifest: Mapping[str, Any]) -> list[str]:

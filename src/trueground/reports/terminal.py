@@ -57,25 +57,52 @@ def render_overview(
     worst: Sequence[WorstItem] = (),
     *,
     every: bool = False,
+    brief: bool = False,
 ) -> str:
     """Verdicts, headline metrics by question, their breakdowns, the worst answers, the page.
 
-    `every`: all metrics and all breakdowns.
+    Args:
+        summary: The summary of the run.
+        path: The run directory; None if nothing was written.
+        worst: The worst answers.
+        every: Show all metrics and all breakdowns.
+        brief: Of each of the worst answers show only the first claim without support.
     """
-    metrics, keys = summary["metrics"], headline_keys(summary["metrics"])
+    keys = headline_keys(summary["metrics"])
     blocks = [verdict_box(summary)]
     if every:
         blocks.append(render(summary, None))
     else:
-        blocks.append(f"{count_items(summary)}\n\n{_metrics_by_question(summary, keys)}")
-        blocks += _breakdowns(summary, [key for _, key in keys])
-        blocks += [_abstention(summary)] * (not has_verdicts(summary))
+        blocks.append(f"{count_items(summary)}\n{_metrics_by_question(summary, keys)}")
+        blocks += _breakdowns(summary, _first_of_questions(keys))
+        if not has_verdicts(summary):
+            blocks.append(_abstention(summary))
         blocks += _extras(summary, {})
-    blocks.append(worst_answers(worst, summary))
-    if not every and (left := len(metrics) - len(keys)) > 0:
-        where = " or the page" * (path is not None)
-        blocks.append(f"{several(left, 'more metric')}: --all{where}")
-    return "\n\n".join(filter(None, [*blocks, _page_of(path)]))
+    blocks.append(worst_answers(worst, summary, brief=brief))
+    if every:
+        end = _page_of(path)
+    else:
+        page = "" if path is None else f"page   {path / REPORT}"
+        end = "\n".join(filter(None, [_left_out(summary, keys, brief=brief), page]))
+    return "\n\n".join(filter(None, [*blocks, end]))
+
+
+def _first_of_questions(keys: Sequence[tuple[str, str]]) -> list[str]:
+    """The most telling metric of each question; all where they belong to none."""
+    first: dict[str, str] = {}
+    for question, key in keys:
+        first.setdefault(question, key)
+    return [key for _, key in keys] if "" in first else list(first.values())
+
+
+def _left_out(summary: Mapping[str, Any], keys: Sequence[tuple[str, str]], *, brief: bool) -> str:
+    """Which options show what the overview leaves out; empty if it leaves out nothing."""
+    lines = []
+    if (left := len(summary["metrics"]) - len(keys)) > 0:
+        lines.append(f"{several(left, 'more metric')}: --all")
+    if brief and worst_metrics(summary["metrics"]):
+        lines.append("the worst answers in full: --worst 20")
+    return f"more   {'; '.join(lines)}" if lines else ""
 
 
 def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Path | None) -> str:
@@ -270,22 +297,31 @@ def verdict_box(summary: Mapping[str, Any]) -> str:
     """In a frame: the sentence, a line for what people say and for each verdict, with intervals,
     and how far they are to be trusted.
     """
-    first = opening(summary)
+    first = _opening_of_box(summary)
     corrected = [line for one in corrected_rates(summary) for line in _wrapped(one)]
     if not first and not corrected:
         return ""
-    lines = [*_wrapped(first), ""] if first else []
+    lines = _wrapped(first)
     if has_verdicts(summary):
         verdicts = summary["verdicts"]
-        lines += [*_verdict_lines(summary), "", *corrected]
+        lines += [*_verdict_lines(summary), *corrected]
         level = f"{verdicts['ci_level']:.0%} intervals; verdicts by the judge {verdicts['judge']}."
-        lines += [*_wrapped(level), *_wrapped(_trust(verdicts))]
+        lines += _wrapped(f"{level} {_trust(verdicts)}")
     else:
-        lines = [*lines, *corrected] if corrected else lines[:-1]
+        lines += corrected
     width = COLUMNS - 4
     body = [f"│ {line}{' ' * (width - width_of(line))} │" for line in lines]
     rule = "─" * (COLUMNS - 2)
     return "\n".join([f"┌{rule}┐", *body, f"└{rule}┘"])
+
+
+def _opening_of_box(summary: Mapping[str, Any]) -> str:
+    """The sentence above the verdicts: without the shares that the lines below it show."""
+    if not has_verdicts(summary) or grounded_to_people(summary):
+        return opening(summary)
+    verdicts = summary["verdicts"]
+    share = percent(verdicts["grounded"]["share"])
+    return f"Of {several(verdicts['n'], 'answer')} {share} are grounded."
 
 
 def _wrapped(text: str) -> list[str]:
@@ -318,8 +354,12 @@ def _share_line(name: str, share: float | None, ci: Sequence[float] | None, n: s
 # ---- the worst answers ----
 
 
-def worst_answers(items: Sequence[WorstItem], summary: Mapping[str, Any]) -> str:
+def worst_answers(
+    items: Sequence[WorstItem], summary: Mapping[str, Any], *, brief: bool = False
+) -> str:
     """The worst answers: question, answer, score, the claims that are not supported, and why.
+
+    `brief` ones have a line each for the question, the first such claim, and its reason.
 
     Those that are grounded after all, that decline, and that have no score are left out. Empty
     where the run has no metric that tells which answers are worse.
@@ -336,6 +376,9 @@ def worst_answers(items: Sequence[WorstItem], summary: Mapping[str, Any]) -> str
         score = "–" if item.score is None else f"{item.score:.2f}"
         head = f"{rank:>2}  {score}  {item.verdict or ''}".rstrip()
         lines = [clip(f"{head}  {_line(item.id)}  {_line(item.question)}".rstrip())]
+        if brief:
+            blocks.append("\n".join([*lines, *_brief_lines(item)]))
+            continue
         if item.response is not None:
             lines.append(clip(f"    answer: {_line(item.response) or '(empty)'}"))
         for claim, reason in list(zip(item.unsupported, item.reasons, strict=True))[:_MOST_CLAIMS]:
@@ -349,6 +392,19 @@ def worst_answers(items: Sequence[WorstItem], summary: Mapping[str, Any]) -> str
             lines.append(f"      … and {several(more, 'more claim')}")
         blocks.append("\n".join(lines))
     return "\n".join(blocks)
+
+
+def _brief_lines(item: WorstItem) -> list[str]:
+    """The first claim that is not supported and its reason; the answer if no claim is named."""
+    if not item.unsupported:
+        return [] if item.response is None else [clip(f"    {_line(item.response) or '(empty)'}")]
+    lines = [clip(f"    ✗ {_line(item.unsupported[0])}")]
+    more = len(item.unsupported) - 1
+    reason = _line(item.reasons[0]) if item.reasons else ""
+    tail = f" (and {several(more, 'more claim')})" if more else ""
+    if reason or tail:
+        lines.append(f"      – {clip(reason, COLUMNS - 8 - len(tail))}{tail}")
+    return lines
 
 
 def _line(text: str | None) -> str:

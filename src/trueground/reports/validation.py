@@ -304,7 +304,7 @@ def _of_metric(raw: Raw, name: str, entry: Raw) -> Fold:
     blocks: list[Block] = [
         draw_histogram(entry["histogram"], marks),
         draw_reliability({"bins": entry["reliability"] or ()})
-        or Text(f"Calibration: – {found[CALIBRATION]['why']}", "quiet"),
+        or Text(f"Calibration: – {found[CALIBRATION]['why'] or 'no bins'}", "quiet"),
         draw_confusion(verdict, entry["confusion"], found["balanced_accuracy"]),
         draw_confusion(best, entry["confusion_best"], found["balanced_accuracy_best"]),
     ]
@@ -316,10 +316,11 @@ def _of_metric(raw: Raw, name: str, entry: Raw) -> Fold:
     rows = []
     for one in entry.get("by_grade") or entry["by_label"]:
         cells: list[Cell] = [short(one["label"]), one["n"]]
-        for told in (one[key] for key in _SPREAD):
-            low, high = told["ci"] or _NO_CI
-            why = told["why"] if told["value"] is None else None
-            cells.append(Estimate(told["value"], low, high, why))
+        for statistic in _SPREAD:
+            estimate = one[statistic]
+            low, high = estimate["ci"] or _NO_CI
+            reason = estimate["why"] if estimate["value"] is None else None
+            cells.append(Estimate(estimate["value"], low, high, reason))
         rows.append(Row(cells))
     table = Table(columns, rows, "Mean, median and deviation by label")
     return Fold([code(name), quiet(told)], [Grid(blocks), table])

@@ -34,7 +34,8 @@ from trueground.evaluate.scoring import (
 from trueground.evaluate.table import ItemTable
 from trueground.metrics.registry import higher_is_better
 from trueground.models.calls import Spent
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, ShowProgress, no_progress
+from trueground.progress import open_progress
 from trueground.records.files import open_unpacked
 from trueground.reports.items import headline_metric
 from trueground.reports.run_page import write_run_page
@@ -70,7 +71,7 @@ _ROWS = 1 << 16
 
 
 def merge(
-    out: str | Path, *, command: Sequence[str] = (), progress: Progress = no_progress
+    out: str | Path, *, command: Sequence[str] = (), progress: ShowProgress = no_progress
 ) -> Result:
     """Make one run of the shards below `out`, a folder or a URL of an object store.
 
@@ -88,6 +89,7 @@ def merge(
     parts, scoring = make_scoring_plan(plan.settings, plan)
     with ExitStack() as stack:
         stack.enter_context(closing(parts))
+        report = stack.enter_context(open_progress(progress))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trueground-")))
         sampled = store.folder is None or plan.check.n > _LISTED
         run = stack.enter_context(
@@ -95,7 +97,7 @@ def merge(
         )
         page = scratch / "page" if sampled else run.path
         page.mkdir(exist_ok=True)
-        merging = _Merging(store, plan, markers, scoring, run.path, page, progress)
+        merging = _Merging(store, plan, markers, scoring, run.path, page, report)
         result = merging.merge(command)
     delete_shards(store)
     return result

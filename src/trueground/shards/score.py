@@ -24,6 +24,7 @@ from trueground.options import (
     Overwrite,
     Progress,
     Seed,
+    ShowProgress,
     Workers,
     check_whole_numbers,
     no_progress,
@@ -68,7 +69,7 @@ def score_shards(
     keep_records: KeepRecords = True,
     require: Sequence[str] = (),
     command: Sequence[str] = (),
-    progress: Progress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> "Result | None":
     """Score files in shards, on this machine or a cluster: the same numbers as `tg.score`.
 
@@ -84,6 +85,7 @@ def score_shards(
     from trueground.errors import UsageError, tell
     from trueground.metrics.registry import parse_specs
     from trueground.net.files import remove_empty
+    from trueground.progress import open_progress
     from trueground.shards.engines import make_engine
     from trueground.shards.merge import DamagedShardsError, finish_merge, merge
     from trueground.shards.plan import ShardSettings
@@ -122,27 +124,28 @@ def score_shards(
         resamples=resamples,
         keep_records=keep_records,
     )
-    store = open_store(out)
-    where = make_engine(engine or "local", workers)
-    made = _check_place(store, overwrite=overwrite)
-    try:
-        plan = _plan(store, settings, names, of, where, require, progress, overwrite=overwrite)
-    except BaseException:
-        remove_empty(made)
-        raise
-    if (merged := finish_merge(store, plan)) is not None:
-        return None if number is not None else merged
-    if number is not None:
-        _score_one(store, plan, names, number)
-        return None
-    for _ in range(MERGE_ATTEMPTS - 1):
-        _score_missing(store, plan, names, where, progress)
+    with open_progress(progress) as report:
+        store = open_store(out)
+        where = make_engine(engine or "local", workers)
+        made = _check_place(store, overwrite=overwrite)
         try:
-            return merge(out, command=command, progress=progress)
-        except DamagedShardsError as error:
-            tell(f"WARNING: {error.finding}; they are scored again")
-    _score_missing(store, plan, names, where, progress)
-    return merge(out, command=command, progress=progress)
+            plan = _plan(store, settings, names, of, where, require, report, overwrite=overwrite)
+        except BaseException:
+            remove_empty(made)
+            raise
+        if (merged := finish_merge(store, plan)) is not None:
+            return None if number is not None else merged
+        if number is not None:
+            _score_one(store, plan, names, number)
+            return None
+        for _ in range(MERGE_ATTEMPTS - 1):
+            _score_missing(store, plan, names, where, report)
+            try:
+                return merge(out, command=command, progress=report)
+            except DamagedShardsError as error:
+                tell(f"WARNING: {error.finding}; they are scored again")
+        _score_missing(store, plan, names, where, report)
+        return merge(out, command=command, progress=report)
 
 
 def _score_one(store: "RunStore", plan: "ShardPlan", names: Sequence[str], number: int) -> None:

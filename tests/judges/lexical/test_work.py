@@ -17,8 +17,8 @@ from trueground.judges import LexicalJudge
 from trueground.judges.lexical.claim import ClaimView
 from trueground.judges.lexical.judge import MAX_COMPARISONS, count_comparisons, find_verbatim
 from trueground.judges.lexical.texts import ContextView, TextView
-from trueground.metrics import context as metrics_context
 from trueground.metrics import cited_sentences
+from trueground.metrics import context as metrics_context
 from trueground.metrics.context import MAX_CHARACTERS_COMPARED
 from trueground.types import JudgeRequest
 

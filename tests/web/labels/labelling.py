@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
+from tests.leaks import check_page
 from tests.web.in_thread import answering
 
 from trueground.web import server
@@ -95,7 +96,10 @@ class Browser:
         """The JSON of a page that must be there."""
         reply = self.ask("GET", path)
         assert reply.status == 200, (path, reply.status, reply.body[:500])
-        return reply.json
+        found = reply.json
+        if isinstance(found, dict) and "blocks" in found:
+            check_page(found)
+        return found
 
     def post(self, path: str, body: Any = None) -> Any:
         """What comes of a change that must succeed."""

@@ -8,11 +8,13 @@ them; `error-category` serves the study of errors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import each_once, lazy_factory
 from trueground.plugins import PartSpec, make_part, parse_part
+from trueground.protocols import check_answers
 from trueground.types import Comparison, ComparisonRequest, Status
 
 __all__ = ["Comparer", "asks_a_language_model", "compare", "comparers", "make_comparer"]
@@ -54,15 +56,16 @@ def compare(
     """Ask every different request once; one comparison for each request, in their order.
 
     Those in `known`, which takes the others, are not asked again. A request on which the comparer
-    fails has the status `error`. Raises ProtocolError where the comparer gives another number of
-    comparisons, or a scored one with other values than it declares.
+    fails has the status `error`. Raises ProtocolError if the comparer returns no list of
+    comparisons, another number of them, or a scored one with other values than it declares.
     """
 
     def failed(reason: str) -> Comparison:
         return Comparison(status=Status.ERROR, reason=reason)
 
     who = f"the comparer {comparer.name!r}"
-    results, different = each_once(who, "comparisons", comparer.compare, requests, failed, known)
+    check = partial(check_answers, who, "comparisons", expected=Comparison)
+    results, different = each_once(who, check, comparer.compare, requests, failed, known)
     for _, result in different:
         expected = set(comparer.values) if result.status is Status.SCORED else set()
         if set(result.values) != expected:

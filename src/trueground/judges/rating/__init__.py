@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,7 @@ from trueground.models.prompts import (
     user_prompt,
 )
 from trueground.plugins import PartSpec, make_part, parse_part
+from trueground.protocols import check_answers
 from trueground.types import Rating, RatingRequest, Status
 
 _PACKAGE = "trueground.judges.rating"
@@ -68,14 +70,16 @@ def rate(
     """Rate every different request once; one rating for each request, in their order.
 
     Those in `known`, which takes the others, are not asked again. A request on which the rater
-    fails has the status `error`. Raises ProtocolError where it gives another number of ratings.
+    fails has the status `error`. Raises ProtocolError if it returns no list of ratings, or another
+    number of them.
     """
 
     def failed(reason: str) -> Rating:
         return Rating(status=Status.ERROR, reason=reason)
 
     who = f"the rater {rater.name!r}"
-    return each_once(who, "ratings", rater.rate, requests, failed, known)[0]
+    check = partial(check_answers, who, "ratings", expected=Rating)
+    return each_once(who, check, rater.rate, requests, failed, known)[0]
 
 
 def rubric_for(name: str, shown: str) -> Prompt:

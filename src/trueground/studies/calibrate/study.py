@@ -16,9 +16,9 @@ from trueground.options import (
     OnBadRow,
     Option,
     PositiveAbove,
-    Progress,
     Resamples,
     Seed,
+    ShowProgress,
     no_progress,
 )
 from trueground.records import Columns
@@ -64,7 +64,7 @@ def calibrate(
     resamples: Resamples = 2_000,
     level: Level = 0.95,
     cache: Cache = True,
-    progress: Progress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> "Calibration":
     """Judge labelled answers; choose the threshold, and fit probabilities, that suit the labels.
 
@@ -86,6 +86,7 @@ def calibrate(
     """
     from trueground.annotation.labels import LabelFiles
     from trueground.claims import get_decomposer
+    from trueground.progress import open_progress
     from trueground.studies.calibrate.judging import (
         has_scores,
         judge_records,
@@ -105,6 +106,7 @@ def calibrate(
         get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     )
     with (
+        open_progress(progress) as report,
         _interruptible(hasattr(bare, "spent"), cache),
         _closing(bare, judge),
         _closing(splitter, decomposer),
@@ -117,10 +119,10 @@ def calibrate(
             mapping=mapping,
             on_bad_row=on_bad_row,
             limit=limit,
-            progress=lambda rows: progress("check", rows, None),
+            progress=lambda rows: report("check", rows, None),
         ) as sets,
     ):
-        judged = judge_records(sets, bare, splitter, settings.chooses, progress)
+        judged = judge_records(sets, bare, splitter, settings.chooses, report)
         return compute_calibration(judged, settings, judge if isinstance(judge, str) else None)
 
 
@@ -145,7 +147,7 @@ def fit_judge(
     resamples: Resamples = 2_000,
     level: Level = 0.95,
     cache: Cache = True,
-    progress: Progress = no_progress,
+    progress: ShowProgress = no_progress,
 ) -> "FittedStack":
     """Weigh several judges by labelled answers, so that together they tell more than the best.
 
@@ -165,6 +167,7 @@ def fit_judge(
     from trueground.errors import UsageError
     from trueground.options import check_draws
     from trueground.plugins import split_outside
+    from trueground.progress import open_progress
     from trueground.studies.calibrate.judging import why_unfit
     from trueground.studies.calibrate.stacking import compute_stack, measure_claims, open_judges
     from trueground.studies.labelled import LabelledSets
@@ -178,6 +181,7 @@ def fit_judge(
         get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     )
     with ExitStack() as stack:
+        report = stack.enter_context(open_progress(progress))
         opened = open_judges(names, cache, stack)
         asks = any(hasattr(one.member.part, "spent") for one in opened)
         stack.enter_context(_interruptible(asks, cache))
@@ -191,10 +195,10 @@ def fit_judge(
             mapping=mapping,
             on_bad_row=on_bad_row,
             limit=limit,
-            progress=lambda rows: progress("check", rows, None),
+            progress=lambda rows: report("check", rows, None),
         )
         stack.enter_context(sets)
-        measured = measure_claims(sets, opened, splitter, progress)
+        measured = measure_claims(sets, opened, splitter, report)
         return compute_stack(measured, splitter, seed=seed, resamples=resamples, level=level)
 
 

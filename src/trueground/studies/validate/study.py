@@ -14,9 +14,9 @@ from trueground.options import (
     Option,
     Overwrite,
     PositiveAbove,
-    Progress,
     Resamples,
     Seed,
+    ShowProgress,
     Workers,
     no_progress,
 )
@@ -92,7 +92,7 @@ def validate(
         Option("Folder for numbers, page and items; or a .json or .html file.", type=Path | None),
     ] = None,
     overwrite: Overwrite = False,
-    progress: Progress = no_progress,
+    progress: ShowProgress = no_progress,
     command: Sequence[str] = (),
 ) -> "Validation":
     """How far metrics agree with human labels.
@@ -119,6 +119,7 @@ def validate(
     from trueground.annotation.labels import DEFAULT_LABEL, LabelFiles
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.plan import make_plan
+    from trueground.progress import open_progress
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.validate import measures, notes
     from trueground.studies.validate.result import (
@@ -142,6 +143,7 @@ def validate(
     output = None if out is None else ValidationOutput(Path(out), overwrite)
     start = datetime.now(UTC).isoformat()
     with undo_on_failure(output, cache), ExitStack() as stack:
+        report = stack.enter_context(open_progress(progress))
         notes.check_metric_names(metrics)  # a slip in a name should not cost a pass over the rows
         default = measures.PREFERENCE if pairs else DEFAULT_LABEL
         sets = stack.enter_context(
@@ -156,7 +158,7 @@ def validate(
                 mapping=mapping,
                 on_bad_row=on_bad_row,
                 limit=limit,
-                progress=lambda rows: progress("check", rows, None),
+                progress=lambda rows: report("check", rows, None),
             )
         )
         from_runs = notes.RunMetrics(sets.sets, metrics)
@@ -198,10 +200,10 @@ def validate(
         ]
         items: Sequence[Any] = ()
         if pairs:
-            measures.measure_pairs(raw, sets, plan, settings, progress)
+            measures.measure_pairs(raw, sets, plan, settings, report)
         else:
             named = metrics is not None
-            items = measures.measure_sets(raw, sets, plan, from_runs, settings, named, progress)
+            items = measures.measure_sets(raw, sets, plan, from_runs, settings, named, report)
         if with_published:
             raw["published"] = notes.published_tables(raw)
         if note := parts.note if plan is None else plan.note:

@@ -1,0 +1,98 @@
+"""Progress bars: on standard error for `progress=True`, and the columns that commands draw, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from trueground.errors import UsageError
+from trueground.options import Progress, ShowProgress, no_progress
+from trueground.protocols import describe_value
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import ProgressColumn
+
+_PHASES = {
+    "check": "checking rows",
+    "ask": "asking",
+    "count": "counting rows",
+    "score": "scoring",
+    "merge": "merging shards",
+    "report": "drawing the page",
+    "see": "reading files",
+    "search": "searching",
+    "link": "linking",
+    "measure": "measuring",
+}
+
+
+def describe_phase(phase: str) -> str:
+    """Return what a bar calls a phase: ``check`` → ``checking rows``."""
+    return _PHASES.get(phase, phase)
+
+
+@contextmanager
+def open_progress(progress: ShowProgress | None) -> Iterator[Progress]:
+    """Yield the callback that a public function reports its progress to.
+
+    Args:
+        progress: A callback of phase, done and total, used as it is; True for bars on standard
+            error, which end with the block; False or None for nothing.
+
+    Raises:
+        UsageError: It is none of these.
+    """
+    if progress is None or progress is False:
+        yield no_progress
+    elif progress is True:
+        from rich.console import Console
+
+        with draw_bars(Console(stderr=True), count_columns(), describe_phase) as show:
+            yield show
+    elif callable(progress):
+        yield progress
+    else:
+        raise UsageError(
+            f"progress={describe_value(progress)}; expected True, False, or a function of phase, "
+            "done and total"
+        )
+
+
+def count_columns() -> list[ProgressColumn]:
+    """Return the columns of a bar that counts: phase, bar, done of total, rate, time left."""
+    from rich import progress as rich
+
+    return [
+        rich.TextColumn("{task.description:>16}"),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TextColumn("{task.fields[rate]}"),
+        rich.TimeRemainingColumn(compact=True),
+    ]
+
+
+@contextmanager
+def draw_bars(
+    console: Console,
+    columns: Sequence[ProgressColumn],
+    describe: Callable[[str], str],
+    *,
+    transient: bool = False,
+) -> Iterator[Progress]:
+    """Draw one bar for each phase that is reported; `transient` ones are erased at the end."""
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    with Bars(*columns, console=console, transient=transient) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(phase: str, done: int, total: int | None) -> None:
+            if phase not in tasks:
+                tasks[phase] = bars.add_task(describe(phase), total=total, rate="")
+            speed = bars.tasks[tasks[phase]].speed
+            rate = f"{speed:,.0f}/s" if speed else ""
+            bars.update(tasks[phase], completed=done, total=total, rate=rate)
+
+        yield show
