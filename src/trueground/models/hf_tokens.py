@@ -252,7 +252,7 @@ class _PlainReader:
             if token["id"] not in dropped
         ]
         settings["truncation"] = settings["padding"] = None
-        _respell_vocabulary(settings["model"], self._spellings)
+        _respell_vocabulary(settings["model"], self._spellings, set(texts))
         self._tokenizer = Tokenizer.from_str(json.dumps(settings))
         self._tokenizer.encode_special_tokens = False
         # The copy may number added tokens otherwise.
@@ -293,10 +293,12 @@ class _PlainReader:
         }
 
 
-def _respell_vocabulary(model: dict[str, Any], spellings: Mapping[int, str]) -> None:
-    """Take the usual spelling of control tokens out of a model's vocabulary, and out of merges.
+def _respell_vocabulary(
+    model: dict[str, Any], spellings: Mapping[int, str], unreachable: set[int]
+) -> None:
+    """Take the usual spelling of control tokens out of a model's vocabulary.
 
-    Otherwise pieces of a text could be joined to a control token.
+    No merge leads to the `unreachable` tokens: pieces of a text could be joined to one otherwise.
     """
     vocabulary = model["vocab"]
     if isinstance(vocabulary, list):  # Unigram: pieces with scores, in order of their ids
@@ -304,10 +306,8 @@ def _respell_vocabulary(model: dict[str, Any], spellings: Mapping[int, str]) -> 
             if token < len(vocabulary):
                 vocabulary[token][0] = spelling
         return
-    names = {name for name, token in vocabulary.items() if token in spellings}
-    model["vocab"] = {
-        spellings[token] if name in names else name: token for name, token in vocabulary.items()
-    }
+    model["vocab"] = {spellings.get(id_, name): id_ for name, id_ in vocabulary.items()}
+    names = {name for name, id_ in vocabulary.items() if id_ in unreachable}
     prefix = model.get("continuing_subword_prefix") or ""
     merges = []
     for merge in model.get("merges", ()):
