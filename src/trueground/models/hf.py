@@ -46,6 +46,8 @@ from trueground.net.checkpoints import (
 from trueground.types import Status
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
+# How prompts are tokenized. Part of all signatures: a change must not meet older cached replies.
+_TOKENIZATION = "tokens-2"
 _SPECIAL = (
     *("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"),
     *("forced_bos_token_id", "forced_eos_token_id", "suppress_tokens", "begin_suppress_tokens"),
@@ -84,7 +86,8 @@ def find(name: str, options: ModelOptions) -> CheckpointSource:
             raise no_safetensors(wanted.shown)
         source = CheckpointSource(str(folder), None, folder_signature(folder, weights))
     # What of the options changes the answers.
-    changes = [change for change in (options.dtype, options.quantize) if change is not None]
+    changes = [_TOKENIZATION]
+    changes += [change for change in (options.dtype, options.quantize) if change is not None]
     texts = [] if options.wrapper is None else [options.wrapper.read_bytes()]
     if options.extra:
         texts.append(msgspec.json.encode(options.extra, order="sorted"))
