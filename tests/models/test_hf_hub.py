@@ -64,7 +64,7 @@ def ask(hub: Hub, name: str, **variables: str) -> str:
 
 
 def test_a_model_comes_from_the_hub_and_then_from_the_cache(hub: Hub) -> None:
-    expected = f"hf/tiny/parrot@{COMMIT[:16]} Paris;no"
+    expected = f"hf/tiny/parrot@{COMMIT[:16]}+tokens-2 Paris;no"
     assert ask(hub, "hf:tiny/parrot") == expected
     fetched = [path for path in hub.asked if path.endswith("model.safetensors")]
     assert fetched

@@ -45,11 +45,20 @@ def tiny_tokenizer(chat_template: str | None = None, ends: bool = False) -> Any:
     return fast
 
 
-def save_decoder(folder: Path, chat_template: str | None = CHAT_TEMPLATE, seed: int = 0) -> Path:
-    """A Llama of 2 layers in float32."""
+def save_decoder(
+    folder: Path,
+    chat_template: str | None = CHAT_TEMPLATE,
+    seed: int = 0,
+    *,
+    tokenizer: Any = None,
+    window: int = WINDOW,
+) -> Path:
+    """A Llama of 2 layers in float32, with another tokenizer than ours where one is given."""
     torch.manual_seed(seed)
-    tokenizer = tiny_tokenizer(chat_template)
-    return _save(transformers.LlamaForCausalLM(_llama(tokenizer)), tokenizer, folder)
+    if tokenizer is None:
+        tokenizer = tiny_tokenizer(chat_template)
+    config = _llama(tokenizer, max_position_embeddings=window)
+    return _save(transformers.LlamaForCausalLM(config), tokenizer, folder)
 
 
 def save_seq2seq(folder: Path, seed: int = 0) -> Path:

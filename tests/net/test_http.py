@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import io
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -621,6 +622,148 @@ def test_nobody_where_a_redirect_leads() -> None:
 
     error, _ = run(use, says(302, location="http://127.0.0.2:1/y"))
     assert error.reason.startswith("cannot connect to 127.0.0.2:1: Connect")
+
+
+@pytest.mark.parametrize("host", ["a..b", "xn--ß.com", "[::1"])
+def test_redirect_to_an_impossible_address_is_a_failed_call(host: str) -> None:
+    async def use(client: HttpClient, site: Site) -> bytes:
+        return await client.get(site.url, body_of)
+
+    error, site = run(use, says(302, location=f"http://{host}/y"))
+    assert isinstance(error, HttpError)
+    assert site.calls == 1
+
+
+CREDENTIALS = {
+    "Authorization": f"Bearer {SECRET}",
+    "Proxy-Authorization": f"Bearer {SECRET}",
+    "Cookie": f"session={SECRET}",
+    "X-Api-Key": SECRET,
+    "api-key": SECRET,
+    "apikey": SECRET,
+    "Ocp-Apim-Subscription-Key": SECRET,
+    "X-Goog-Api-Key": SECRET,
+    "X-Auth-Token": SECRET,
+    "Private-Token": SECRET,
+    "X-Our-Door": SECRET,
+}
+OPEN = {"Accept": "text/turtle", "Accept-Language": "et", "User-Agent": "tester/1"}
+
+
+async def follow(
+    locations: Callable[[str, str], list[str]], by: str = "get", headers: str = "of the call"
+) -> list[tuple[str, dict[str, str]]]:
+    """(server, headers) of each request of a call to the server `home`.
+
+    `locations` gives from the addresses of `home` and `away` where each redirect leads.
+    """
+    seen: list[tuple[str, dict[str, str]]] = []
+    waiting: list[str] = []
+
+    def server(name: str) -> Handler:
+        async def handle(request: web.Request) -> web.Response:
+            seen.append((name, {key.lower(): value for key, value in request.headers.items()}))
+            if waiting:
+                return web.Response(status=302, headers={"Location": waiting.pop(0)})
+            return web.Response(text="here")
+
+        return handle
+
+    async with serving(server("home")) as home, serving(server("away")) as away:
+        waiting += locations(home.url, away.url)
+        sent = CREDENTIALS | OPEN
+        client = HttpClient(QUICK, headers=sent if headers == "of the client" else None)
+        own = sent if headers == "of the call" else None
+        try:
+            if by == "get":
+                assert await client.get(home.url, body_of, headers=own) == b"here"
+            else:
+                await client.download(home.url, io.BytesIO(), headers=own)
+        finally:
+            await client.close()
+    return seen
+
+
+@pytest.mark.parametrize("headers", ["of the call", "of the client"])
+@pytest.mark.parametrize("by", ["get", "download"])
+def test_redirect_to_another_host_gets_no_credentials(by: str, headers: str) -> None:
+    (_, first), (name, second) = asyncio.run(
+        follow(lambda _home, away: [away], by=by, headers=headers)
+    )
+    assert name == "away"
+    names = {header.lower() for header in CREDENTIALS}
+    assert names <= first.keys()
+    assert not names & second.keys()
+    assert SECRET not in str(second)
+    assert {key.lower(): value for key, value in OPEN.items()}.items() <= second.items()
+
+
+def test_redirect_within_a_host_keeps_all_headers() -> None:
+    (_, first), (name, second) = asyncio.run(follow(lambda home, _away: [f"{home}/further"]))
+    assert name == "home"
+    assert second == first
+    assert {header.lower() for header in CREDENTIALS} <= second.keys()
+
+
+def test_redirect_back_from_another_host_gets_no_credentials() -> None:
+    seen = asyncio.run(follow(lambda home, away: [away, f"{home}/reset-my-password"]))
+    assert [name for name, _ in seen] == ["home", "away", "home"]
+    assert SECRET not in str(seen[1:])
+
+
+def test_redirect_to_the_same_host_by_another_name_gets_no_credentials() -> None:
+    seen = asyncio.run(follow(lambda home, _away: [home.replace("127.0.0.1", "localhost")]))
+    assert [name for name, _ in seen] == ["home", "home"]
+    assert SECRET not in str(seen[1:])
+
+
+def test_odd_headers_of_a_reply_are_no_crash() -> None:
+    """Digits that are none, numbers of thousands of digits, bytes that are no text."""
+    odd = ["bytes ²-5/²", "bytes 0-5/" + "9" * 5_000, "\udcff", "²"]
+
+    async def use(client: HttpClient, site: Site) -> list[Any]:
+        results: list[Any] = []
+        for _ in odd:
+            try:
+                results.append(await client.download(site.url, io.BytesIO(), resume=True))
+            except HttpError as error:
+                results.append(error)
+        return results
+
+    for status in (206, 416):
+        handlers = [raw_reply(status, value) for value in odd]
+        found, _ = run(use, *handlers, policy=Policy(max_attempts=1))
+        assert len(found) == len(odd)
+
+
+def raw_reply(status: int, value: str) -> Handler:
+    """A reply with odd values in all headers that are read, which no library would write."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        text = value.encode("utf-8", "surrogateescape")
+        head = b"".join(b"%s: %s\r\n" % (name, text) for name in (b"Content-Range", b"ETag"))
+        line = b"HTTP/1.1 %d X\r\nContent-Length: 2\r\n" % status
+        request.transport.write(line + head + b"\r\n{}")  # type: ignore[attr-defined]
+        request.transport.close()
+        return web.Response()
+
+    return handle
+
+
+def test_reply_with_an_unreadable_request_id_is_taken() -> None:
+    async def use(client: HttpClient, site: Site) -> bytes:
+        return await client.ask(site.url, b"{}", body_of)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Request-Id: \xff\r\n\r\n{}"
+        request.transport.write(head)  # type: ignore[attr-defined]
+        request.transport.close()
+        return web.Response()
+
+    body, _ = run(use, answer)
+    assert body == b"{}"
 
 
 def test_a_proxy_where_nobody_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,3 +169,61 @@ def test_a_date_that_may_be_read_in_two_ways(text: str) -> None:
 )
 def test_a_date_that_has_one_reading(text: str) -> None:
     assert not only(text).either
+
+
+DIGITS = [c for c in map(chr, range(0x110000)) if c.isdigit() or c.isnumeric()]
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["19{0}{0}–18", "{0}914–18", "{0}{0}{0}{0}/18", "{0}-18", "1914–{0}{0}"],
+)
+def test_find_values_reads_texts_with_every_digit_of_unicode(form: str) -> None:
+    """Superscripts and circled numbers are digits to Python, and no numbers."""
+    for digit in DIGITS:
+        text = f"In {form.format(digit)} it was {digit} km, {digit}st of May {digit * 4}."
+        for value in find_values(text):
+            assert value.start < value.end <= len(text)
+
+
+def test_end_of_a_range_behind_superscripts_is_no_year() -> None:
+    assert [value.year for value in find_values("19²³–18")] == [None, None]
+    assert [value.year for value in find_values("1914–18")] == [1914, 1918]
+
+
+@pytest.mark.parametrize(
+    ("text", "month", "amount"),
+    [
+        ("5 \u017feptember 1871", 9, None),
+        ("5 Apr\u0131l 1871", 4, None),
+        ("5 APR\u0130L 1871", 4, None),
+        ("two th\u0131rds", None, 100 * 2 / 3),
+        ("one f\u0131fth", None, 20.0),
+    ],
+)
+def test_find_values_reads_letters_that_match_without_regard_to_case(
+    text: str, month: int | None, amount: float | None
+) -> None:
+    """The long s, and the i without and with a dot."""
+    (value,) = find_values(text)
+    assert value.month == month
+    assert value.amount == (None if amount is None else pytest.approx(amount))
+
+
+CASE_VARIANTS = {"s": "\u017f", "i": "\u0131\u0130", "k": "\u212a"}
+WORDY = (
+    *("5 September 1871, 44 BC", "two thirds, one fifth, half of it", "twenty-six million km"),
+    *(
+        "the sixth century BCE, 1960s",
+        "six kilometres, 300 Kelvin, 5 inches",
+        "10:30 p.m. in Sept.",
+    ),
+)
+
+
+def test_find_values_reads_every_case_variant_of_its_words() -> None:
+    for text in WORDY:
+        for at, letter in enumerate(text):
+            for variant in CASE_VARIANTS.get(letter.lower(), ""):
+                varied = text[:at] + variant + text[at + 1 :]
+                assert all(value.end <= len(varied) for value in find_values(varied))

@@ -56,6 +56,7 @@ _NAMED, _TYPED, _TOLD, _THINGS = 25, 200, 25, 200  # asked about in one query
 _REMEMBERED = 200_000  # names and the like, some 50 MB
 _WITHOUT_UNIT = ENTITY + "Q199"  # the number 1
 _DETAILED = {WIKIBASE + one for one in ("Time", "Quantity")}
+_PRECISION = re.compile("[0-9]{1,2}")
 _DATE_TIME, _STRING = XSD + "dateTime", XSD + "string"
 _LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 Kind = Literal["wikidata", "rdf"]
@@ -354,7 +355,7 @@ class EndpointReader(EntityReader):
         details: dict[tuple[str, str, str], ValueDetail] = {}
         for row in found:
             place = _place(row)
-            if "precision" in row and row["precision"].value.isdecimal():
+            if "precision" in row and _PRECISION.fullmatch(row["precision"].value):
                 known = details.get(place, ValueDetail()).precision or 0
                 details[place] = ValueDetail(max(known, int(row["precision"].value)))
             elif "unit" in row and (unit := row["unit"].value) != _WITHOUT_UNIT:
@@ -364,7 +365,7 @@ class EndpointReader(EntityReader):
 
 def _time_value(text: str, precision: int) -> PropertyValue | None:
     """A time as far as it is known; None where that is vaguer than a millennium."""
-    match = re.match(r"(-?)(\d+)(-\d\d)?", to_historical(text))
+    match = re.match(r"(-?)(\d{1,1000})(?!\d)(-\d\d)?", to_historical(text))
     if match is None or precision >= DAY:
         return literal_value(text, _DATE_TIME)
     sign, digits, month = match.groups("")

@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -249,12 +250,14 @@ def open_folder(folder: Path, lang: str | None = None) -> EmbeddedGraph:
         if read_graph_file(folder).store != state.store:
             return open_folder(folder, lang)  # files were loaded in this moment
         lock = None
+    try:
+        store = read_store(folder / state.store)
+    except BaseException:
+        if lock is not None:
+            os.close(lock)  # or the damaged store could not be removed by this process
+        raise
     return EmbeddedGraph(
-        read_store(folder / state.store),
-        name=str(folder),
-        signature=state.signature,
-        lang=state.lang,
-        lock=lock,
+        store, name=str(folder), signature=state.signature, lang=state.lang, lock=lock
     )
 
 
@@ -324,23 +327,50 @@ def _load(
             if state.store is not None:
                 read_store(out / state.store)  # tells damage before anything is done
                 copy_store(out / state.store, folder)
-            store = empty_store(folder)
-            for source in sources:
-                counts = load_into(store, Path(source.path), loading, progress)
-                loaded = msgspec.structs.replace(source, **asdict(counts))
-                state.sources = [*state.sources, loaded]
-            with ThreadPoolExecutor(1) as pool:
-                # Many small files become few: reading is faster by half.
-                optimizing = pool.submit(store.optimize)
-                state.names = index_names(store, state.lang, progress)
-                optimizing.result()
-            store.flush()
-            del store  # gives its files back
-    except BaseException:
+            _fill_store(folder, state, sources, loading, progress)
+    except BaseException as error:
+        _release_locals(error)
         shutil.rmtree(folder, ignore_errors=True)
         raise
     state.store = folder.name
     state.write(out)
+
+
+def _fill_store(
+    folder: Path,
+    state: GraphFile,
+    sources: Sequence[LoadedFile],
+    loading: Loading,
+    progress: Progress,
+) -> None:
+    """Load the sources into the store in a folder, and note them in `state`."""
+    store = empty_store(folder)
+    for source in sources:
+        counts = load_into(store, Path(source.path), loading, progress)
+        loaded = msgspec.structs.replace(source, **asdict(counts))
+        state.sources = [*state.sources, loaded]
+    with ThreadPoolExecutor(1) as pool:
+        # Many small files become few: reading is faster by half.
+        optimizing = pool.submit(store.optimize)
+        state.names = index_names(store, state.lang, progress)
+        optimizing.result()
+    store.flush()
+
+
+def _release_locals(error: BaseException) -> None:
+    """Empty the frames that an error came through.
+
+    A store has no method that closes it: it keeps its files and their lock as long as a local
+    variable refers to it, which for a caller who keeps the error is forever.
+    """
+    released: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        chained = waiting.pop()
+        if chained is not None and id(chained) not in released:
+            released.add(id(chained))
+            traceback.clear_frames(chained.__traceback__)
+            waiting += [chained.__cause__, chained.__context__]
 
 
 def load_into(

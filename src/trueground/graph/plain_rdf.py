@@ -64,10 +64,13 @@ def load_lines(store: Store, path: Path, progress: Progress) -> int:
                 if len(running) > _THREADS:
                     running.popleft().result()
                 progress("triples", count, None)
-            for one in running:
-                one.result()
+            while running:
+                running.popleft().result()
     except SyntaxError:
         return 0
+    finally:
+        # A failed one refers to this frame by its traceback, and the frame to the store.
+        running.clear()
     return count
 
 

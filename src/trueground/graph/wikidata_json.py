@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 _UNITS = [b'"unit":"http', b'"unit": "http']
 _INSTANCE_OF = "P31"
 _ID = re.compile(rb'\{"type":"(?:item|property)","id":"([QP]\d{1,18})"')
-_QID = re.compile(r"[QP]\d{1,18}")
-_TIME = re.compile(r"([+-])(\d+)-(\d\d)-(\d\d)T.*")
+_QID = re.compile(r"[QP][0-9]{1,18}")
+_TIME = re.compile(r"([+-])(\d{1,1000})-(\d\d)-(\d\d)T.*")
 _AMOUNT = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _WKT = "http://www.opengis.net/ont/geosparql#wktLiteral"
 _OFTEN = 100_000
@@ -153,7 +153,7 @@ def entity_quads(
         if not any(needle in text for needle in needles):
             continue
         found = _decode(_ENTITY, place, text)
-        if found.id[:1] != "Q" or not found.id[1:].isdigit():
+        if found.id[:1] != "Q" or not _QID.fullmatch(found.id):
             continue
         if not classes or not classes.isdisjoint(found.classes()):
             kept.add(int(found.id[1:]))

@@ -27,6 +27,7 @@ from trueground.models.hf_generate import (
     import_extra,
     in_halves,
 )
+from trueground.models.hf_tokens import ControlTokenError
 from trueground.models.openai_replies import split_thinking
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity import UnscoredText, as_logprob
@@ -45,6 +46,8 @@ from trueground.net.checkpoints import (
 from trueground.types import Status
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
+# How prompts are tokenized. Part of all signatures: a change must not meet older cached replies.
+_TOKENIZATION = "tokens-2"
 _SPECIAL = (
     *("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"),
     *("forced_bos_token_id", "forced_eos_token_id", "suppress_tokens", "begin_suppress_tokens"),
@@ -83,7 +86,8 @@ def find(name: str, options: ModelOptions) -> CheckpointSource:
             raise no_safetensors(wanted.shown)
         source = CheckpointSource(str(folder), None, folder_signature(folder, weights))
     # What of the options changes the answers.
-    changes = [change for change in (options.dtype, options.quantize) if change is not None]
+    changes = [_TOKENIZATION]
+    changes += [change for change in (options.dtype, options.quantize) if change is not None]
     texts = [] if options.wrapper is None else [options.wrapper.read_bytes()]
     if options.extra:
         texts.append(msgspec.json.encode(options.extra, order="sorted"))
@@ -198,9 +202,17 @@ class HFModel(_Local):
         replies: dict[int, Reply] = {}
         prompts: dict[int, TokenizedPrompt] = {}
         opened: set[int] = set()
+        chat = self._wrapper is None and bool(loaded.tokenizer.chat_template)
+        render = partial(self._lay_out, loaded.tokenizer, options=template_options)
         for number, request in enumerate(requests):
-            text, chat = self._lay_out(loaded.tokenizer, request.messages, template_options)
-            tokens = _tokenise(loaded, text, special=not chat or loaded.seq2seq)
+            try:
+                prompt = loaded.prompts.encode(
+                    request.messages, render, special=not chat or loaded.seq2seq
+                )
+            except ControlTokenError as error:
+                replies[number] = Reply(status=Status.ERROR, error=str(error), model=self.signature)
+                continue
+            tokens = prompt.tokens or [loaded.model.generation_config.pad_token_id]
             # An encoder-decoder has a window for each, prompt and answer.
             needs = len(tokens) + (0 if loaded.seq2seq else limit)
             if loaded.window is not None and needs > loaded.window:
@@ -219,20 +231,20 @@ class HFModel(_Local):
                 words = f"{request.params.seed}/{request.draw}/{tokens}"
                 seed = random.Random(words).getrandbits(63)
             prompts[number] = TokenizedPrompt(tokens, seed)
-            if chat and text.rstrip().endswith("<think>"):
+            if chat and prompt.layout.rstrip().endswith("<think>"):
                 opened.add(number)
         if prompts:
             outputs = generate(loaded, list(prompts.values()), params, self._batcher.closing)
-            for (number, prompt), output in zip(prompts.items(), outputs, strict=True):
-                replies[number] = self._reply(prompt, output, number in opened)
+            for (number, tokenized), output in zip(prompts.items(), outputs, strict=True):
+                replies[number] = self._reply(tokenized, output, number in opened)
         return [replies[number] for number in range(len(requests))]
 
     def _lay_out(
         self, tokenizer: Any, messages: tuple[Message, ...], options: dict[str, Any]
-    ) -> tuple[str, bool]:
-        """(prompt, whether the chat template made it). A wrapper that was given comes first."""
+    ) -> str:
+        """The prompt. A wrapper that was given comes before the chat template."""
         if self._wrapper is not None or not tokenizer.chat_template:
-            return lay_out(messages, self._wrapper), False
+            return lay_out(messages, self._wrapper)
         from jinja2 import TemplateError
 
         reason = ""
@@ -249,7 +261,7 @@ class HFModel(_Local):
                 continue
             # Some templates leave a system message out without a word.
             if all(m.content.strip() in text for m in turns if m.role == "system"):
-                return text, True
+                return text
         raise UsageError(
             f"the chat template of {self.name} refuses these messages ({reason}); "
             "pass --wrapper FILE to lay them out otherwise"
@@ -281,15 +293,6 @@ def _without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     if rest and rest[0].role == "user":
         system, rest = f"{system}\n\n{rest[0].content}", rest[1:]
     return (Message("user", system), *rest)
-
-
-def _tokenise(loaded: Loaded, text: str, special: bool) -> list[int]:
-    """Token ids; with `special` as the model wants texts to begin and end, but never doubly."""
-    tokenizer = loaded.tokenizer
-    begun = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
-    encoded = tokenizer(text, add_special_tokens=special and not begun, verbose=False)
-    tokens: list[int] = encoded["input_ids"]
-    return tokens or [loaded.model.generation_config.pad_token_id]
 
 
 class LocalScorer(_Local):
@@ -324,7 +327,11 @@ class LocalScorer(_Local):
         results: dict[int, list[float] | UnscoredText] = {}
         rows: dict[int, list[int]] = {}
         for number, text in enumerate(texts):
-            tokens = _begun_tokens(loaded.tokenizer, text)
+            try:
+                tokens = _begun_tokens(loaded, text)
+            except ControlTokenError as error:
+                results[number] = UnscoredText("call_failed", str(error))
+                continue
             if len(tokens) < 2:
                 short = f"the text has {len(tokens)} tokens; expected 2 or more"
                 results[number] = UnscoredText("too_short", short)
@@ -339,12 +346,22 @@ class LocalScorer(_Local):
         return [results[number] for number in range(len(texts))]
 
 
-def _begun_tokens(tokenizer: Any, text: str) -> list[int]:
-    """Token ids, begun as the model wants texts to begin, and not ended."""
-    tokens: list[int] = tokenizer(text, verbose=False)["input_ids"]
-    bare: list[int] = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-    end = tokenizer.eos_token_id
+def _begun_tokens(loaded: Loaded, text: str) -> list[int]:
+    """Token ids, begun as the model wants texts to begin, and not ended.
+
+    Raises ControlTokenError.
+    """
+    messages = (Message("user", text),)
+    tokens, bare = (
+        loaded.prompts.encode(messages, _bare_text, special=special).tokens
+        for special in (True, False)
+    )
+    end = loaded.tokenizer.eos_token_id
     return tokens[:-1] if tokens and tokens[-1] == end and bare[-1:] != [end] else tokens
+
+
+def _bare_text(messages: tuple[Message, ...]) -> str:
+    return messages[0].content
 
 
 def _failed(error: Exception) -> UnscoredText:

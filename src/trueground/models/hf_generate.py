@@ -11,10 +11,12 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from trueground.errors import UsageError
 from trueground.models.base import Params, TokenLogprob
+from trueground.models.hf_tokens import PromptTokenizer
 from trueground.net import checkpoints
 
 In = TypeVar("In")
@@ -55,6 +57,7 @@ class Batcher(Generic[In, Out]):
         self._lock = threading.Lock()
         self._waiting: list[_Queued[In, Out]] = []
         self._pool: ThreadPoolExecutor | None = None
+        self._served: set[Future[None]] = set()  # calls of `_serve` that have not ended
         self.closing = threading.Event()
 
     async def ask(self, item: In) -> Out:
@@ -68,7 +71,9 @@ class Batcher(Generic[In, Out]):
             if self._pool is None:
                 self.closing.clear()
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="trueground-hf")
-            self._pool.submit(self._serve)
+            served = self._pool.submit(self._serve)
+            self._served.add(served)
+            served.add_done_callback(self._served.discard)
             return await asyncio.wrap_future(queued.result)
         except asyncio.CancelledError:
             queued.result.cancel()
@@ -79,7 +84,11 @@ class Batcher(Generic[In, Out]):
         self.closing.set()
         pool, self._pool = self._pool, None
         if pool is not None:
-            await asyncio.to_thread(pool.shutdown, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            # When the interpreter exits no thread can be started any more, so that
+            # `asyncio.to_thread(pool.shutdown)` would fail.
+            running = [asyncio.wrap_future(served) for served in tuple(self._served)]
+            await asyncio.gather(*running, return_exceptions=True)
         with self._lock:
             waiting, self._waiting = self._waiting, []
         for queued in waiting:
@@ -142,6 +151,11 @@ class Loaded:
     tokenizer: Any
     seq2seq: bool
     window: int | None
+
+    @cached_property
+    def prompts(self) -> PromptTokenizer:
+        """What encodes prompts for the model."""
+        return PromptTokenizer(self.tokenizer)
 
     def padded(self, rows: Sequence[list[int]], *, left: bool) -> tuple[Any, Any]:
         """(tokens, mask) on the model's device, both rows × longest."""

@@ -53,6 +53,14 @@ _JSON = {"Content-Type": "application/json"}
 _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 _ID = "X-Request-Id"
 _OWN_ID = re.compile(rb'"id"\s*:\s*"([^"]{1,200})"')
+_SIZE = re.compile("[0-9]{1,18}")  # bytes
+# Request headers that let nobody in. All others, whatever their names, may be credentials.
+_OPEN_HEADERS = frozenset(
+    (
+        *("accept", "accept-encoding", "accept-language", "cache-control", "connection"),
+        *("content-length", "content-type", "host", "if-range", "range", "user-agent"),
+    )
+)
 _ANSWERED = (aiohttp.ClientResponseError, aiohttp.ClientPayloadError)
 
 
@@ -311,6 +319,7 @@ class HttpClient:
                     headers=headers,
                     # A moved POST would arrive as a GET, without its body.
                     allow_redirects=call.method == "GET",
+                    middlewares=(_OriginGuard(url),),
                     proxy=proxy,
                     timeout=timeout,
                     auto_decompress=call.decompress,
@@ -335,13 +344,38 @@ class HttpClient:
     def _check_own(self, reply: HttpReply, own: str) -> None:
         """Raises UnusableError for a reply that bears the name of another call."""
         said = b"%s %s" % (
-            reply.headers.get(_ID, "").encode(),
+            reply.headers.get(_ID, "").encode("utf-8", "replace"),
             b" ".join(_OWN_ID.findall(reply.body)),
         )
         named = re.findall(rb"%s\d+" % self._mark.encode(), said)
         if named and own.encode() not in named:
             reason = f"HTTP {reply.status}: the reply is that to another call"
             raise UnusableError(reason, status=reply.status, paid=True)
+
+
+class _OriginGuard:
+    """Keeps credentials at the scheme, host and port that a call is meant for.
+
+    aiohttp drops Authorization and Cookie when a redirect leads elsewhere, and sends all other
+    headers along, such as `X-Api-Key`. Once a redirect has led away, whoever answered there chooses
+    the next address, so that no credentials are sent even if it is the first host again.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._origin = url.origin()
+        self._has_left = False
+
+    async def __call__(
+        self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        """Send a request, the first one or that of a redirect. ConnectError: no such address."""
+        self._has_left = self._has_left or request.url.origin() != self._origin
+        if self._has_left:
+            route(str(request.url))
+            for name in set(request.headers):
+                if name.lower() not in _OPEN_HEADERS:
+                    request.headers.popall(name, None)
+        return await send(request)
 
 
 class _Transfer:
@@ -379,8 +413,8 @@ class _Transfer:
         if response.status != 200:
             said = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
             first = said[0].partition("-")[0]
-            start = int(first) if first.isdigit() else 0
-            total = int(said[2]) if said[2].isdigit() else None
+            start = int(first) if _SIZE.fullmatch(first) else 0
+            total = int(said[2]) if _SIZE.fullmatch(said[2]) else None
         if response.status == 416 and total == self.done:
             return
         if response.status == 416 or (response.status == 206 and start != self.done):
@@ -396,7 +430,8 @@ class _Transfer:
         if total is not None and self._total is not None and total != self._total:
             raise WrongFileError(f"found {total:,} bytes; expected {self._total:,}")
         etag = response.headers.get("ETag")
-        self._etag = etag if etag and not etag.startswith("W/") else None
+        usable = etag and etag.isascii() and not etag.startswith("W/")
+        self._etag = etag if usable else None
         expected = self._total if self._total is not None else total
         async for block in response.content.iter_chunked(_BLOCK):
             self._out.write(block)

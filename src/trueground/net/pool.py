@@ -124,9 +124,10 @@ def _parse(address: str) -> URL | None:
     try:
         url = URL(address)
         (url.raw_host or "").encode("idna")  # as the name is looked up: "a..b" has no such form
+        host = url.host  # decoded, which "xn--ß" can't be
     except ValueError:
         return None
-    return url if url.host is not None and url.scheme in ("http", "https") else None
+    return url if host is not None and url.scheme in ("http", "https") else None
 
 
 _sharers = 1

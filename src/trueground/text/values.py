@@ -99,6 +99,8 @@ _BARE_A = re.compile(
     r"(?:hundred|thousand|million|billion|trillion|dozen|third|quarter|fifth|half))",
     re.I,
 )
+# What `re.IGNORECASE` takes for s and i, though `str.lower` makes other letters of them.
+_CASE_VARIANTS = str.maketrans({"ſ": "s", "ı": "i", "İ": "i"})
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5}
 _WORD_CENTURY = re.compile(rf"[\s-]+centur(?:y|ies)\b{_ERA}", re.I)
 _CANDIDATE = re.compile(r"([$€£¥₹]?\d+)|[^\W\d_]+")
@@ -209,11 +211,16 @@ def _date(match: re.Match[str]) -> Value | None:
         name = part.get("mon")
         if name in ("may", "march"):
             return None  # "over 12 may enter"
-        month = MONTHS[name.rstrip(".").lower()] if name else int(part["m"])
+        month = MONTHS[_plain_case(name).rstrip(".")] if name else int(part["m"])
         day = int(part.get("d") or 0)
     if not 1 <= month <= 12 or day > 31:
         return None
     return Value(start, end, "date", year=number, month=month, day=day or None, either=either)
+
+
+def _plain_case(word: str) -> str:
+    """A word that matched a pattern without regard to case, in lower case as tables have it."""
+    return word.translate(_CASE_VARIANTS).lower()
 
 
 def _century(start: int, end: int, ordinal: int, era: str | None) -> Value:
@@ -274,7 +281,7 @@ def _year(text: str, at: int, end: int, digits: str) -> Value | None:
     era = _YEAR_ERA.match(text, end)
     if era and len(digits) < 6:
         return Value(at, era.end(), "date", amount=None, year=-int(digits))
-    if len(digits) == 2 and at > 4 and text[at - 1] in "-–/" and text[at - 5 : at - 1].isdigit():
+    if len(digits) == 2 and at > 4 and text[at - 1] in "-–/" and text[at - 5 : at - 1].isdecimal():
         full = int(text[at - 5 : at - 3] + digits)
         return Value(at, end, "date", amount=float(full), year=full)
     if end - at == 4 and 1000 <= int(digits) <= 2100 and not unit_at(text, end):
@@ -299,8 +306,8 @@ def _from_words(text: str, at: int) -> Value | None:
     if _BARE_A.match(text, at):
         return None
     if fraction := _FRACTION.match(text, at):
-        top = NUMBER_WORDS.get((fraction["n"] or "one").lower(), 1)
-        share = 100 * top / _PARTS[(fraction["half"] or fraction["part"]).lower()]
+        top = NUMBER_WORDS.get(_plain_case(fraction["n"] or "one"), 1)
+        share = 100 * top / _PARTS[_plain_case(fraction["half"] or fraction["part"])]
         return Value(at, fraction.end(), "number", amount=share, unit="percent")
     if text[at].isupper() and (match := _MONTH_DATE.match(text, at)):
         if match.end() > match.end("mon") or _plain_month(text, at, match["mon"]):

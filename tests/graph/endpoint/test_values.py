@@ -75,3 +75,10 @@ def test_quantities() -> None:
         "1.85 metre", "quantity", unit="metre"
     )
     assert value_of("a", "", metres) == PropertyValue("a")
+
+
+@pytest.mark.parametrize("precision", [7, 9, 11])
+def test_year_of_thousands_of_digits_is_no_crash(precision: int) -> None:
+    """An endpoint sends what it likes, and Python reads numbers up to 4,300 digits."""
+    text = f"{'9' * 5_000}-01-01T00:00:00Z"
+    value_of(text, XSD + "dateTime", ValueDetail(precision))

@@ -223,3 +223,18 @@ def test_damaged_dumps(tmp_path: Path) -> None:
         load(write(tmp_path / "bytes.json", b'[\n{"type":"item","id":"Q1","labels":"\xff"}\n]\n'))
     with pytest.raises(GraphError, match="no entity"):
         load(write(tmp_path / "none.json", "[\n]\n"), format="wikidata-json")
+
+
+def test_ids_and_years_that_are_no_numbers_are_left_out(tmp_path: Path) -> None:
+    """Digits that are none to `int`, and years of thousands of digits."""
+    human = [of_item("P31", "Q5")]
+    entities = [
+        item("Q1", {"en": "Ada"}, [*human, of_time("P569", f"+{'9' * 5_000}-01-01T00:00:00Z", 9)]),
+        *(item(f"Q{digits}", {"en": "Eve"}, human) for digits in ("²", "1²", "٣", "9" * 30)),
+        item("Q5", {"en": "human"}),
+    ]
+    path = write(tmp_path / "d.json", dump(entities))
+    for classes in ((), ("Q5",)):
+        store, counts = load(path, classes=classes)
+        assert counts.entities == 2 - bool(classes)
+        assert {subject for subject, _, _ in triples(store) if subject[:1] == "Q"} <= {"Q1", "Q5"}
