@@ -153,7 +153,6 @@ def test_the_same_answers_as_on_the_page(
         ):
             show(browser, f"{url}#items{place}", "#list li")
             found.append((words(browser, "#count"), words(browser, "#list")))
-        found.append(words(browser, "#worst"))
         open_first(browser)
         found.append(words(browser, "#item"))
         shown.append(found)

@@ -229,12 +229,7 @@ class Entries(msgspec.Struct, omit_defaults=True, tag_field="type", tag="entries
 
 
 class AnswerBrowser(msgspec.Struct, omit_defaults=True, tag_field="type", tag="answers"):
-    """The answers of a run, whose data stand in blocks of their own (`reports.answers`).
-
-    With `worst` only so many of the worst are shown, else the list that is searched and filtered.
-    """
-
-    worst: int = 0
+    """The list of a run's answers, whose data are in blocks of their own (`reports.answers`)."""
 
 
 Block = (

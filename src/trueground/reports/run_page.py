@@ -78,6 +78,7 @@ _VERDICTS = (
     ("partly", "partly grounded", "partly"),
     ("not", "not grounded", "unsupported"),
     ("declined", "declined", "unknown"),
+    ("unscored", "not judged", "unknown"),
 )
 _ABSTENTION_WORDS = {
     "p_ir": "declines where the context does not hold the answer (higher is better)",
@@ -205,7 +206,7 @@ def _read_json(run_dir: Path, name: str) -> dict[str, Any]:
 def _first_screen(
     summary: Mapping[str, Any], charts: list[tuple[str, Chart]], headline: str | None
 ) -> list[Block]:
-    """The verdicts as tiles that filter, the headline's spread, the reasons, the worst answers."""
+    """The verdicts as tiles that filter, the headline's spread, the reasons."""
     blocks: list[Block] = []
     if first := opening(summary):
         blocks.append(Text(first, "lead" if has_verdicts(summary) else "warning"))
@@ -214,9 +215,13 @@ def _first_screen(
         by_judge = ", by the judge" if people else ""
         tiles = []
         for name, words, tone in _VERDICTS:
-            one = summary["verdicts"][name]
-            ends, label = _ends(one.get("ci")), f"{words}{by_judge}"
-            tiles.append(Tile(label, percent(one["share"]), ends, tone, f"verdict={name}"))
+            verdict = summary["verdicts"][name]
+            if name == "unscored" and not verdict["n"]:
+                continue
+            notes = [several(verdict["n"], "answer"), _ends(verdict.get("ci"))]
+            note = ", ".join(filter(None, notes))
+            label = f"{words}{by_judge if name != 'unscored' else ''}"
+            tiles.append(Tile(label, percent(verdict["share"]), note, tone, f"verdict={name}"))
         if people:
             one = people[1]
             note = f"{_ends(one['ci'])}, {one['labels']:,} labels"
@@ -237,7 +242,6 @@ def _first_screen(
         side.append(Part("Why claims are called unsupported", [Tiles(tiles, small=True)]))
     if side:
         blocks.append(Grid(side, least=24))
-    blocks.append(AnswerBrowser(worst=10))
     return blocks
 
 

@@ -31,6 +31,7 @@ _SCRIPTS = (
     "citations.js",
     "source.js",
     "answers.js",
+    "markdown.js",
     "answer.js",
     "page.js",
 )

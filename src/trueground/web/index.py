@@ -222,16 +222,6 @@ class RunIndex:
             "rows": [self._shown(row, one) for row, one in zip(rows, self.rows(rows), strict=True)],
         }
 
-    def worst(self, most: int) -> list[dict[str, Any]]:
-        """The worst answers, those called grounded and those without a score left out."""
-        if self.headline is None:
-            return []
-        order = self._orders.take("worst", lambda: self._order("worst"))
-        good = ANSWER_VERDICTS.index("grounded")
-        mask = ~np.isnan(self.scores(self.headline)) & (self._column("verdict") != good)
-        rows = order[mask[order]][:most].tolist()
-        return [self._shown(row, one) for row, one in zip(rows, self.rows(rows), strict=True)]
-
     def rows(self, wanted: Sequence[int]) -> Iterator[ListRow]:
         """What the list shows of these rows, in their order."""
         blocks = self._pairs("blocks")

@@ -29,7 +29,7 @@ from trueground.reports.blocks import (
 )
 from trueground.reports.items import headline_metric
 from trueground.reports.listings import few
-from trueground.reports.sentences import input_names
+from trueground.reports.sentences import has_verdicts, input_names
 from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_name
 from trueground.runs.identity import resume_advice
 from trueground.studies.leaderboard.runs import find_runs
@@ -90,6 +90,18 @@ class _EntryShape(msgspec.Struct):
     ci: tuple[float, float] | None = None
 
 
+class _ShareShape(msgspec.Struct):
+    n: int
+    share: float | None = None
+    ci: tuple[float, float] | None = None
+
+
+class _VerdictsShape(msgspec.Struct):
+    n: int
+    grounded: _ShareShape
+    unscored: _ShareShape
+
+
 class _SummaryShape(msgspec.Struct):
     """The same of a summary.json."""
 
@@ -98,7 +110,7 @@ class _SummaryShape(msgspec.Struct):
     by: dict[str, dict[str, dict[str, Any]]] = {}
     averages: dict[str, dict[str, dict[str, Any]]] = {}
     reasons: dict[str, int] = {}
-    verdicts: dict[str, Any] | None = None
+    verdicts: _VerdictsShape | None = None
     abstention: dict[str, Any] | None = None
     abstention_rate: float | None = None
 
@@ -261,8 +273,10 @@ def list_page(
     if leaderboard:
         blocks.append(Text([link("Leaderboard of all finished runs", leaderboard)]))
     if runs:
-        columns = [Head("Run"), Head("Model"), Head("Task"), Head("Headline", "estimate", digits=4)]
-        columns += [Head("Answers", "number"), Head("Date"), Head("State")]
+        grounded = Head("Grounded", "estimate", digits=0, percent=True)
+        columns = [Head("Run"), grounded, Head("Headline", "estimate", digits=4)]
+        columns += [Head("Model"), Head("Task"), Head("Answers", "number")]
+        columns += [Head("Date"), Head("State")]
         rows = [_row(run, hrefs.get(run.key), progress.get(run.key)) for run in runs]
         pair = pair if sum(run.is_finished for run in runs) > 1 else None
         search = len(runs) > _SEARCHED
@@ -278,7 +292,8 @@ def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
     manifest, summary = run.manifest, run.summary
     cells: list[Cell] = [[link(run.label, href)]]
     if run.problem:
-        return Row([*cells, "–", "–", "", None, _date(run), run.state], "apart", run.problem)
+        cells += ["", "", "–", "–", None, _date(run), run.state]
+        return Row(cells, "apart", run.problem)
     state: Cell = run.state
     if run.goes_on and run.is_written:
         state = ["running ", quiet(progress or "")]
@@ -294,9 +309,18 @@ def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
     task = ", ".join(input_names(manifest.get("input")))
     if asked:
         task = f"{asked.get('name')}/{asked.get('task')}"
-    cells += [model or "–", task or "–", _headline(run)]
+    cells += [_grounded(run), _headline(run), model or "–", task or "–"]
     cells += [n if isinstance(n, int) else None, _date(run), state]
     return Row(cells, key=run.key if run.is_finished else None)
+
+
+def _grounded(run: FoundRun) -> Cell:
+    """The share of grounded answers with its interval; empty if none could be judged."""
+    if not has_verdicts(run.summary):
+        return ""
+    grounded = run.summary["verdicts"]["grounded"]
+    low, high = grounded.get("ci") or (None, None)
+    return Estimate(grounded["share"], low, high)
 
 
 def _headline(run: FoundRun) -> Cell:

@@ -128,12 +128,6 @@ class ViewServer:
             return send_json({"total": 0, "count": 0, "page": 0, "pages": 1, "rows": []})
         return send_json(await self._asked(request, index.page, query, page))
 
-    async def worst(self, request: web.Request) -> web.Response:
-        """The worst answers."""
-        index = await self._index(request)
-        most = min(_number(request.query.get("most")), 100)
-        return send_json([] if index is None else await self._asked(request, index.worst, most))
-
     async def item(self, request: web.Request) -> web.Response:
         """One answer with its details."""
         index = await self._index(request)
@@ -331,7 +325,7 @@ def _run_page(opened: _Opened, is_whole: bool) -> Page:
         return run_page(run.path, run.summary, run.manifest, numbers)
     blocks: list[Block] = []
     if index is not None:
-        blocks = [AnswerBrowser(worst=10), Part("Answers", [AnswerBrowser()], id="items")]
+        blocks = [Part("Answers", [AnswerBrowser()], id="items")]
         if not (run.path / RECORDS).exists():
             words = "This run is made without records: questions and answers are not in it."
             blocks.insert(0, Text(words, "note"))
@@ -400,7 +394,6 @@ def view_app(address: Address, paths: Sequence[Path], access: LinkAccess | None)
     app.router.add_get(run + "page", view.run)
     app.router.add_get(run + "state", view.state)
     app.router.add_get(run + "list", view.list)
-    app.router.add_get(run + "worst", view.worst)
     app.router.add_get(run + "item", view.item)
     app.router.add_get(run + "answers.{kind:csv|jsonl}", view.export)
     app.router.add_get(pair + "page", view.compare)

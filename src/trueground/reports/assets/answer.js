@@ -29,9 +29,29 @@ TG.drawAnswer = (() => {
       .filter((cut) => cut >= 0 && cut <= points.length);
     const edges = [...new Set(cuts)].sort((a, b) => a - b);
     return edges.slice(1).map((end, k) => ({
-      text: points.slice(edges[k], end).join(""),
+      start: edges[k], end, text: points.slice(edges[k], end).join(""),
       owners: placed.filter((span) => span.start <= edges[k] && span.end >= end).map((span) => span.owner),
     }));
+  }
+
+  /* The text as Markdown; `draw` makes the node of each piece, or of what a node of the Markdown has of it. */
+  function renderMarkdown(text, parts, draw) {
+    const points = Array.from(text);
+    const leaf = (from, to) => {
+      let [low, high] = [0, parts.length];  // the first piece that ends behind `from`
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (parts[middle].end > from) high = middle;
+        else low = middle + 1;
+      }
+      const nodes = [];
+      for (; low < parts.length && parts[low].start < to; low++) {
+        const [start, end] = [Math.max(from, parts[low].start), Math.min(to, parts[low].end)];
+        nodes.push(draw({ ...parts[low], text: points.slice(start, end).join("") }));
+      }
+      return nodes;
+    };
+    return TG.markdown(text, leaf);
   }
 
   const verdictOf = (claim) => VERDICTS[claim.supported] ?? VERDICTS[null];
@@ -91,6 +111,14 @@ TG.drawAnswer = (() => {
     return board;
   }
 
+  /* Mark where an answer has its closest passage, and bring it into view within the passages: for the
+     first claim without support, else the first that has a place. */
+  function showClosest(board) {
+    const placed = [...board.claims, ...board.whole].filter((owner) => Number.isInteger(owner.text_index));
+    const owner = placed.find(({ supported }) => supported === false) ?? placed[0];
+    if (owner) board.select([owner], false);
+  }
+
   function listen(element, board, owners) {
     element.addEventListener("click", () => board.select(owners, true));
     element.addEventListener("pointerenter", (event) => {
@@ -108,7 +136,7 @@ TG.drawAnswer = (() => {
     const points = Array.from(board.answer);
     const doubts = TG.everyPlace(board.answer, claims).flatMap(([start, end, claim]) =>
       TG.doubtsIn(points.slice(start, end).join(""), claim.doubts).map(([from, to]) => ({ start: start + from, end: start + to, owner: DOUBT })));
-    return pieces(board.answer, [...spans, ...doubts]).map(({ text, owners: all }) => {
+    return renderMarkdown(board.answer, pieces(board.answer, [...spans, ...doubts]), ({ text, owners: all }) => {
       const owners = all.filter((owner) => owner !== DOUBT);
       if (!owners.length) return text;
       const cites = owners.filter(({ cite }) => cite);
@@ -142,7 +170,7 @@ TG.drawAnswer = (() => {
   function markPassage(board, text, k) {
     const spans = [...board.claims, ...board.whole].filter((owner) => owner.text_index === k).map(asWindow);
     const best = spans.filter(({ start, end }) => Number.isInteger(start) && Number.isInteger(end)).flatMap((span) => bestSentence(text, span));
-    return pieces(text, [...spans, ...best]).map((piece) => {
+    return renderMarkdown(text, pieces(text, [...spans, ...best]), (piece) => {
       const owned = piece.owners.filter((owner) => !owner.best);
       if (!owned.length) return piece.text;
       const element = make("mark", {}, piece.text);
@@ -239,7 +267,7 @@ TG.drawAnswer = (() => {
     if (board.answer === null) return null;
     const text = board.answer ? markAnswer(board) : [make("em", { class: "quiet" }, "The answer is empty.")];
     const legend = Object.values(VERDICTS).map(({ name, words }) => make("mark", { class: `claim ${name}` }, words));
-    return section("Answer", make("p", { class: "text response", dir: "auto" }, ...text),
+    return section("Answer", make("div", { class: "text response", dir: "auto" }, ...text),
       board.claims.length ? make("p", { class: "legend quiet" }, ...legend, board.claims.some(({ doubts }) => doubts) ? make("mark", { class: "claim unsupported doubt" }, "words not in the context") : null, " click a claim to see the closest passage") : null,
       detail.phrase ? make("p", { class: "quiet" }, `Declines to answer: “${detail.phrase}”`) : null);
   }
@@ -272,7 +300,7 @@ TG.drawAnswer = (() => {
     const gold = typeof context.gold === "boolean"
       ? make("span", { class: "tag" }, context.gold ? "gold" : "not gold") : null;
     const box = make("details", { class: "passage", open: true }, make("summary", {}, name, " ", gold),
-      make("p", { class: "text", dir: "auto" }, ...markPassage(board, context.text, k)));
+      make("div", { class: "text", dir: "auto" }, ...markPassage(board, context.text, k)));
     const owned = (board.told?.numbered ?? []).flatMap(({ passages }) => passages).filter(({ number }) => number === k + 1);
     if (owned.length) board.pointers.push({ element: box, owned, target: true });
     return box;
@@ -320,6 +348,7 @@ TG.drawAnswer = (() => {
       factsSection(board, "facts", "Gold facts") ?? listSection("Gold facts", detail.gold_facts),
       factsSection(board, "references", "Reference answers") ?? listSection("Reference answers", detail.references), scoresSection(row),
       foldedSection("Other evidence", detail.evidence), foldedSection("Other fields", detail.fields))].filter((part) => part !== null));
+    queueMicrotask(() => showClosest(board));  // once it is on the page, and so has places
     return columns;
   }
 

@@ -1,5 +1,5 @@
-/* The answers of a run: the worst of them, and the list that is searched, filtered, exported. They
-   come from `TG.source` (source.js). */
+/* The answers of a run: the list, the worst first, that is searched, filtered, exported. They come
+   from `TG.source` (source.js). */
 const LIST = "#items";
 const VERDICT_WORDS = { grounded: "grounded", partly: "partly grounded", not: "not grounded", declined: "declined", unscored: "not judged" };
 const VERDICT_TONES = { grounded: "supported", partly: "partly", not: "unsupported", declined: "unknown", unscored: "unknown" };
@@ -202,28 +202,13 @@ function AnswerList() {
     <button type="button" id="save-jsonl" onClick=${() => TG.source.save(state, "jsonl")}>JSONL</button></form>
     ${TG.source.note ? html`<p class="note" role="note">${TG.source.note}</p>` : null}
     ${error ? html`<p class="warning" role="note">${error}</p>` : null}
+    ${state.sort === "worst" && headline ? html`<p class="quiet noprint">${judged ? `Those called not grounded first, then partly; in each by ${headline}.` : `By ${headline}, ${about().lower.includes(headline) ? "highest" : "lowest"} first.`} Open one to see each claim beside the passages: a click on a claim leads to its place.</p>` : null}
     ${listed ? html`<p class="quiet" id="count" role="status">${listed.count === listed.total ? `${count(listed.total)} answers` : `${count(listed.count)} of ${count(listed.total)} answers match`}</p>
     <ol class="answer-list" id="list">${listed.rows.map((row) => html`<${AnswerRow} key=${row.n} row=${row} metrics=${shown} />`)}</ol>
     <${Pager} page=${listed.page} pages=${listed.pages} turn=${turn} />` : null}</div>`;
 }
 
-/* The worst answers, with what is wrong in them. */
-function Worst({ most }) {
-  const [told, again] = useState(0);
-  useLayoutEffect(() => {
-    const redraw = () => again((n) => n + 1);
-    addEventListener("tg-source", redraw);
-    return () => removeEventListener("tg-source", redraw);
-  }, []);
-  const { value: rows } = useFound(() => TG.source.worst(most), [told]);
-  const name = about().headline;
-  if (!rows?.length) return null;
-  return html`<section aria-label="The worst answers" id="worst"><h2>The ${rows.length === 1 ? "" : `${rows.length} `}worst answers</h2>
-    <p class="quiet noprint">${about().judged ? `Those called not grounded first, then partly; in each by ${name}.` : `By ${name}, ${about().lower.includes(name) ? "highest" : "lowest"} first.`} Open one to see each claim beside the passages: a click on a claim leads to its place.</p>
-    <ol class="answer-list">${rows.map((row) => html`<${AnswerRow} key=${row.n} row=${row} metrics=${[name]} />`)}</ol></section>`;
-}
-
-TG.blocks.answers = ({ worst }) => !TG.source ? null : worst ? html`<${Worst} most=${worst} />` : html`<${AnswerList} />`;
+TG.blocks.answers = () => TG.source ? html`<${AnswerList} />` : null;
 
 /* ---- an opened answer ---- */
 

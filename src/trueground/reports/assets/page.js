@@ -17,6 +17,12 @@ function Contents({ blocks }) {
   return html`<nav class="contents noprint" aria-label="Contents">${parts.map(({ id, title }) => html`<a key=${id} href=${`#${id}`}>${plain(title)}</a>`)}</nav>`;
 }
 
+/* The section that an address leads to; what follows a question mark is the state of its list. */
+function sectionOf(hash) {
+  const id = hash.slice(1).split("?")[0];
+  try { return document.getElementById(decodeURIComponent(id)); } catch { return null; /* a hand-written address */ }
+}
+
 function Page({ page }) {
   const Theme = themeButton;
   const [hash, setHash] = useState(location.hash);
@@ -27,7 +33,7 @@ function Page({ page }) {
     return () => removeEventListener("hashchange", follow);
   }, []);
   const opened = TG.opened?.(hash) ?? null;
-  useEffect(() => { if (opened === null && hash.length > 1) document.getElementById(decodeURIComponent(hash.slice(1)))?.scrollIntoView(); }, [hash]);
+  useEffect(() => { if (opened === null && hash.length > 1) sectionOf(hash)?.scrollIntoView(); }, [hash]);
   return html`<header class="top"><span class="brand">trueground <span class="quiet">${page.version ?? ""}</span>${page.home ? html` <a class="home" href=${TG.safe(page.home)}>All runs</a>` : null}</span><${Theme} /></header>
     ${opened}
     <main id="overview" class=${page.kind} hidden=${opened !== null}>

@@ -3,7 +3,6 @@
 
      about   what the list is drawn with; total  how many answers there are
      list(state, page)  {total, count, page, pages, rows}, or a promise of it
-     worst(most)        rows, or a promise of them
      open(id, state)    {row, before, after, detail}, or a promise of it; `detail` may be a promise
      save(state, kind)  hands all that is listed to the reader, as "csv" or "jsonl"
 
@@ -203,10 +202,6 @@ TG.pageSource = () => {
       const pages = Math.max(1, Math.ceil(found.length / PAGE_SIZE));
       const here = Math.min(page, pages - 1);
       return { total, count: found.length, page: here, pages, rows: found.slice(here * PAGE_SIZE, (here + 1) * PAGE_SIZE).map(rowAt) };
-    },
-    worst(most) {
-      const name = index.headline;
-      return name ? orderOf("worst").filter((i) => index.scores[name][i] !== null && index.verdictNames[index.verdicts[i]] !== "grounded").slice(0, most).map(rowAt) : [];
     },
     open(id, state) {
       const i = rowOf.get(id);

@@ -40,7 +40,6 @@ TG.fed = (() => {
         last = new AbortController();
         return ask(`list?${wordsOf(state, { page })}`, last.signal);
       },
-      worst: (most) => ask(`worst?most=${most}`),
       open: (id, state) => ask(`item?${wordsOf(state, { id })}`),
       save: (state, kind) => save(`answers.${kind}?${wordsOf(state, {})}`),
     };
