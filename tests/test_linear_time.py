@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from random import Random
 from time import process_time
 
 import msgspec
@@ -32,9 +34,35 @@ from trueground.types import Choice, JudgeRequest
 
 SHORT, TIMES = 10_000, 4  # characters
 LONG = 400_000
+MORE_METRICS = ["correct_support", "context_entails", "passage_citation_f1"]
 FLOOR = 0.05  # seconds below which a measurement says nothing
 CLAIM = "The tower was finished in 1931 by Ada Holm."
 GRAPHS = [{"qid": "Q7", "name": "Ina Falk", "occupation": ["smith", "bell, founder"]}]
+# Pieces that differ, so that nothing is read once for all of them.
+SERIES: dict[str, Callable[[int], str]] = {
+    "numbers": lambda i: f"{7 * i + 11} ",
+    "numbers in a list": lambda i: f"{7 * i + 11}, ",
+    "decimals": lambda i: f"{i}.{i % 97} kg, ",
+    "dates": lambda i: f"{i % 28 + 1} May {1800 + i % 300}, ",
+    "ISO dates": lambda i: f"{1800 + i % 300}-{i % 12 + 1:02}-{i % 28 + 1:02} ",
+    "table": lambda i: f"| row{i} | {3 * i} | {5 * i} |\n",
+    "numbers in sentences": lambda i: f"Unit {3 * i} costs {13 * i + 7} dollars. ",
+    "almost the same sentence": lambda i: f"The tower in Paris was built in 1889 by Ada{i}. ",
+    "names": lambda i: f"Ada{i} ",
+    "names in sentences": lambda i: f"Ada{i} met Bo{i % 97} in Oslo{i % 31}. ",
+    "capitals": lambda i: f"NATO{i} ",
+    "words": lambda i: f"word{i} ",
+    "one word": lambda i: f"word{i}",
+    "sentences of one word": lambda i: f"Word{i}. ",
+    "one sentence": lambda i: f"and the word{i} was part{3 * i} ",
+    "members": lambda i: f"Ada cat{i}, ",
+    "denials": lambda i: f"It is not word{i}. ",
+    "bounds": lambda i: f"at least {i} ",
+    "opposites": lambda i: f"gain{i} loss gain un{i}happy ",
+    "citations": lambda i: f"Ada{i} ran [{i % 9 + 1}]. ",
+    "quotes": lambda i: f'"word{i} ',
+    "characters": lambda i: chr(0x4E00 + 37 * i % 20_000),
+}
 CHOICES = [Choice("A", "red cat"), Choice("B", "blue dog"), Choice("1", "2")]
 PIECES = (
     *"字`'\"[({<>.,;:!?-_*#&%$|\\/~^=+1xX\n\t \u00a0\u2028“”‘’…。、é\u0301\u200b",
@@ -177,9 +205,27 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
         "k_precision": lambda text: tg.metrics.k_precision([text], contexts=[[text]]),
         "abstained": lambda text: tg.metrics.abstained([text]),
     }
+    for side in ("answer", "context", "both"):
+        readers[f"score, {side}"] = partial(_score, side)
     for name in NORMALIZERS:
         readers[name] = get_normalizer(name).rule
     return readers
+
+
+def _score(side: str, text: str) -> None:
+    """Score one record whose answer, context, or both and the reference are long."""
+    words = text.split(" ")
+    Random(3).shuffle(words)
+    long, other = text, " ".join(words)
+    record = {
+        "response": CLAIM if side == "context" else long,
+        "question": "When was the tower finished?",
+        "contexts": [CLAIM if side == "answer" else other],
+        "references": [other if side == "both" else CLAIM],
+    }
+    for metrics in (None, MORE_METRICS):
+        summary = tg.score([record], metrics=metrics).summary
+        assert not any("error" in metric.unscored for metric in summary.values())
 
 
 READERS = tuple(_readers(Path()))
@@ -191,9 +237,20 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
     return process_time() - begin
 
 
-def _grows(read: Callable[[str], object], piece: str) -> float | None:
+def _text(piece: str | Callable[[int], str], length: int) -> str:
+    if isinstance(piece, str):
+        return (piece * (length // len(piece) + 1))[:length]
+    pieces: list[str] = []
+    size = 0
+    while size < length:
+        pieces.append(piece(len(pieces)))
+        size += len(pieces[-1])
+    return "".join(pieces)[:length]
+
+
+def _grows(read: Callable[[str], object], piece: str | Callable[[int], str]) -> float | None:
     """How many times as long a text takes that is TIMES as long; None where that is no time."""
-    short, long = ((piece * (n // len(piece) + 1))[:n] for n in (SHORT, SHORT * TIMES))
+    short, long = _text(piece, SHORT), _text(piece, SHORT * TIMES)
     if (longer := _seconds(read, long)) < FLOOR:
         return None
     return longer / max(min(_seconds(read, short) for _ in range(3)), FLOOR / TIMES**2)
@@ -212,6 +269,19 @@ def test_time_grows_with_the_text(name: str, tmp_path: Path) -> None:
             near, far = (_seconds(read, piece * (n // len(piece))) for n in (LONG // 10, LONG))
             if far > max(1, 10**1.5 * near):
                 slow[piece] = far
+    assert not slow
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("side", ["answer", "context", "both"])
+def test_score_time_grows_with_texts_that_do_not_repeat(side: str) -> None:
+    read = partial(_score, side)
+    read(CLAIM)
+    slow = [
+        name
+        for name, piece in SERIES.items()
+        if all((_grows(read, piece) or 0) > TIMES**1.5 for _ in range(2))
+    ]
     assert not slow
 
 

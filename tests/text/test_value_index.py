@@ -15,7 +15,7 @@ TEXT = """
 17, 18, 17.0, -17, 0, 0.5, 1,000, 1000 and 1e3; 12 %, 12.2 percent, half of them, one third of it
 3 km, 3,000 m, 1.86 miles, 2 miles, 3.2 km, 3 kg, 3 g, 6.6 pounds, 45 W, 45 kW, 300 K, 27 °C, 80 °F
 35 years, 420 months, 2 weeks, aged 35, five million people, 5M users, 5.1 million, $5, €5
-5 dollars,
+5 dollars
 1931, in 1932, the 1930s, the 19th century, 44 BC, the 1st century BC, first, 1st, twelfth, 12th
 3 May 1931, May 3, 1931, May 1931, in May, 3 May, 03/05/1931, 05/03/1931, 25/12/1931, 1931-05-03
 10:30, 10:30 pm, twenty three, two hundred, a dozen, 40,000, 41,200, 43,000, 1871-11, 1914–18

@@ -119,6 +119,21 @@ def test_find_verbatim_skips_what_is_taken_back(text: str, offset: int | None) -
     assert span == (None if offset is None else (offset, offset + len("he left")))
 
 
+@pytest.mark.parametrize("name", ["list markers", "numbers", "number sentences"])
+def test_score_doubled_answer_and_texts_at_most_doubles_the_calls(name: str) -> None:
+    def calls(length: int) -> int:
+        answer = written(SERIES[name], length)
+        other = shuffled(answer)
+        passages = [other[at : at + 80] for at in range(0, length, 80)]
+        row = {"response": answer, "contexts": passages, "references": [other]}
+        tg.score([row], metrics=["support", "correct_support"], judge="lexical")
+        return calls_made(
+            lambda: tg.score([row], metrics=["support", "correct_support"], judge="lexical")
+        )
+
+    assert calls(8_000) <= 2.5 * calls(4_000)
+
+
 # The budgets.
 
 

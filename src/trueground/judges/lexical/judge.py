@@ -109,7 +109,7 @@ class WorkLimitError(Exception):
 
 def find_evidence(claim: ClaimView, context: ContextView) -> Evidence:
     """Compare a claim with its texts, read as one. Raises WorkLimitError."""
-    if not claim.items or not any(text.spans for text in context.texts):
+    if not claim.items or not context.starts[-1]:
         return Evidence(np.zeros(len(NAMES)), None, [])
     found = _Comparison(claim, context)
     window, place = found.find_place()
@@ -329,9 +329,17 @@ def find_verbatim(claim: str, text: TextView) -> tuple[int, int] | None:
 
     Citation marks and outer marks do not matter, nor whether the first letter is large.
     """
+    return _find_first_stated(_ways_to_state(claim), text)
+
+
+def _ways_to_state(claim: str) -> list[str]:
     core = without_citations(claim).strip().strip(_EDGES)
-    for wanted in dict.fromkeys((core, core[:1].swapcase() + core[1:])):
-        span = _find_stated(wanted, text) if wanted else None
+    return list(dict.fromkeys((core, core[:1].swapcase() + core[1:]))) if core else []
+
+
+def _find_first_stated(ways: Sequence[str], text: TextView) -> tuple[int, int] | None:
+    for stated in ways:
+        span = _find_stated(stated, text)
         if span is not None:
             return span
     return None
@@ -359,8 +367,9 @@ def _find_stated(wanted: str, text: TextView) -> tuple[int, int] | None:
 
 def _decide(request: JudgeRequest, context: ContextView) -> Verdict:
     """A claim that stands in a text word for word is not read; else the best place decides."""
-    for number, text in enumerate(context.texts):
-        span = find_verbatim(request.claim, text)
+    ways = _ways_to_state(request.claim)
+    for number in context.texts_with(ways):
+        span = _find_first_stated(ways, context.texts[number])
         if span is not None:
             why = ("stated word for word",)
             likely, (start, end) = weights().verbatim, span

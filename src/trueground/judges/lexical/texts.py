@@ -269,6 +269,28 @@ class ContextView:
             for value in self.texts[text].values(sentence):
                 yield number, value
 
+    @cached_property
+    def _joined(self) -> str:
+        return "\n".join(text.text for text in self.texts)
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        """Where each text begins in all of them joined; at the end, behind the last."""
+        return [0, *accumulate(len(text.text) + 1 for text in self.texts)]
+
+    def texts_with(self, phrases: Sequence[str]) -> list[int]:
+        """Return the numbers of the texts that may have one of the phrases, ascending."""
+        if len(self.texts) == 1:
+            return [0]
+        numbers: set[int] = set()
+        for phrase in phrases:
+            at = self._joined.find(phrase)
+            while at >= 0:
+                number = bisect_right(self._offsets, at) - 1
+                numbers.add(number)
+                at = self._joined.find(phrase, self._offsets[number + 1])
+        return sorted(numbers)
+
     def text_of(self, number: int) -> int:
         """Return which text has the sentence with this number."""
         return bisect_right(self.starts, number) - 1
