@@ -53,7 +53,10 @@ _STOPS = re.compile(r"[.!?] ")
 _TURNS = ["however", " but ", "general knowledge", "answer: ", "answer is "]
 _NEAR = 40  # characters behind a phrase in which its object is named
 # Sections that are looked for anywhere; the others only at the beginning.
-_ANYWHERE = ("conceding", "finding", "frame", "guess", "reported", "safety")
+_ANYWHERE = (
+    *("asserting", "conceding", "finding", "frame", "guess", "lack", "of_the_world"),
+    *("reported", "safety", "subordinate", "unsure"),
+)
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("’‘ʼ´＇", "'"),
@@ -132,6 +135,55 @@ def find_refusal_phrase(response: str) -> str | None:
     """
     phrase = _rules().contained.search(" ".join(_lower(response).translate(_PLAIN).split()))
     return phrase and phrase.group()
+
+
+def has_refusal_cue(text: str) -> bool:
+    """Whether a text has a word that every refusal has one of; a quick look."""
+    lowered = _lower_plainly(text)
+    return _has_cue(lowered) or bool(find_languages(lowered))
+
+
+def may_lack(sentence: str) -> bool:
+    """Whether `says_lack` may hold for a sentence or a part of it; much quicker."""
+    lowered = _lower_plainly(" ".join(sentence.split()))
+    return (_has_cue(lowered) and _rules().has_phrase(lowered)) or bool(find_languages(lowered))
+
+
+def describes_sources(sentence: str) -> bool:
+    """Whether a sentence begins as talk about the sources: "The passage describes …"."""
+    lowered = _lower_plainly(" ".join(sentence.split()))
+    if _has("source", lowered):
+        return True
+    return any(language.is_aside(lowered) for language in find_languages(lowered))
+
+
+def is_courtesy(clause: str) -> bool:
+    """Whether a clause is an apology or the like: "I'm sorry", "Unfortunately"."""
+    lowered = _lower_plainly(" ".join(clause.split()))
+    return _has("courtesy", lowered) or _has("interjection", lowered)
+
+
+def says_lack(clause: str, *, after_source: bool = False, unsure: bool = True) -> bool:
+    """Whether a clause only says that the sources lack something, or the speaker does not know.
+
+    "The passage does not mention his age." does; "The report does not contain errors.", "He did not
+    mention the war." and "It is unknown who wrote it." state something about the world.
+
+    Args:
+        clause: A sentence, or a part of one between "but" and the like.
+        after_source: Whether the text before it is about the sources, or says such a thing.
+        unsure: Whether "I'm not sure." counts, which does not name the sources.
+    """
+    lowered = _lower_plainly(clause)
+    if _has_cue(lowered):
+        sentence = " ".join(_plain(clause).split())
+        lack = _find_lack(sentence, _lower(sentence), after_source, unsure)
+        if lack is not None:
+            return lack
+    return any(
+        language.find_refusal(lowered, after_source=after_source, whole=False) is not None
+        for language in find_languages(lowered)
+    )
 
 
 def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | None:
@@ -272,6 +324,39 @@ def _declines(
                 return None
             return begin, match.end()
     return None
+
+
+def _find_lack(sentence: str, lowered: str, after_source: bool, unsure: bool) -> bool | None:
+    """Whether what follows the phrase of a lack states nothing; None without such a phrase."""
+    for match, kind in _phrases(lowered):
+        begin = _clause(lowered[: match.start()])
+        if begin is None or kind in (*_OF_THE_WORLD, "unknown"):
+            continue
+        framed = _has("frame", lowered) and not lowered.startswith("in summary")
+        if not framed and _has("of_the_world", match.group()):
+            continue
+        if _has("subordinate", lowered[begin : match.start()]):
+            continue
+        anaphoric = kind in ("anaphor", "told") or match.group().startswith(("it ", "they ", "it'"))
+        if anaphoric and not (after_source or framed):
+            continue
+        if match.start() > 0 and _is_title(sentence[match.start() : match.end()]):
+            continue
+        after = lowered[match.end() :]
+        words = lowered[begin : match.end()]
+        said = framed or _has("lack", words) or _has("lacking", after)
+        said = said or (unsure and _has("unsure", words))
+        if said and _fits(kind, lowered[begin : match.start()].lstrip()):
+            return not _states(after) and not _has("finding", lowered)
+    return None
+
+
+def _states(after: str) -> bool:
+    """Whether the words after the phrase of a lack state something."""
+    match = _rules()["asserting"].search(after)
+    if _has("guess", after):
+        return True
+    return match is not None and not _rules().has_phrase(after[match.start() :])
 
 
 def _phrases(lowered: str) -> list[tuple[re.Match[str], str]]:

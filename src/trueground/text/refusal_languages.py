@@ -25,6 +25,7 @@ _UNFOLDED = ("\u3040", "\ud7ff")  # from kana to Hangul: their marks are part of
 # Letters that are not a base letter with a mark; Arabic and Urdu write kaf and yeh differently.
 _FOLDED = str.maketrans("łđøı\u0649\u06cc\u06a9", "ldoi\u064a\u064a\u0643")
 _WHOLE_CLAUSE = "whole"
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 class FoldedText(NamedTuple):
@@ -90,9 +91,8 @@ class Language:
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self._sections = read_sections(text)
-        cues = self._sections["cues"]
-        self.cues = sorted({*cues, *map(fold, cues)})
-        self.ascii_cues = [cue for cue in self.cues if cue.isascii()]
+        self.cues = _with_folded(self._sections.get("cues", []))
+        self.cue_parts = _with_folded(self._sections.get("cue_parts", []))
 
     @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:
@@ -172,19 +172,35 @@ def languages() -> tuple[Language, ...]:
     )
 
 
-@cache
-def _cue_table(ascii_only: bool) -> tuple[tuple[str, Language], ...]:
-    table: list[tuple[str, Language]] = []
-    for language in languages():
-        cues = language.ascii_cues if ascii_only else language.cues
-        table.extend((cue, language) for cue in cues)
-    return tuple(table)
-
-
 def find_languages(lowered: str) -> list[Language]:
     """Return the languages of which a lower-case text contains a cue."""
-    found: list[Language] = []
-    for cue, language in _cue_table(lowered.isascii()):
-        if cue in lowered and language not in found:
-            found.append(language)
-    return found
+    by_cue = _languages_by_cue()
+    found: set[Language] = set()
+    words = _WORD.findall(lowered)
+    if not by_cue.keys().isdisjoint(words):
+        found.update(*(by_cue[word] for word in words if word in by_cue))
+    for part, language in _cue_parts(lowered.isascii()):
+        if part in lowered:
+            found.add(language)
+    return sorted(found, key=lambda language: language.name) if found else []
+
+
+def _with_folded(cues: list[str]) -> frozenset[str]:
+    return frozenset(cues).union(map(fold, cues))
+
+
+@cache
+def _languages_by_cue() -> dict[str, list[Language]]:
+    by_cue: dict[str, list[Language]] = {}
+    for language in languages():
+        for cue in language.cues:
+            by_cue.setdefault(cue, []).append(language)
+    return by_cue
+
+
+@cache
+def _cue_parts(ascii_only: bool) -> tuple[tuple[str, Language], ...]:
+    parts: list[tuple[str, Language]] = []
+    for language in languages():
+        parts.extend((part, language) for part in sorted(language.cue_parts))
+    return tuple(pair for pair in parts if pair[0].isascii() or not ascii_only)

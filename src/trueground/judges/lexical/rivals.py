@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import msgspec
 
-from trueground.claims.rules import is_finite
+from trueground.claims.words import is_finite
 from trueground.judges.lexical.claim import ClaimItem, ClaimView, Reason, contradicts, differs
 from trueground.judges.lexical.reading import (
     TextView,
