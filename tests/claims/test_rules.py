@@ -194,6 +194,6 @@ def test_registry() -> None:
     made = get_decomposer("rules")
     assert "rules" in decomposers
     assert isinstance(made, Decomposer)
-    assert (made.name, made.signature) == ("rules", "rules-3")
+    assert (made.name, made.signature) == ("rules", "rules-4")
     with pytest.raises(UsageError, match="rules"):
         get_decomposer("rule")

@@ -80,7 +80,7 @@ def test_numbers_as_labels_and_in_texts(response: str, label: str) -> None:
         ("bluebird", None),
         ("reddish", None),
         ("red or blue", None),
-        ("light blue, not blue", None),
+        ("light blue, not blue", "C"),
         ("(A) or (B)", None),
         ("B. red", None),
         ("The answer is A, red", "A"),
@@ -209,6 +209,49 @@ def test_what_is_discussed_is_not_the_answer(response: str) -> None:
     assert chosen_label(response, PLANETS, RULE) != "B"
 
 
+RATES = [Choice("A", "decreases"), Choice("B", "increases"), Choice("C", "stays the same")]
+
+
+@pytest.mark.parametrize(
+    ("response", "label"),
+    [
+        ("Not A, and not C: it increases.", "B"),
+        ("Not (A), and not (C): it increases.", "B"),
+        ("Not decreases, and not stays the same: it increases.", "B"),
+        ("Neither A nor C. It increases.", "B"),
+        ("Neither (A) nor (C), but (B)", "B"),
+        ("(A) is wrong, (C) is wrong, so (B).", "B"),
+        ("(A) and (C) are incorrect; it increases", "B"),
+        ("A is wrong. B.", "B"),
+        ("It's not A but B", "B"),
+        ("B rather than A", "B"),
+        ("It increases, not decreases.", "B"),
+        ("It increases instead of decreases.", "B"),
+        ("Answer: not A, and not C: it increases.", "B"),
+        ("The answer is B and A is wrong.", "B"),
+        ("(A) or (B), not (C)", None),
+        ("(B) and (C) are correct, (A) is wrong", None),
+        ("Not A.", None),
+        ("Not (A), (B)", "B"),
+        ("Neither (A), (B) nor (C)", None),
+        ("(B) is not wrong", "B"),
+        ("It decreases, and increases.", None),
+    ],
+)
+def test_chosen_label_denied_options_are_not_named(response: str, label: str | None) -> None:
+    assert chosen_label(response, RATES, RULE) == label
+
+
+def test_chosen_label_option_text_with_a_negation_is_a_text() -> None:
+    options = [Choice("A", "soluble"), Choice("B", "not soluble")]
+    assert chosen_label("It is not soluble.", options, RULE) == "B"
+    assert chosen_label("soluble", options, RULE) == "A"
+
+
+def test_mentioned_labels_counts_denied_options() -> None:
+    assert mentioned_labels("Not (A): it increases.", RATES, RULE) == {"A", "B"}
+
+
 def test_numbers_of_steps_and_citations_are_no_labels() -> None:
     steps = "1. The text tells of two planets.\n2. One is red.\n3. It is Mars."
     assert chosen_label(steps, COUNTED, RULE) == "2"
@@ -240,7 +283,8 @@ def test_the_part_that_answers(response: str, part: str) -> None:
     "piece",
     mostly_long(3, [
         "(B)", "answer is ", " ", "\n", "answer ", "Answer:\n", "1. a\n", "The answer is B. ", "- ",
-        "so the answer is not ", "B is correct ", "\\boxed{", "it is \t", "Mars ",
+        "so the answer is not ", "B is correct ", "not A or ", "B, ", "neither A, ", "(B) and ",
+        "\\boxed{", "it is \t", "Mars ",
     ]),
 )  # fmt: skip
 def test_time_grows_with_the_length(piece: str) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from trueground.claims.base import Decomposed, Span, clean, is_one_word
-from trueground.claims.rules import is_chatter, skip_boilerplate
+from trueground.claims.statements import find_statements
 from trueground.errors import InputError, UsageError
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.calls import Asks, describe_failure
@@ -31,7 +31,6 @@ from trueground.models.prompts import (
 from trueground.plugins import PartSpec
 from trueground.records.problems import shorten
 from trueground.retrieval.bm25 import BM25
-from trueground.text.sentences import split_sentences
 from trueground.types import Failure, Status
 
 EXAMPLES = 8
@@ -74,7 +73,7 @@ class LLMDecomposer(Asks):
         """Model, prompt and demonstrations by id and hash, and the options that change claims."""
         demos = (self._demos.signature,) if self._demos else ()
         return self._sign(
-            "llm-2", self._prompt.file.signature, f"examples={self._examples}", *demos
+            "llm-3", self._prompt.file.signature, f"examples={self._examples}", *demos
         )
 
     def decompose(self, texts: Sequence[str]) -> list[Decomposed]:
@@ -126,12 +125,11 @@ class _Sentence(NamedTuple):
 
 
 def _statements(text: str) -> list[_Sentence]:
-    """The sentences without those that talk to the reader, and without boilerplate."""
+    """The sentences that state something, without boilerplate and what the sources lack."""
     spans = {}
-    for number, (start, end) in enumerate(split_sentences(text)):
-        if not is_chatter(text[start:end]):
-            begin = skip_boilerplate(text, start, end)
-            spans[number] = (begin if text[begin:end].strip() else start, end)
+    for statement in find_statements(text):
+        span = statement.start, statement.end
+        spans[statement.number] = span if text[slice(*span)].strip() else statement.sentence
     return [
         # The cleaning drops sentences of one word that are not alone.
         _Sentence(number, span, len(spans) == 1 or not is_one_word(text[slice(*span)]))

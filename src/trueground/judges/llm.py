@@ -193,6 +193,11 @@ _ENDS = re.compile(
     r"(?:the\s+(?:final\s+|correct\s+)?(?:answer|statement|verdict|judge?ment)\s+is\s*:?\s+"
     rf"|(?:based on|according to|given)\s[^.:;,]*,\s+){_VERDICT}[.!]?"
 )
+# "It is correct: Yes", "The answer is supported by the context. Yes."
+_STATED = re.compile(
+    r"(?:(?:so|therefore|thus),? )?(?:the )?(?P<about>[a-z]+ (?:is|was).{1,40}?)"
+    rf"(?: by (?:the )?[a-z ]{{1,30}})?\s*+(?P<mark>[:.])\s++{_VERDICT}[.!]?"
+)
 # What dresses a word up: tags, emphasis, code, quotes, brackets, and the boxes of mathematics.
 _MARKUP = re.compile(r"</?[A-Za-z_]+>|\\boxed|\\text(?:bf)?|[*_`#\"'“”‘’«»()\[\]{}<>$]")
 _WORD = re.compile(r"(?:\b(?P<not>not|isnt)(?: \w+ly)? )?\b(?P<word>true|false)\b")
@@ -227,7 +232,10 @@ def read_verdict(reply: str) -> bool | None:
        it ("No, it contradicts the context.") or a clause about the answer begins ("Yes the response
        is correct"), unless what follows takes it back ("Yes, but …", "True, partly");
     3. at the end of the last line, as a sentence "The answer (statement, verdict) is …", or behind
-       what it rests on ("Based on the context, yes.").
+       what it rests on ("Based on the context, yes.");
+    4. on a first or last line that is a sentence about the answer and then a verdict that agrees
+       ("It is correct: Yes", "The answer is wrong. No."). Behind a colon the sentence must approve:
+       "It is not correct: No" may mean either.
 
     All that are found must agree, with each other and with every true and false in the reply, where
     "not true" says false; and a verdict of the form 2 with what its line says of the answer: "No,
@@ -243,6 +251,7 @@ def read_verdict(reply: str) -> bool | None:
     if begins and _TAKEN_BACK.match(first, begins.end()):
         return None
     verdicts = {_VERDICTS[match[1]] for match in (*matches, begins) if match}
+    verdicts |= _read_statement(first) | _read_statement(last)
     if not verdicts:
         return None
     if begins:
@@ -250,6 +259,18 @@ def read_verdict(reply: str) -> bool | None:
         verdicts |= {(m[1] is None) == bool(m[2]) for m in about}
     verdicts |= {(m["word"] == "true") == (m["not"] is None) for m in _WORD.finditer(text)}
     return verdicts.pop() if len(verdicts) == 1 else None
+
+
+def _read_statement(line: str) -> set[bool]:
+    """The verdict of a sentence about the answer and the word after it; both if they disagree."""
+    match = _STATED.fullmatch(line)
+    about = _OF_THE_ANSWER.fullmatch(match["about"]) if match else None
+    if match is None or about is None:
+        return set()
+    approves = (about[1] is None) == bool(about[2])
+    if match["mark"] == ":" and not approves:
+        return {True, False}
+    return {approves, _VERDICTS[match[3]]}
 
 
 def read_score(reply: str) -> ScoreInReply | None:

@@ -284,6 +284,6 @@ METRICS = (
         "1 if the response picks the right option, by label or by text",
         FAITHEVAL_SOURCE,
         {"variant": MetricOption("answer", ("answer", "mentions"))},
-        version=2,
+        version=3,
     ),
 )

@@ -88,14 +88,15 @@ def chosen_label(response: str, choices: Sequence[Choice], normalise: Normalise)
     last line that is nothing but a label is one too), else the first line, else, where that names
     no option, the whole. A label counts alone ("B"), in brackets ("(b)"), with its sign ("B.", "B)
     text") and after words such as "the answer is"; an article ("A dog is") is no label, and neither
-    is the number of a step in a list. Option texts count on word boundaries, longest first, so that
-    a text inside a longer one is not named with it. Without labels only texts can be named.
+    is the number of a step in a list. An option that is denied ("not A", "neither A nor C", "A is
+    wrong", "rather than A") is not named. Option texts count on word boundaries, longest first, so
+    that a text inside a longer one is not named with it. Without labels only texts can be named.
     """
     options = _Options(choices, normalise, response)
     for part, decides in _answers(options.response, options):
-        named = options.named(part)
-        if named or decides:
-            return choices[named.pop()].label if len(named) == 1 else None
+        answered = options.answered(part)
+        if answered or decides:
+            return choices[answered.pop()].label if len(answered) == 1 else None
     return None
 
 
@@ -133,8 +134,18 @@ class _Options:
         self._texts = sorted((pair for pair in normalised if pair[0]), key=lambda t: -len(t[0]))
         self._places = {label.lower(): place for place, label in enumerate(self._labels)}
         self._alone, self._marked, self._held, self._other = _patterns(self._labels)
+        self._denied = _denied_pattern(self._labels, self._raw)
         self._longest = max(map(len, (*self._raw, *self._labels, "")))
         self._steps = len({step[1] for step in _STEP.finditer(self.response)}) > 1
+
+    def answered(self, part: str) -> set[int]:
+        """The places of the options that a part of the response names and does not deny."""
+        return self.named(self._denied.sub(self._blank, part))
+
+    def _blank(self, denied: re.Match[str]) -> str:
+        """Nothing, unless an option has these words itself: "not soluble"."""
+        words = denied.group().lower().strip(" ,.")
+        return denied.group() if any(words in text for text in self._raw) else " "
 
     def named(self, part: str) -> set[int]:
         """The places of the options that a part of the response names by label or text."""
@@ -198,6 +209,35 @@ class _Options:
         return place
 
 
+@lru_cache(maxsize=256)
+def _denied_pattern(labels: tuple[str, ...], texts: tuple[str, ...]) -> re.Pattern[str]:
+    """Where options are denied: "not A", "neither A nor C", "A and C are wrong"."""
+    written = sorted(filter(None, labels), key=len, reverse=True)
+    words = [re.escape(label) for label in written if label.lower() in _ORDINARY_WORDS]
+    others = [re.escape(label) for label in written if label.lower() not in _ORDINARY_WORDS]
+    # "A" is an article before any other word than these.
+    label = rf"(?-i:{'|'.join(others) or '(?!)'})(?![\w'’-])|(?-i:{'|'.join(words) or '(?!)'})"
+    label += rf"(?![\w'’-])(?!\s++(?!(?:and|but|is|nor|or|was|are|were|{_GOES_ON})\b)\w)"
+    named = sorted(filter(None, texts), key=len, reverse=True)
+    text = rf"(?<!\w)(?:{'|'.join(map(re.escape, named)) or '(?!)'})(?!\w)"
+    option = (
+        rf"(?:the\s++)?(?:(?:option|choice|answer)s?\s++)?(?:[(\[\"']?(?:{label})[)\]\"']?|{text})"
+    )
+    wrong = (
+        r"\s++(?:(?:both|all|also|clearly|each)\s++)?"
+        r"(?:(?:not|n['’]t)\s++(?:correct|right|true|the\s++(?:right\s++|correct\s++)?answer)"
+        r"|wrong|incorrect|false|ruled\s++out|eliminated|excluded)\b"
+    )
+    return re.compile(
+        rf"\b(?:neither\s++{option}(?:,?\s++n?or\s++{option}|,\s*+{option})*+"
+        rf"|(?:not|nor|rather\s++than|instead\s++of)\s++{option}(?:,?\s++n?or\s++{option})*+"
+        rf"(?:\s++but\b)?)"
+        rf"|(?<!\w){option}\s++(?:is|was){wrong}"
+        rf"|(?<!\w){option}(?:,?\s++(?:and|or)\s++{option}|,\s*+{option})++\s++(?:are|were){wrong}",
+        re.I,
+    )
+
+
 def _plain(response: str) -> str:
     """Without marks of emphasis; a closing tag of an answer ends its line."""
     return _CLOSED.sub("\n", response.translate(_EMPHASIS))
@@ -239,14 +279,14 @@ def _said_in_passing(text: str, options: _Options) -> str | None:
         behind = text[end : end + _NEAR].partition("\n")[0]
         if not _SUPPOSED.search(lead) and not _DENIED.match(behind.lstrip()):
             clause = f"it is {text[start:end]}{_before(_TALK, behind)}"
-            if options.named(clause):
+            if options.answered(clause):
                 return clause
     return None
 
 
 def _answer_in(line: str, options: _Options, marked: bool = False) -> str:
     """Of a line that names several options, the answer before the talk about the others."""
-    if len(options.named(line)) < 2:
+    if len(options.answered(line)) < 2:
         return line
     answer = _before(_TALK if marked or options.leads(line) else _SENTENCE, line)
     return line if _DENIED.search(answer) or _SUPPOSED.search(answer) else answer

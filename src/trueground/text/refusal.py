@@ -2,7 +2,8 @@
 
 A phrase alone decides nothing: "Paris. I don't know more than that." is an answer. Each sentence is
 read as a refusal, as talk about the sources, as a courtesy or as an answer, and one answer
-outweighs every refusal. What is looked for stands in data/refusals_v2.txt.
+outweighs every refusal. The rules for English are in data/refusals_v3/en.txt; those for other
+languages, in the same folder, are read by `refusal_languages`.
 """
 
 from __future__ import annotations
@@ -10,14 +11,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from typing import NamedTuple
+from functools import cache, cached_property
 
 from trueground.text.normalize import contains_words
+from trueground.text.refusal_languages import (
+    RULES_FOLDER,
+    Language,
+    expand_macros,
+    find_languages,
+    read_macros,
+    read_sections,
+)
 from trueground.text.sentences import split_sentences
 
-REFUSAL_RULES = "rules-2"
+REFUSAL_RULES = "rules-3"
 # How far they carry: on tests/data/abstention_held.jsonl, which was written before the rules.
 MEASURED = {"rules": REFUSAL_RULES, "labelled": 177, "precision": 0.988, "recall": 0.953}
 
@@ -36,7 +43,6 @@ PHRASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
 }
 
-_FILE = Path(__file__).parent / "data" / "refusals_v2.txt"
 # Sections whose lines stand after a subject; the other kinds of phrase stand by themselves.
 _SUBJECTS = {"speaker": "(?:i|we)", "sources": "<SUBJECT>"}
 _ANY_SUBJECT = ("passive", "told", "unknown", "world")
@@ -45,8 +51,12 @@ _OF_THE_WORLD = ("unknown", "world", "marker")
 _STOPS = re.compile(r"[.!?] ")
 # After a bare verdict only an open turn brings an answer back.
 _TURNS = ["however", " but ", "general knowledge", "answer: ", "answer is "]
+_NEAR = 40  # characters behind a phrase in which its object is named
 # Sections that are looked for anywhere; the others only at the beginning.
-_ANYWHERE = ("conceding", "frame", "guess", "reported", "safety")
+_ANYWHERE = (
+    *("asserting", "conceding", "finding", "frame", "guess", "lack", "of_the_world"),
+    *("reported", "safety", "subordinate", "unsure"),
+)
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("’‘ʼ´＇", "'"),
@@ -67,19 +77,41 @@ _CITED = re.compile(
     r"|\((?:see )?(?:document|passage|source|reference|context|article|paragraph)s? [\d, and]+\))",
     re.IGNORECASE,
 )
-_MACRO = re.compile(r"<([A-Z]+)>")
 
 
-class _Rules(NamedTuple):
-    cues: list[str]
-    ascii_cues: list[str]
-    cue_patterns: list[re.Pattern[str]]
-    foreign_cues: list[str]
-    phrase: re.Pattern[str]
-    kinds: dict[str, re.Pattern[str]]
-    contained: re.Pattern[str]
-    foreign: re.Pattern[str]
-    sections: dict[str, re.Pattern[str]]
+class _Rules:
+    """The rules for English. A section is compiled when it is first needed: all take 0.2 s."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = read_sections(text)
+        self.cues = self._lines["cues"]
+        self.cue_patterns = [re.compile(pattern) for pattern in self._lines["cue_patterns"]]
+        self._macros = read_macros(self._lines["words"])
+        self._compiled: dict[str, re.Pattern[str]] = {}
+
+    def __getitem__(self, section: str) -> re.Pattern[str]:
+        """Any line of the section; of a kind of phrase also the subject before it."""
+        if section not in self._compiled:
+            pattern = self._expand(f"(?:{'|'.join(self._lines[section])})")
+            if section in _KINDS:
+                pattern = rf"\b(?=\w){self._expand(_SUBJECTS.get(section, ''))}{pattern}"
+            self._compiled[section] = re.compile(pattern)
+        return self._compiled[section]
+
+    @cached_property
+    def contained(self) -> re.Pattern[str]:
+        """Any plain phrase of a refusal."""
+        return re.compile(rf"\b(?:{'|'.join(map(re.escape, self._lines['contained']))})\b")
+
+    def has_phrase(self, text: str) -> bool:
+        """Whether a lower-case text has a phrase of any kind."""
+        for kind in _KINDS:  # noqa: SIM110 - any() over a generator takes twice as long
+            if self[kind].search(text):
+                return True
+        return False
+
+    def _expand(self, pattern: str) -> str:
+        return expand_macros(pattern, self._macros)
 
 
 def find_refusal(response: str, references: Sequence[str] = ()) -> str | None:
@@ -105,6 +137,55 @@ def find_refusal_phrase(response: str) -> str | None:
     return phrase and phrase.group()
 
 
+def has_refusal_cue(text: str) -> bool:
+    """Whether a text has a word that every refusal has one of; a quick look."""
+    lowered = _lower_plainly(text)
+    return _has_cue(lowered) or bool(find_languages(lowered))
+
+
+def may_lack(sentence: str) -> bool:
+    """Whether `says_lack` may hold for a sentence or a part of it; much quicker."""
+    lowered = _lower_plainly(" ".join(sentence.split()))
+    return (_has_cue(lowered) and _rules().has_phrase(lowered)) or bool(find_languages(lowered))
+
+
+def describes_sources(sentence: str) -> bool:
+    """Whether a sentence begins as talk about the sources: "The passage describes …"."""
+    lowered = _lower_plainly(" ".join(sentence.split()))
+    if _has("source", lowered):
+        return True
+    return any(language.is_aside(lowered) for language in find_languages(lowered))
+
+
+def is_courtesy(clause: str) -> bool:
+    """Whether a clause is an apology or the like: "I'm sorry", "Unfortunately"."""
+    lowered = _lower_plainly(" ".join(clause.split()))
+    return _has("courtesy", lowered) or _has("interjection", lowered)
+
+
+def says_lack(clause: str, *, after_source: bool = False, unsure: bool = True) -> bool:
+    """Whether a clause only says that the sources lack something, or the speaker does not know.
+
+    "The passage does not mention his age." does; "The report does not contain errors.", "He did not
+    mention the war." and "It is unknown who wrote it." state something about the world.
+
+    Args:
+        clause: A sentence, or a part of one between "but" and the like.
+        after_source: Whether the text before it is about the sources, or says such a thing.
+        unsure: Whether "I'm not sure." counts, which does not name the sources.
+    """
+    lowered = _lower_plainly(clause)
+    if _has_cue(lowered):
+        sentence = " ".join(_plain(clause).split())
+        lack = _find_lack(sentence, _lower(sentence), after_source, unsure)
+        if lack is not None:
+            return lack
+    return any(
+        language.find_refusal(lowered, after_source=after_source, whole=False) is not None
+        for language in find_languages(lowered)
+    )
+
+
 def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | None:
     """The first of `phrases` that occurs in the normalised text, or None.
 
@@ -118,30 +199,36 @@ def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | N
 
 
 def _find(response: str, ignored: Sequence[str]) -> str | None:
-    rules = _rules()
-    lowered = response.lower()
-    if not lowered.isascii():
-        lowered = unicodedata.normalize("NFC", lowered).translate(_PLAIN)
-    if not _has_cue(lowered):
+    lowered = _lower_plainly(response)
+    languages = find_languages(lowered)
+    if not languages and not _has_cue(lowered):
         return None
     text = _plain(response)
     whole = _lower(" ".join(text.split()))
-    foreign = _has_any(f" {whole} ", rules.foreign_cues) and bool(rules.foreign.search(whole))
+    if languages:
+        return _first_refusal(text, languages, ignored)
     # No phrase goes beyond a full stop, and most parts of a text have no cue: the costly search is
     # for the others.
-    search = rules.phrase.search
-    if foreign or any(_has_cue(part) and search(part) for part in _STOPS.split(whole)):
-        return _first_refusal(text, foreign, ignored)
+    if any(_has_cue(part) and _rules().has_phrase(part) for part in _STOPS.split(whole)):
+        return _first_refusal(text, (), ignored)
     return None
 
 
+def _lower_plainly(text: str) -> str:
+    """Lower case with composed letters and straight quotes."""
+    lowered = text.lower()
+    if lowered.isascii():
+        return lowered
+    return unicodedata.normalize("NFC", lowered).translate(_PLAIN)
+
+
 def _has_cue(lowered: str) -> bool:
-    """Whether the lower-case text has a string that every phrase has one of."""
+    """Whether the lower-case text has a string that every English phrase has one of."""
     rules = _rules()
     for pattern in rules.cue_patterns:
         if pattern.search(lowered):
             return True
-    return _has_any(lowered, rules.ascii_cues if lowered.isascii() else rules.cues)
+    return _has_any(lowered, rules.cues)
 
 
 def _has_any(text: str, cues: list[str]) -> bool:
@@ -151,7 +238,7 @@ def _has_any(text: str, cues: list[str]) -> bool:
     return False
 
 
-def _first_refusal(text: str, foreign: bool, ignored: Sequence[str]) -> str | None:
+def _first_refusal(text: str, languages: Sequence[Language], ignored: Sequence[str]) -> str | None:
     """The first refusal of a plain text in which no sentence answers."""
     first = None
     talked = False  # of the sources, or by declining
@@ -160,16 +247,29 @@ def _first_refusal(text: str, foreign: bool, ignored: Sequence[str]) -> str | No
         lowered = _lower(sentence)
         if start == 0 and _has("verdict", lowered) and not _has_any(_lower(text), _TURNS):
             return sentence
-        beside = _is_beside_the_point(lowered)
-        if first is None or not beside:
-            other = _rules().foreign.search(lowered) if foreign else None
-            span = other.span() if other else _declines(sentence, lowered, talked, ignored)
-            if span is None and not beside:
+        aside = _is_aside(lowered) or any(language.is_aside(lowered) for language in languages)
+        if first is None or not aside:
+            span = _find_declining(sentence, languages, talked, ignored)
+            if span is None and not aside:
                 return None
             if span is not None and first is None:
                 first = sentence[slice(*span)].strip()
-        talked = talked or first is not None or _has("source", lowered)
+        talked = talked or first is not None or _has("source", lowered) or bool(languages and aside)
     return first
+
+
+def _find_declining(
+    sentence: str, languages: Sequence[Language], talked: bool, ignored: Sequence[str]
+) -> tuple[int, int] | None:
+    """Where the sentence declines, in English or in another language."""
+    lowered = _lower(sentence)
+    if _has_cue(lowered) and (span := _declines(sentence, lowered, talked, ignored)):
+        return span
+    for language in languages:
+        span = language.find_refusal(lowered, after_source=talked, whole="marker" not in ignored)
+        if span is not None:
+            return span
+    return None
 
 
 def _plain(response: str) -> str:
@@ -217,6 +317,8 @@ def _declines(
             continue
         if _is_title(sentence[match.start() : match.end()]) and match.start() > 0:
             continue
+        if _has("finding", lowered[begin : match.end() + _NEAR]):
+            continue
         if _fits(kind, lowered[begin : match.start()].lstrip()):
             if _has("safety", lowered) or _answers(lowered, begin, match.end()):
                 return None
@@ -224,24 +326,55 @@ def _declines(
     return None
 
 
+def _find_lack(sentence: str, lowered: str, after_source: bool, unsure: bool) -> bool | None:
+    """Whether what follows the phrase of a lack states nothing; None without such a phrase."""
+    for match, kind in _phrases(lowered):
+        begin = _clause(lowered[: match.start()])
+        if begin is None or kind in (*_OF_THE_WORLD, "unknown"):
+            continue
+        framed = _has("frame", lowered) and not lowered.startswith("in summary")
+        if not framed and _has("of_the_world", match.group()):
+            continue
+        if _has("subordinate", lowered[begin : match.start()]):
+            continue
+        anaphoric = kind in ("anaphor", "told") or match.group().startswith(("it ", "they ", "it'"))
+        if anaphoric and not (after_source or framed):
+            continue
+        if match.start() > 0 and _is_title(sentence[match.start() : match.end()]):
+            continue
+        after = lowered[match.end() :]
+        words = lowered[begin : match.end()]
+        said = framed or _has("lack", words) or _has("lacking", after)
+        said = said or (unsure and _has("unsure", words))
+        if said and _fits(kind, lowered[begin : match.start()].lstrip()):
+            return not _states(after) and not _has("finding", lowered)
+    return None
+
+
+def _states(after: str) -> bool:
+    """Whether the words after the phrase of a lack state something."""
+    match = _rules()["asserting"].search(after)
+    if _has("guess", after):
+        return True
+    return match is not None and not _rules().has_phrase(after[match.start() :])
+
+
 def _phrases(lowered: str) -> list[tuple[re.Match[str], str]]:
     """Every phrase in the sentence with its kind, in their order; kinds may overlap."""
-    if not _rules().phrase.search(lowered):
-        return []
-    kinds = _rules().kinds.items()
-    phrases = [(match, kind) for kind, pattern in kinds for match in pattern.finditer(lowered)]
+    rules = _rules()
+    phrases = [(match, kind) for kind in _KINDS for match in rules[kind].finditer(lowered)]
     return sorted(phrases, key=lambda pair: pair[0].start())
 
 
 def _clause(before: str) -> int | None:
     """Where the clause that ends `before` begins; None if an answer stands before that clause."""
-    cuts = list(_rules().sections["cut"].finditer(before))
+    cuts = list(_rules()["cut"].finditer(before))
     if not cuts:
         return 0
     head = before[: cuts[-1].start()].strip(" ,;:-\u2013\u2014(")
     allowed = "intro" if cuts[-1].group() == "," else "concession"
     while head:
-        if _is_beside_the_point(head) or _has(allowed, head) or _rules().phrase.search(head):
+        if _is_aside(head) or _has(allowed, head) or _rules().has_phrase(head):
             break
         first, _, rest = head.partition(",")
         if not _has("interjection", first):
@@ -257,7 +390,7 @@ def _fits(kind: str, residue: str) -> bool:
     if kind in _ANY_SUBJECT or (kind == "anaphor" and _has("source", residue)):
         return True
     if kind in ("sources", "impersonal"):
-        residue = _rules().sections["determiners"].sub("", residue)
+        residue = _rules()["determiners"].sub("", residue)
     return _has("residue", residue.strip())
 
 
@@ -266,16 +399,16 @@ def _answers(sentence: str, begin: int, end: int) -> bool:
     after = sentence[end:]
     if _has("guess", after):
         return True
-    rest = _rules().sections["contrast"].split(after)[1:]
+    rest = _rules()["contrast"].split(after)[1:]
     if _has("conceding", sentence[:end]):
         rest.append(after.partition(",")[2])
     parts = (part.strip(" ,.!-()") for part in rest)
-    return not all(_is_beside_the_point(p) or _rules().phrase.search(p) for p in parts if p)
+    return not all(_is_aside(p) or _rules().has_phrase(p) for p in parts if p)
 
 
-def _is_beside_the_point(text: str) -> bool:
+def _is_aside(text: str) -> bool:
     """Talk about the sources, a courtesy, an interjection or a question: no answer in it."""
-    text = _rules().sections["label"].sub("", text)
+    text = _rules()["label"].sub("", text)
     parts = ("source", "courtesy", "interjection")
     return not text or text.endswith("?") or any(_has(part, text) for part in parts)
 
@@ -286,47 +419,10 @@ def _is_title(phrase: str) -> bool:
 
 
 def _has(section: str, text: str) -> bool:
-    pattern = _rules().sections[section]
+    pattern = _rules()[section]
     return (pattern.search(text) if section in _ANYWHERE else pattern.match(text)) is not None
 
 
 @cache
 def _rules() -> _Rules:
-    lines = _sections(_FILE.read_text("utf-8"))
-    words: dict[str, str] = {}
-
-    def full(pattern: str) -> str:
-        return _MACRO.sub(lambda name: words[name.group(1)], pattern)
-
-    for entry in lines.pop("words"):
-        name, _, pattern = entry.partition(" = ")
-        words[name] = full(pattern)
-    cues, foreign_cues = lines.pop("cues"), lines.pop("foreign")
-    cue_patterns = [re.compile(pattern) for pattern in lines.pop("cue_patterns")]
-    either = {n: full(f"(?:{'|'.join(lines[n])})") for n in lines if n != "contained"}
-    kinds = {k: rf"\b(?=\w){full(_SUBJECTS.get(k, ''))}{either[k]}" for k in _KINDS}
-    contained = "|".join(map(re.escape, lines.pop("contained")))
-    return _Rules(
-        cues=cues,
-        ascii_cues=[cue for cue in cues if cue.isascii()],
-        cue_patterns=cue_patterns,
-        foreign_cues=foreign_cues,
-        phrase=re.compile("|".join(kinds.values())),
-        kinds={kind: re.compile(pattern) for kind, pattern in kinds.items()},
-        contained=re.compile(rf"\b(?:{contained})\b"),
-        foreign=re.compile(rf"\b{either['other']}|{either['cjk']}"),
-        sections={
-            n: re.compile(p) for n, p in either.items() if n not in (*_KINDS, "other", "cjk")
-        },
-    )
-
-
-def _sections(text: str) -> dict[str, list[str]]:
-    """The lines of each section, without comments; a line's own spaces count."""
-    sections: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        if re.fullmatch(r"\[[a-z_]+\]", line):
-            lines = sections.setdefault(line[1:-1], [])
-        elif line and not line.startswith("#"):
-            lines.append(line)
-    return sections
+    return _Rules((RULES_FOLDER / "en.txt").read_text("utf-8"))

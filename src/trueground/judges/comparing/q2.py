@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trueground.claims.rules import View, Word, among, is_adverb, is_finite
+from trueground.claims.words import View, Word, among, is_adverb, is_finite
 from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.encoders.models import CrossEncoder
 from trueground.encoders.whole import AnswerFinder, QuestionWriter

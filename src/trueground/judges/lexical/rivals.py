@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from trueground.claims.rules import is_finite
+from trueground.claims.words import is_finite
 from trueground.judges.lexical.claim import ClaimItem, ClaimView, Reason, contradicts, differs
 from trueground.judges.lexical.reading import (
     OppositeWords,
