@@ -1,4 +1,4 @@
-"""A local model that nobody closes ends with the process, and says nothing."""
+"""A local model that is not closed ends with the process and prints nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_unclosed_judge_leaves_no_traceback_at_exit(script: str, decoder: Path) 
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=os.environ
     )
     # What `score` says of the columns that it takes.
-    said = [line for line in ended.stderr.splitlines() if "columns: " not in line]
-    assert said == []
+    lines = [line for line in ended.stderr.splitlines() if "columns: " not in line]
+    assert lines == []
     assert ended.stdout.strip() == "1"
     assert ended.returncode == 0

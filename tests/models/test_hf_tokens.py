@@ -74,11 +74,11 @@ def encode_by_library(name: str, messages: tuple[Message, ...]) -> list[int]:
 
 
 def added_tokens(name: str, tokens: list[int]) -> list[str]:
-    """Those of the ids that stand for an added token, as text; white space and words left out."""
+    """Those of the ids that are an added token, as text; white space and words left out."""
     family = BY_NAME.get(name)
     ordinary = family.ordinary if family is not None else ()
     known = {id_: t.content for id_, t in tokenizer_of(name).added_tokens_decoder.items()}
-    # What no piece of the vocabulary writes is unknown, whoever wrote it.
+    # What no piece of the vocabulary writes is unknown.
     known.pop(0 if name == "unigram" else -1, None)
     return [known[id_] for id_ in tokens if id_ in known and known[id_] not in ordinary]
 

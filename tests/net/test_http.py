@@ -673,12 +673,12 @@ async def follow(
         waiting += locations(home.url, away.url)
         sent = CREDENTIALS | OPEN
         client = HttpClient(QUICK, headers=sent if headers == "of the client" else None)
-        own = sent if headers == "of the call" else None
+        call_headers = sent if headers == "of the call" else None
         try:
             if by == "get":
-                assert await client.get(home.url, body_of, headers=own) == b"here"
+                assert await client.get(home.url, body_of, headers=call_headers) == b"here"
             else:
-                await client.download(home.url, io.BytesIO(), headers=own)
+                await client.download(home.url, io.BytesIO(), headers=call_headers)
         finally:
             await client.close()
     return seen

@@ -321,7 +321,7 @@ def _respell_vocabulary(
 def _is_ordinary_text(token: Any, single_letter: bool) -> bool:
     """Whether an added token can't be a control token.
 
-    That is white space, a letter that can't be written otherwise, or a word that somebody added to
+    That is white space, a letter that can't be written otherwise, or a word that was added to
     the vocabulary without marking it as special.
     """
     text = token.content.strip(_BLANK)

@@ -54,7 +54,7 @@ _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 _ID = "X-Request-Id"
 _OWN_ID = re.compile(rb'"id"\s*:\s*"([^"]{1,200})"')
 _SIZE = re.compile("[0-9]{1,18}")  # bytes
-# Request headers that let nobody in. All others, whatever their names, may be credentials.
+# Request headers that hold no credentials. All others, whatever their names, may be credentials.
 _OPEN_HEADERS = frozenset(
     (
         *("accept", "accept-encoding", "accept-language", "cache-control", "connection"),
@@ -357,7 +357,7 @@ class _OriginGuard:
     """Keeps credentials at the scheme, host and port that a call is meant for.
 
     aiohttp drops Authorization and Cookie when a redirect leads elsewhere, and sends all other
-    headers along, such as `X-Api-Key`. Once a redirect has led away, whoever answered there chooses
+    headers along, such as `X-Api-Key`. Once a redirect has led away, the server there chooses
     the next address, so that no credentials are sent even if it is the first host again.
     """
 

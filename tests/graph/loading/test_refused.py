@@ -1,4 +1,4 @@
-"""After a refused file the same process can load again, whoever still holds the error."""
+"""After a refused file the same process can load again, even if the error is kept."""
 
 from __future__ import annotations
 
