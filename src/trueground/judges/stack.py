@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from trueground.arithmetic.arrays import logistic
 from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
@@ -26,7 +27,6 @@ from trueground.judges.people import FitFigures
 from trueground.judges.windows import EVIDENCE_RULE, EvidenceFinder
 from trueground.plugins import PartSpec, parse_part
 from trueground.stats.bootstrap import Floats
-from trueground.stats.calibration import logistic
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 if TYPE_CHECKING:
