@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 LN2 = 0.6931471805599453
+LN10 = 2.302585092994046
 LN2_HIGH = 6.93147180369123816490e-01  # its last 32 bits are 0: times an exponent it is exact
 LN2_LOW = 1.90821492927058770002e-10
 INVERSE_LN2 = 1.44269504088896338700
@@ -97,6 +98,11 @@ def log2(x: float) -> float:
     if m < SQRT_HALF:
         m, k = 2.0 * m, k - 1
     return k + log(m) / LN2
+
+
+def log10(x: float) -> float:
+    """Return the logarithm of x to base 10. Raises ValueError as `log`."""
+    return log(x) / LN10
 
 
 def power(base: float, exponent: float) -> float:

@@ -7,6 +7,7 @@ everywhere. Items and records are copied as they are.
 from __future__ import annotations
 
 import hashlib
+import math
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -237,8 +238,8 @@ class _Merging:
         spent = [Spent(**marker.spent) for marker in self.markers if marker.spent is not None]
         shards = {
             "count": len(self.markers),
-            "seconds": sum(marker.seconds for marker in self.markers),
-            "cpu_seconds": sum(marker.cpu_seconds for marker in self.markers),
+            "seconds": math.fsum(marker.seconds for marker in self.markers),
+            "cpu_seconds": math.fsum(marker.cpu_seconds for marker in self.markers),
             "peak_bytes": max(marker.peak_bytes for marker in self.markers),
         }
         return {"shards": shards, **judging(sum(spent[1:], spent[0]) if spent else None)}

@@ -196,7 +196,8 @@ def variance_of_mean(values: Floats, clusters: Ints | None) -> float | None:
     sums = sum_clusters(values - mean(values), clusters)
     if len(sums) < 2:
         return None
-    return total(sums * sums) / len(values) ** 2 * len(sums) / (len(sums) - 1)
+    n = len(values)
+    return total(sums * sums) / (n * n) * len(sums) / (len(sums) - 1)
 
 
 def _units(

@@ -64,7 +64,7 @@ class Draw:
         w = 1 / self.probability[self.labelled]
         return np.asarray(w / total(w))
 
-    def mean(self, values: Floats) -> float:
+    def weighted_mean(self, values: Floats) -> float:
         """The weighted mean of a number of the labelled items, shape (labels,)."""
         return dot(self.weights, values)
 
@@ -89,7 +89,7 @@ class Draw:
         """Of the weighted means of two numbers of the labelled items, each of shape (labels,)."""
         factor = self.weights * np.sqrt(1 - np.minimum(1.0, self.probability[self.labelled]))
         units, strata = self.units()
-        sums = [np.bincount(units, factor * (x - self.mean(x))) for x in (a, b)]
+        sums = [np.bincount(units, factor * (x - self.weighted_mean(x))) for x in (a, b)]
         parts = []
         for k in range(int(strata.max(initial=0)) + 1):
             x, y = (part[strata == k] for part in sums)
@@ -124,7 +124,7 @@ def correct_rate(scores: Floats, labels: Floats, draw: Draw, *, level: float = 0
     """
     y = labels[draw.labelled]
     check_enough(len(y))
-    alone = draw.mean(y)
+    alone = draw.weighted_mean(y)
     positives = count_true(y > 0)
     if len(y) == len(labels):  # all are labelled: nothing is left to estimate about these
         few = min(positives, len(y) - positives) < LEAST_OF_A_CLASS
@@ -166,8 +166,8 @@ def correct_difference(
             f"the labels differ on {other} of {len(y)} items; expected at least {LEAST_OF_A_CLASS}"
         )
     mean, variance, weight, freedom = _estimate(scores, y, draw)
-    alone, own = draw.mean(y), draw.covariance(y, y)
-    spread = draw.mean((y - alone) * (y - alone))
+    alone, own = draw.weighted_mean(y), draw.covariance(y, y)
+    spread = draw.weighted_mean((y - alone) * (y - alone))
     more = _design_effect(scores, draw) * spread / len(scores)
     cis = []
     for value, var, df in ((mean, variance + more, freedom), (alone, own + more, freedom + 1)):
@@ -193,7 +193,7 @@ def find_shift(scores: Floats, draw: Draw) -> bool:
     for values in (scores, np.abs(scores - np.median(scores))):
         own = values[draw.labelled]
         error = math.sqrt(draw.covariance(own, own))
-        if abs(draw.mean(own) - mean(values)) > _FAR * error + 1e-9:
+        if abs(draw.weighted_mean(own) - mean(values)) > _FAR * error + 1e-9:
             return True
     return False
 
@@ -219,7 +219,7 @@ def _estimate(scores: Floats, y: Floats, draw: Draw) -> tuple[float, float, floa
         )
     rest = y - weight * f
     spread = draw.covariance(rest, rest) * (freedom + 1) / freedom
-    corrected = draw.mean(rest) + weight * mean(scores)
+    corrected = draw.weighted_mean(rest) + weight * mean(scores)
     return corrected, _at_least(spread, rest, draw), weight, freedom
 
 
@@ -229,7 +229,7 @@ def _at_least(variance: float, rest: Floats, draw: Draw) -> float:
     As in Wilson's interval (1927), z² errors are added, fewer where many labels carry the variance.
     """
     weights = draw.weights
-    weighted = weights * (rest - draw.mean(rest))
+    weighted = weights * (rest - draw.weighted_mean(rest))
     parts = weighted * weighted
     whole, most = total(parts), dot(parts, parts)
     carriers = whole * whole / most if most > 0 else 0.0
@@ -274,7 +274,7 @@ def _exact(y: Floats, draw: Draw, level: float) -> Interval:
         own = None if draw.clusters is None else draw.clusters[draw.labelled]
         return share_interval(y > 0, own, level=level) or (0.0, 1.0)
     size = 1 / dot(draw.weights, draw.weights)
-    return clopper_pearson(draw.mean(y) * size, size, level)
+    return clopper_pearson(draw.weighted_mean(y) * size, size, level)
 
 
 def lower_bound(hits: Mask, clusters: Ints | None = None, *, level: float = 0.95) -> float | None:

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
+from operator import mul
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.scalars import logistic
 from trueground.judges.lexical.claim import (
     ClaimView,
     Reason,
@@ -152,7 +154,7 @@ class _Comparison:
             (item.key, item.at if item.value else 0): (mask, item.weight) for item, mask in items
         }
         self.weighed = list(once.values())
-        self.every = sum([weight for _, weight in self.weighed]) or 1.0
+        self.every = math.fsum([weight for _, weight in self.weighed]) or 1.0
         self.scores: dict[int, float] = {}
         for mask, weight in self.weighed:
             while mask:
@@ -172,7 +174,7 @@ class _Comparison:
             for size in range(1, _AROUND + 1):
                 for first in range(max(low, number - size + 1), min(number, high - size) + 1):
                     bits = (1 << first + size) - (1 << first)
-                    said = sum([w for mask, w in self.weighed if mask & bits]) / self.every
+                    said = math.fsum([w for mask, w in self.weighed if mask & bits]) / self.every
                     widest = max(widest, said)
                     if said - _SMALLER * (size - 1) > best[0] + 1e-9:
                         best = (said - _SMALLER * (size - 1), first, size)
@@ -334,7 +336,6 @@ def _weigh(
 FILE = Path(__file__).parent / "data" / "weights.toml"
 CAP = 0.49  # what a doubtful claim cannot reach, and how far below it can still be told apart
 _SQUEEZE = 0.09
-_LEAST_ODDS = 700.0  # e to a power of some more has no place in 64 bits
 
 
 class LexicalWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -346,9 +347,9 @@ class LexicalWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verbatim: float
     weights: dict[str, float]
 
-    def signed(self) -> NDArray[np.float64]:
+    def signed(self) -> list[float]:
         """The weights in the order of NAMES, those that speak against a claim below 0."""
-        return np.array([-self.weights[n] if n in AGAINST else self.weights[n] for n in NAMES])
+        return [-self.weights[n] if n in AGAINST else self.weights[n] for n in NAMES]
 
 
 @cache
@@ -367,8 +368,7 @@ def read_weights(table: Mapping[str, object]) -> LexicalWeights:
 
 def probability(x: NDArray[np.float64], model: LexicalWeights) -> float:
     """The probability that a claim with these features, shape (7,), is supported."""
-    odds = float(x @ model.signed()) + model.intercept
-    return 1 / (1 + math.exp(min(-odds, _LEAST_ODDS)))
+    return logistic(math.fsum(map(mul, x.tolist(), model.signed())) + model.intercept)
 
 
 def capped(probability: float) -> float:

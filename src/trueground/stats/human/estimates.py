@@ -127,7 +127,7 @@ class RunningMean:
             )
         self._sums = [one + more for one, more in zip(sums, moved, strict=True)]
 
-    def mean(self, level: float) -> MeasureEstimate:
+    def estimate(self, level: float) -> MeasureEstimate:
         """The mean with its interval; three kinds of draws are those of a calibration error."""
         sets = len(self._values)
         if not sets:
@@ -165,7 +165,7 @@ class OverSets:
 
     def means(self, level: float) -> dict[str, MeasureEstimate]:
         """The mean of each measure over the sets that have it."""
-        return {name: running.mean(level) for name, running in self._means.items()}
+        return {name: running.estimate(level) for name, running in self._means.items()}
 
 
 def mean_of_sets(sets: Iterable[Estimated], level: float = 0.95) -> dict[str, MeasureEstimate]:
