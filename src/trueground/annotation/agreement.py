@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trueground.annotation.answers import Annotator, Answer, Answers, compute_median
 from trueground.annotation.kinds import KINDS, YES_NO, Field, TaskKind
+from trueground.arithmetic.sums import count_along, count_true, dot, mean, total, totals
 from trueground.stats.agreement import (
     Statistic,
     bootstrap_agreement,
@@ -136,13 +137,13 @@ def measure_pairs(
         whole = _rate(field, tasks, answers.annotators)
         for a, b in combinations(range(len(who)), 2):
             own = whole.labels[:, [a, b]]
-            both = ~np.isnan(own).any(axis=1)
+            both = np.asarray(~np.isnan(own).any(axis=1))
             if both.any():
                 of = None if whole.tasks is None else whole.tasks[both]
                 ratings = Ratings(own[both], of)
                 pair = PairAgreement(
                     (who[a], who[b]),
-                    int(both.sum()) if of is None else len(np.unique(of)),
+                    count_true(both) if of is None else len(np.unique(of)),
                     estimate(ratings, raw_agreement),
                     estimate(ratings, cohen),
                 )
@@ -198,36 +199,41 @@ def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None
         near += apart <= 1
         pairs += ~np.isnan(apart)
     rated = pairs > 0
-    w = np.ones(int(rated.sum())) if weights is None else weights[rated]
-    total = float(w.sum())
-    return float(w @ (near[rated] / pairs[rated])) / total if total else None
+    w = np.ones(count_true(rated)) if weights is None else weights[rated]
+    weight = total(w)
+    return dot(w, near[rated] / pairs[rated]) / weight if weight else None
 
 
 def _mean_of_first(labels: Floats, *, weights: Floats | None = None) -> float | None:
-    return float(np.average(labels[:, 0], weights=weights)) if len(labels) else None
+    if not len(labels):
+        return None
+    first = labels[:, 0]
+    return mean(first) if weights is None else dot(first, weights) / total(weights)
 
 
 def _measure_field(
     field: Field, ratings: Ratings, estimate: Callable[[Ratings, Statistic], AgreementEstimate]
 ) -> FieldAgreement:
     labels, sets = ratings.labels, ratings.sets
-    mean = None
+    estimated = None
     if field.form != "choice" or field.options == YES_NO:  # other options are no numbers
         rated = ~np.isnan(labels).all(axis=1)
         numbers = 1.0 - labels[rated] if field.form == "choice" else labels[rated]
         if field.unit == "word":  # marked, whatever the type
             numbers = np.where(numbers > 0, 1.0, numbers)
-        means = np.nanmean(numbers, axis=1)
+        present = ~np.isnan(numbers)
+        sums = totals(np.where(present, numbers, 0.0), axis=1)
+        means = sums / count_along(present, axis=1)
         tasks = None if ratings.tasks is None else ratings.tasks[rated]
         # Twice: one answer is enough for a mean, and intervals pass over items with one label.
-        mean = estimate(Ratings(np.stack((means, means), axis=1), tasks), _mean_of_first)
+        estimated = estimate(Ratings(np.stack((means, means), axis=1), tasks), _mean_of_first)
     by_task = labels if sets is None else sets
     measure = field.measure or "nominal"
     return FieldAgreement(
         measure=measure,
         unit=field.unit,
-        tasks=int(np.count_nonzero((~np.isnan(by_task)).sum(axis=1) >= 2)),
-        mean=mean,
+        tasks=count_true(count_along(~np.isnan(by_task), axis=1) >= 2),
+        mean=estimated,
         agreement=estimate(ratings, raw_agreement),
         cohen_kappa=estimate(ratings, cohen) if labels.shape[1] == 2 else None,
         fleiss_kappa=estimate(ratings, fleiss_kappa),
@@ -301,12 +307,12 @@ def find_hardest(
                     )
                     apart.append(len(chosen ^ named) / len(chosen | named))
             if apart:
-                shares[field.name] = sum(apart) / len(apart)
+                shares[field.name] = mean(apart)
         if not any(shares.values()):
             continue
         hard = HardTask(
             id=id_,
-            disagreement=sum(shares.values()) / len(shares),
+            disagreement=mean([*shares.values()]),
             seconds=compute_median(answer.seconds for answer in answers),
             answers={
                 a.annotator: {n: a.values[n] for n in shares if shares[n] and n in a.values}

@@ -17,6 +17,7 @@ from typing import Any
 
 import regex
 
+from trueground.arithmetic.sums import total
 from trueground.builders.rows import ODD
 from trueground.errors import MissingExtraError
 from trueground.text.normalize import get_normalizer
@@ -232,7 +233,7 @@ def _ranked(words: Sequence[str]) -> list[tuple[str, float]]:
 def _share(words: Sequence[str], language: str) -> float:
     """The probability of the language and its kin."""
     kin = _KIN.get(language, language)
-    return sum(share for name, share in _ranked(words) if _KIN.get(name, name) == kin)
+    return total(share for name, share in _ranked(words) if _KIN.get(name, name) == kin)
 
 
 def _is_latin(text: str) -> bool:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import orjson
 
+from trueground.arithmetic.scalars import log1p
+from trueground.arithmetic.sums import mean
 from trueground.builders.base import BuiltDataset
 from trueground.builders.checks import words
 from trueground.builders.directory import (
@@ -323,7 +325,7 @@ def _linked(texts: Sequence[str]) -> list[list[int]]:
     """Groups of texts that are joined by pairs whose likeness is NEAR or more."""
     bags = [frozenset(text.split()) for text in texts]
     found_in = Counter(word for bag in bags for word in bag)
-    weight = {word: math.log1p(len(bags) / n) for word, n in found_in.items()}
+    weight = {word: log1p(len(bags) / n) for word, n in found_in.items()}
     # fsum: the same number whatever the order of a set.
     totals = [math.fsum(weight[word] for word in bag) for bag in bags]
     parent = list(range(len(bags)))
@@ -387,7 +389,7 @@ def summarize(values: Sequence[float], low: float | None = None, high: float | N
         "n": len(array),
         "min": float(array.min()),
         "median": float(np.median(array)),
-        "mean": float(array.mean()),
+        "mean": mean(array),
         "max": float(array.max()),
         "histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
     }

@@ -20,6 +20,7 @@ from trueground.annotation.labels import (
     describe_changed,
     list_paths,
 )
+from trueground.arithmetic.sums import count_true, mean, total
 from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
@@ -63,20 +64,20 @@ class LabelledSlice:
     def draw(self, label: str, rows: Ints, clusters: Ints | None) -> tuple[Draw, list[str]]:
         """How the labels of these rows were drawn, and what is to know of it. InputError."""
         labelled = ~np.isnan(self.labels[label][rows])
-        done = int(labelled.sum())
+        done = count_true(labelled)
         check_enough(done, f"labelled answers with {label!r}")
         probability = self.probability[rows]
         notes: list[str] = []
         if labelled.all() or self.random[rows][labelled].all():
             return Draw.random(labelled, clusters), notes
-        if unknown := int(np.isnan(probability[labelled]).sum()):
+        if unknown := count_true(np.isnan(probability[labelled])):
             raise InputError(
                 f"{unknown:,} of {done:,} labels do not say how they were drawn, or with which "
                 "probability; a rate can be corrected by a random or a weighted draw only. If it "
                 "was random, pass --labels-drawn random; else draw with `trueground annotate plan "
                 'RUN`, or give each line its "probability"'
             )
-        stands_for = float((1 / probability[labelled]).sum())
+        stands_for = total(1 / probability[labelled])
         if stands_for < len(rows) / 2 and not self.unknown:
             drawn = max(done + 1, round(done * len(rows) / stands_for))
             raise InputError(
@@ -230,7 +231,7 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
             "labels": corrected.labels,
             "labels_mean": corrected.labels_mean,
             "labels_ci": corrected.labels_ci,
-            "judge_mean": float(own.mean()),
+            "judge_mean": mean(own),
             "method": corrected.method,
             "lambda": corrected.weight,
             "drawn": "all" if draw.labelled.all() else "random" if draw.equal else "weighted",
@@ -254,7 +255,7 @@ def count_labelled(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[
     codes = code_verdicts(table.scores[rows][:, at], table.status[rows][:, at])
     unsupported = faithful[rows] == 0
     return {
-        name: [int((codes == place).sum()), int((unsupported & (codes == place)).sum())]
+        name: [count_true(codes == place), count_true(unsupported & (codes == place))]
         for place, name in enumerate(ANSWER_VERDICTS)
     }
 

@@ -13,6 +13,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import count_true, mean, sum_counts, totals
 from trueground.evaluate.plan import ABSTAINED, Draws, Entries, Plan
 from trueground.evaluate.table import NO_ANSWER, ItemTable
 from trueground.judges.people import FitFigures
@@ -123,28 +124,29 @@ def _compute(
     n = table.n if rows is None else len(rows)
     specs = (*plan.specs, *plan.hidden)
     width = len(specs)
-    totals = np.zeros(scores.shape[1])
+    sums = np.zeros(scores.shape[1])
     counts = np.zeros((width, len(STATUSES)), np.int64)
     # In blocks, so that columns on disk are never read into memory as a whole.
     for low in range(0, n, _ROWS):
         part = slice(low, low + _ROWS) if rows is None else rows[low : low + _ROWS]
-        totals += np.nansum(scores[part], axis=0)
+        block = scores[part]
+        sums += totals(np.where(np.isnan(block), 0.0, block))
         codes = status[part]
         for column in range(width):
             counts[column] += np.bincount(codes[:, column], minlength=len(STATUSES))
     keys = [spec.key for spec in specs]
     entries = {
         key: _entry(plan, float(total), n, count.tolist(), percentiles(column, plan.level))
-        for key, total, count, column in zip(keys, totals, counts, means, strict=False)
+        for key, total, count, column in zip(keys, sums, counts, means, strict=False)
     }
     units = len(np.unique(table.clusters[slice(None) if rows is None else rows])) if grouped else n
     verdicts = {
         name: _verdict_share(int(total), n, units, percentiles(column, plan.level), plan.level)
-        for name, total, column in zip(ANSWER_VERDICTS, totals[width:], means[width:], strict=False)
+        for name, total, column in zip(ANSWER_VERDICTS, sums[width:], means[width:], strict=False)
     }
-    sums = dict(zip(keys, map(float, totals), strict=False))
+    by_key = dict(zip(keys, map(float, sums), strict=False))
     draws = dict(zip(keys, means, strict=False))
-    entries, draws = plan.run_level.added(entries, sums, draws, plan.level)
+    entries, draws = plan.run_level.added(entries, by_key, draws, plan.level)
     return _Numbers(entries, verdicts, draws)
 
 
@@ -236,7 +238,7 @@ def _average(plan: Plan, entries: list[dict[str, Any]], total: Floats) -> dict[s
     if not means:
         return {"mean": None, "sd": None, "ci": None, "values": 0, "of": len(entries)}
     return {
-        "mean": sum(means) / len(means),
+        "mean": mean(means),
         "sd": stdev(means) if len(means) > 1 else None,
         "ci": percentiles(total / len(means), plan.level),
         "values": len(means),
@@ -276,8 +278,8 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[dict[str, An
     entries = []
     for judges, tables in zip(combinations(plan.parts.labels, 2), counts, strict=True):
         for check, table in zip(plan.checks, tables, strict=True):
-            n = int(table.sum())
-            same, one, other = np.trace(table), table[1].sum(), table[:, 1].sum()
+            n = sum_counts(table)
+            same, one, other = np.trace(table), sum_counts(table[1]), sum_counts(table[:, 1])
             shares = [float(count) / n if n else None for count in (same, one, other)]
             entries.append(
                 {
@@ -333,9 +335,9 @@ def summarise_repeats(
         "most": int(answers.asked.max()),
         "questions": len(names),
         "answers": len(codes),
-        "several": int(several.sum()),
-        "same_answer": int((different[several] == 1).sum()),
-        "incomplete": int((whole < answers.asked).sum()),
+        "several": count_true(several),
+        "same_answer": count_true(different[several] == 1),
+        "incomplete": count_true(whole < answers.asked),
         "ci_level": plan.level,
         "metrics": {
             key: dataclasses.asdict(one) | {"verdicts": rule}

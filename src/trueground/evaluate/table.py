@@ -14,6 +14,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import count_true
 from trueground.errors import UsageError
 from trueground.records import Check
 from trueground.records.columns import field_text, is_known
@@ -154,8 +155,8 @@ class ItemTable:
         declines = batch.values[:, self._abstained] == 1.0
         for flag in (0, 1):
             asked = batch.answerable == flag
-            self.abstained[flag] += int((declines & asked).sum())
-            self.answered[flag] += int((~declines & asked).sum())
+            self.abstained[flag] += count_true(declines & asked)
+            self.answered[flag] += count_true(~declines & asked)
         if self.fields:
             self._by.append(np.column_stack([self._codes(i, v) for i, v in enumerate(batch.by)]))
         if batch.questions is not None and batch.answers is not None:

@@ -6,6 +6,7 @@ how well that finds what questions of a file are about (section 5.3).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -403,7 +404,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    return math.fsum(values) / len(values) if values else None
 
 
 def _harmonic(a: float | None, b: float | None) -> float | None:

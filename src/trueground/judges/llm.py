@@ -7,6 +7,7 @@ Source: Lee et al. 2024, appendix B.2, with a prompt in our own words.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -304,6 +305,6 @@ def expected_score(reply: str, score: ScoreInReply, tokens: list[TokenLogprob]) 
             logprobs = {token.token: token.logprob, **token.top}
             scale = {str(k): k for k in SCALE}
             mass = [(scale[t.strip()], exp(p)) for t, p in logprobs.items() if t.strip() in scale]
-            total = sum(p for _, p in mass)
-            return sum(k * p for k, p in mass) / total if total > 0 else None
+            total = math.fsum(p for _, p in mass)
+            return math.fsum(k * p for k, p in mass) / total if total > 0 else None
     return None

@@ -7,6 +7,7 @@ not measured so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -75,7 +76,7 @@ class LabelledVerdicts(msgspec.Struct, frozen=True):
         """
         shares = [one.verdicts[verdict].share for one in self.sets]
         known = [share for share in shares if share is not None]
-        return sum(known) / len(known) if known else None
+        return math.fsum(known) / len(known) if known else None
 
     @property
     def total(self) -> VerdictCount:

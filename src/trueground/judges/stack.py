@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from trueground.arithmetic.arrays import logistic
+from trueground.arithmetic.scalars import log
+from trueground.arithmetic.sums import combine
 from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
@@ -26,7 +29,6 @@ from trueground.judges.people import FitFigures
 from trueground.judges.windows import EVIDENCE_RULE, EvidenceFinder
 from trueground.plugins import PartSpec, parse_part
 from trueground.stats.bootstrap import Floats
-from trueground.stats.calibration import logistic
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 if TYPE_CHECKING:
@@ -320,10 +322,7 @@ class StackJudge:
         odds = np.full(len(requests), self._intercept)
         for (_, features), weights in zip(told, self._weights, strict=True):
             used = weights > 0
-            # Not a matrix product, and row by row in memory: else the last digit of a sum depends
-            # on how many rows there are.
-            own = np.ascontiguousarray(features[:, used]) * weights[used]
-            odds = odds + own.sum(axis=1)
+            odds = odds + combine(features[:, used], weights[used])
         return [
             self._verdict(
                 request,
@@ -380,7 +379,7 @@ class StackJudge:
 
 def log_odds(probability: float) -> float:
     """The logarithm of p / (1 − p), both at least 0.01."""
-    return math.log(max(_CLIP, probability) / max(_CLIP, 1 - probability))
+    return log(max(_CLIP, probability) / max(_CLIP, 1 - probability))
 
 
 def _scores(verdict: Verdict) -> tuple[float, float, float]:

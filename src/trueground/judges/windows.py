@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, pairwise
 
+from trueground.arithmetic.scalars import log
 from trueground.text.sentences import split_sentences
 
 RULE = "windows-1"
@@ -163,7 +164,7 @@ class EvidenceFinder:
         """
         n = len(self._sentences)
         left = _keys(claim) & self._places.keys()
-        rarity = {key: math.log((n + 1) / (len(self._places[key]) + 0.5)) for key in left}
+        rarity = {key: log((n + 1) / (len(self._places[key]) + 0.5)) for key in left}
         chosen: dict[int, str] = {}
         room = words
         while room > 0 and left:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from trueground.arithmetic.sums import count_true
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.batch import Counts, Mask, Options, Tally, harmonic
@@ -245,7 +246,7 @@ def _tally_na_precision(
 ) -> Tally:
     """No unit where there is no [NA]; nothing absent makes every [NA] wrong."""
     if o["variant"] == REFERENCE:
-        return int(entails.sum()), len(entails)
+        return count_true(entails), len(entails)
     right: Mask = np.any(entails, axis=1)
     if o["off_topic"] == "right" and item.sentences:
         question = context.batch.prior_turns[i]
@@ -253,15 +254,15 @@ def _tally_na_precision(
             return Status.MISSING_FIELD
         excused = off_topic([s.text for s in item.sentences.values()], question)
         right = right | np.array(excused, np.bool_)
-    return int(right.sum()), len(right)
+    return count_true(right), len(right)
 
 
 def _tally_na_recall(
     item: AbsenceMarks, entails: Mask, _context: BatchContext, _i: int, o: Options
 ) -> Tally:
     if o["variant"] == REFERENCE:
-        return (int(entails.sum()), len(item.absent)) if item.sentences else Status.NO_CLAIMS
-    return int(np.any(entails, axis=0).sum()), len(item.absent)
+        return (count_true(entails), len(item.absent)) if item.sentences else Status.NO_CLAIMS
+    return count_true(np.any(entails, axis=0)), len(item.absent)
 
 
 _na_precision = _missing_counts("na_precision", _tally_na_precision)

@@ -6,6 +6,7 @@ item unscored with that verdict's status; it never counts as supported, nor as u
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
@@ -127,7 +128,7 @@ def aggregate_verdicts(checked: list[Checked], value_of: Value, aggregate: Aggre
 
 
 def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    return math.fsum(values) / len(values)
 
 
 def _supported(verdict: Verdict) -> float | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
+from trueground.arithmetic.scalars import logistic
 from trueground.reports.blocks import (
     Axis,
     Block,
@@ -220,7 +221,7 @@ def _formula(raw: Raw) -> str:
 
 
 def _platt(raw: Raw, score: float) -> float:
-    return 1 / (1 + math.exp(-raw["slope"] * score - raw["intercept"]))
+    return logistic(raw["slope"] * score + raw["intercept"])
 
 
 def _files(files: Iterable[Raw]) -> Iterator[Block]:

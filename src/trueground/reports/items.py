@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import count_true
 from trueground.errors import InputError
 from trueground.metrics.registry import higher_is_better
 from trueground.records.files import open_unpacked
@@ -392,7 +393,7 @@ def choose_items(
         worst = order[free][: limit - limit // 2]
         taken[worst] = True
     rest = shuffled[~taken[shuffled]]
-    taken[rest[: limit - int(taken.sum())]] = True
+    taken[rest[: limit - count_true(taken)]] = True
     return Selection(np.flatnonzero(taken), total, len(worst), metric, seed)
 
 

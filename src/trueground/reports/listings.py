@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -287,8 +288,10 @@ def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
         counts = [e[k] for k in ("items", "answered", "cached", "calls", "tokens_in", "tokens_out")]
         usd = "–" if e["usd"] is None else f"{e['usd']:,.4f}"
         lines.append((shown_name(model), shown_name(task), *(f"{c:,}" for c in counts), usd, ""))
-    total = [sum(e["usd"] or 0.0 for _, _, e in rows)] if rows[0][2]["usd"] is not None else []
-    tail = [f"{value:,.4f} US dollars in all" for value in total]
+    tail = []
+    if rows[0][2]["usd"] is not None:
+        dollars = math.fsum(e["usd"] or 0.0 for _, _, e in rows)
+        tail.append(f"{dollars:,.4f} US dollars in all")
     bounded = all(e["bounded"] for _, _, e in rows)
     tail.append(
         "estimates: 4 characters a token in; out "
@@ -352,5 +355,5 @@ def render_estimated(found: Mapping[str, Any]) -> str:
     calls = sum(one["calls"] for one in found["stages"])
     lines.append(f"together {several(calls, 'call')} at most, if no item falls on the way")
     if known := [one["usd"] for one in found["stages"] if one["usd"] is not None]:
-        lines.append(f"about ${sum(known):,.4f}")
+        lines.append(f"about ${math.fsum(known):,.4f}")
     return "\n".join(lines)

@@ -28,6 +28,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.arrays import log
+from trueground.arithmetic.sums import sum_counts
 from trueground.options import Progress
 from trueground.retrieval.base import stemmer, words
 
@@ -268,12 +270,11 @@ def _write_scores(
     float32; the steps are in the order of the library bm25s, for equal last bits.
     """
     starts, lengths = parts.starts, parts.lengths
-    mean = lengths.sum(dtype=np.int64) / max(len(lengths), 1)
+    mean = sum_counts(lengths) / max(len(lengths), 1)
     norms = k1 * ((1 - b) + b * lengths.astype(np.float64) / max(mean, 1e-9))
     in_passages, n = np.diff(starts), len(lengths)
     values, which = np.unique(in_passages, return_inverse=True)
-    logs = [math.log(1 + (n - df + 0.5) / (df + 0.5)) for df in values.tolist()]
-    weights = np.array(logs, np.float32)[which]
+    weights = log(1 + (n - values + 0.5) / (values + 0.5)).astype(np.float32)[which]
     highest = np.zeros(len(weights), np.float32)
     # Terms between which there are at most `span` postings, or a single term.
     cuts, total = [0], int(starts[-1])
@@ -317,7 +318,7 @@ _FEW = 100_000  # postings that are added up without any thought
 _SHORT = 4_096
 _PER_SEARCH = 25  # postings that are read in the time of one binary search
 # Of float32, generously: how far sums in another order can be apart, for each addition.
-_ROUNDING = 2.0**-22
+_ROUNDING = 1 / (1 << 22)
 
 
 class Searcher:
@@ -379,7 +380,7 @@ class _Query:
         self._lists = [(*self._postings[term], np.float32(times[term])) for term in order]
         highest = [float(index.highest[term]) * times[term] for term in order]
         # What the lists from number i on can add at most.
-        self._rest = [sum(highest[i:]) for i in range(len(order) + 1)]
+        self._rest = [math.fsum(highest[i:]) for i in range(len(order) + 1)]
         # Below this share of it a sum is not, in whatever order it is added up.
         self._sure = 1 - _ROUNDING * (len(terms) + 1)
 

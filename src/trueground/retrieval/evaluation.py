@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.arrays import log2
+from trueground.arithmetic.sums import mean, total
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
 from trueground.stats.bootstrap import Interval, intervals
@@ -123,8 +125,8 @@ def evaluate(
     means = {}
     for name, column, interval in zip(names, values.T, bounds, strict=True):
         scored = column[~np.isnan(column)]
-        mean = float(scored.mean()) if len(scored) else None
-        means[name] = MeasureMean(mean, interval, level, len(column), len(scored))
+        average = mean(scored) if len(scored) else None
+        means[name] = MeasureMean(average, interval, level, len(column), len(scored))
     return Evaluated(retriever.signature, names, values, means)
 
 
@@ -153,7 +155,7 @@ def _measure(hits: Sequence[Hit], gold: Gold, ks: Sequence[int]) -> list[float]:
     found = np.cumsum(gains)
 
     def dcg(worth: NDArray[np.float64], k: int) -> float:
-        return float((worth[:k] / np.log2(np.arange(2, len(worth[:k]) + 2))).sum())
+        return total(worth[:k] / log2(np.arange(2.0, len(worth[:k]) + 2)))
 
     return [
         *(float(found[:k][-1]) / len(gold) if len(found) else 0.0 for k in ks),

@@ -6,6 +6,7 @@ everywhere. Items and records are copied as they are.
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import shutil
@@ -325,8 +326,8 @@ class _Merging:
         shards = {
             "count": len(self.markers),
             "plan": self.plan.digest,
-            "seconds": sum(marker.seconds for marker in self.markers),
-            "cpu_seconds": sum(marker.cpu_seconds for marker in self.markers),
+            "seconds": math.fsum(marker.seconds for marker in self.markers),
+            "cpu_seconds": math.fsum(marker.cpu_seconds for marker in self.markers),
             "peak_bytes": max(marker.peak_bytes for marker in self.markers),
         }
         return {"shards": shards, **judging(sum(spent[1:], spent[0]) if spent else None)}

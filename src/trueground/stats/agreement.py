@@ -15,6 +15,15 @@ from typing import Literal, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import (
+    count_along,
+    count_product,
+    dot,
+    dot_rows,
+    means,
+    sum_counts,
+    total,
+)
 from trueground.errors import UsageError
 from trueground.stats.bootstrap import Floats, Interval, Ints, percentiles
 
@@ -53,11 +62,11 @@ def cohen_kappa(table: NDArray[np.integer]) -> float | None:
     """Cohen's kappa (1960) of counts, shape (k, k); None without any, or where both use one
     category.
     """
-    n = int(table.sum())
+    n = sum_counts(table)
     if not n:
         return None
     observed = float(np.trace(table)) / n
-    expected = float(table.sum(axis=1) @ table.sum(axis=0)) / n**2
+    expected = dot(count_along(table, axis=1), count_along(table, axis=0)) / (n * n)
     return None if expected == 1.0 else (observed - expected) / (1.0 - expected)
 
 
@@ -71,15 +80,15 @@ def cohen(labels: Floats, *, weights: Floats | None = None) -> float | None:
         raise UsageError(f"Cohen's kappa is of two annotators; found {array.shape[1]} columns")
     both = ~np.isnan(array).any(axis=1)
     w = (np.ones(len(array)) if weights is None else weights)[both]
-    total = float(w.sum())
-    if not total:
+    weight = total(w)
+    if not weight:
         return None
     values, codes = np.unique(array[both], return_inverse=True)
     a, b = codes.reshape(-1, 2).T
-    first, second = (np.bincount(c, w, len(values)) / total for c in (a, b))
+    first, second = (np.bincount(c, w, len(values)) / weight for c in (a, b))
     if np.count_nonzero(first + second) < 2:
         return None
-    return float(1.0 - w @ (a != b) / total / (1.0 - first @ second))
+    return 1.0 - dot(w, a != b) / weight / (1.0 - dot(first, second))
 
 
 def raw_agreement(labels: Floats, *, weights: Floats | None = None) -> float | None:
@@ -87,7 +96,7 @@ def raw_agreement(labels: Floats, *, weights: Floats | None = None) -> float | N
     rated = _rated_items(labels, weights)
     if not rated.total:
         return None
-    return float(rated.weights @ rated.agreeing / rated.total)
+    return dot(rated.weights, rated.agreeing) / rated.total
 
 
 def fleiss_kappa(labels: Floats, *, weights: Floats | None = None) -> float | None:
@@ -101,8 +110,9 @@ def fleiss_kappa(labels: Floats, *, weights: Floats | None = None) -> float | No
     shares = np.bincount(rated.code, rated.weights[rated.row] * rated.n / rated.m[rated.row])
     if np.count_nonzero(shares) < 2:
         return None
-    expected = float(np.sum((shares / rated.total) ** 2))
-    observed = float(rated.weights @ rated.agreeing / rated.total)
+    by_chance = shares / rated.total
+    expected = dot(by_chance, by_chance)
+    observed = dot(rated.weights, rated.agreeing) / rated.total
     return (observed - expected) / (1.0 - expected)
 
 
@@ -120,10 +130,10 @@ def krippendorff_alpha(
     counts = np.bincount(rated.code, each, len(rated.values))
     if np.count_nonzero(counts) < 2:
         return None
-    n = float(counts.sum())
+    n = total(counts)
     if measure == "nominal":
-        apart = rated.weights @ (rated.m * (1.0 - rated.agreeing))
-        return float(1.0 - apart * (n - 1.0) / (n * n - counts @ counts))
+        apart = dot(rated.weights, rated.m * (1.0 - rated.agreeing))
+        return 1.0 - apart * (n - 1.0) / (n * n - dot(counts, counts))
     if measure == "ordinal":
         # The labels between two, half of either end included, are the difference of middle ranks.
         values = np.cumsum(counts) - counts / 2.0
@@ -131,11 +141,11 @@ def krippendorff_alpha(
         values = rated.values
     else:
         raise UsageError(f"measure {measure!r}: expected nominal, ordinal or interval")
-    x = (values - counts @ values / n)[rated.code]
-    means = np.bincount(rated.row, rated.n * x) / rated.m
-    squares = np.bincount(rated.row, rated.n * (x - means[rated.row]) ** 2)
-    within = float(np.sum(rated.weights * squares * rated.m / (rated.m - 1.0)))
-    return float(1.0 - within * (n - 1.0) / (n * float(each @ (x * x))))
+    x = (values - dot(counts, values) / n)[rated.code]
+    away = x - (np.bincount(rated.row, rated.n * x) / rated.m)[rated.row]
+    squares = np.bincount(rated.row, rated.n * away * away)
+    within = total(rated.weights * squares * rated.m / (rated.m - 1.0))
+    return 1.0 - within * (n - 1.0) / (n * dot(each, x * x))
 
 
 def bootstrap_agreement(
@@ -154,7 +164,7 @@ def bootstrap_agreement(
     for fewer than two items or groups.
     """
     array = _as_array(labels)
-    rated = (~np.isnan(array)).sum(axis=1) >= 2
+    rated = count_along(~np.isnan(array), axis=1) >= 2
     array = array[rated]
     unit = np.arange(len(array)) if groups is None else _codes(groups[rated])
     if int(unit.max(initial=-1)) < 1 or statistic(array) is None:
@@ -171,12 +181,14 @@ def bootstrap_agreement(
         counts = np.zeros((int(unit.max()) + 1, len(patterns)))
         np.add.at(counts, (unit, row.reshape(-1)), 1.0)
         counts, often = np.unique(counts, axis=0, return_counts=True)
-    n = int(often.sum())
+    n = sum_counts(often)
+    which = np.repeat(np.arange(len(often)), often)
     random = np.random.Generator(np.random.SFC64([seed, 0]))
     draws = np.full(resamples, np.nan)
     for number in range(resamples):
-        drawn = random.multinomial(n, often / n).astype(np.float64)
-        weights = drawn if counts is None else drawn @ counts
+        # NumPy's multinomial numbers come by way of the C library's logarithm.
+        drawn = np.bincount(which[random.integers(0, n, n)], minlength=len(often))
+        weights = (drawn if counts is None else count_product(drawn, counts)).astype(np.float64)
         some = weights > 0
         value = statistic(patterns[some], weights=weights[some])
         draws[number] = np.nan if value is None else value
@@ -219,9 +231,9 @@ def two_judges(
 def _rated_items(labels: Floats, weights: Floats | None) -> _RatedItems:
     array = _as_array(labels)
     present = ~np.isnan(array)
-    rows = present.sum(axis=1) >= 2
+    rows = count_along(present, axis=1) >= 2
     array, present = array[rows], present[rows]
-    m = present.sum(axis=1).astype(np.float64)
+    m = count_along(present, axis=1).astype(np.float64)
     values, codes = np.unique(array[present], return_inverse=True)
     key = np.nonzero(present)[0] * max(len(values), 1) + codes
     cells, n = np.unique(key, return_counts=True)
@@ -229,7 +241,7 @@ def _rated_items(labels: Floats, weights: Floats | None) -> _RatedItems:
     pairs = np.bincount(row, n * (n - 1.0), len(array))
     w = np.ones(len(array)) if weights is None else weights[rows]
     return _RatedItems(
-        m, pairs / (m * (m - 1.0)), w, float(w.sum()), row, code, n.astype(np.float64), values
+        m, pairs / (m * (m - 1.0)), w, total(w), row, code, n.astype(np.float64), values
     )
 
 
@@ -328,13 +340,13 @@ def _pearson(a: Floats, b: Floats) -> Floats:
     """The coefficient of each row with its partner, shape (rows,); NaN where one is constant."""
     flat = (a == a[:, :1]).all(axis=1) | (b == b[:, :1]).all(axis=1)
     a, b = _centred(a), _centred(b)
-    size = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
+    size = np.sqrt(dot_rows(a, a) * dot_rows(b, b))
     size[flat] = np.nan
-    return np.asarray(np.clip((a * b).sum(axis=1) / size, -1.0, 1.0), np.float64)
+    return np.asarray(np.clip(dot_rows(a, b) / size, -1.0, 1.0), np.float64)
 
 
 def _centred(rows: Floats) -> Floats:
     """Scaled to a largest deviation of 1, so that squares neither overflow nor vanish."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
+    centred = rows - means(rows, axis=1)[:, None]
     largest = np.abs(centred).max(axis=1, keepdims=True)
     return np.asarray(centred / np.where(largest > 0, largest, 1.0), np.float64)

@@ -17,6 +17,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import (
+    count_along,
+    count_product,
+    exact_product,
+    group_counts,
+    group_totals,
+    mean,
+    total,
+)
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -40,7 +50,12 @@ class NumberTable(Protocol):
 
 EXACT_UP_TO = 2_000
 _BLOCK = 256
-_TABLE_BITS = 16
+# What the weights of a block add up to at most: that many units have a Poisson weight of 8, and of
+# EXACT_UP_TO units as many are drawn.
+_MOST_WEIGHT = max(8 * _BLOCK, EXACT_UP_TO)
+# The 16-bit numbers from which on a Poisson(1) weight is 1, 2, … 8, by inversion: P(weight < k) is
+# at most (step + 1/2) / 2¹⁶.
+_POISSON_STEPS = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
 _STRIDE = 1_000_003
 _NOISE = 1e-12
 
@@ -80,17 +95,17 @@ def resampled_means(
     NaN where a resample met no scored item, and throughout a column with fewer than two of them.
     """
     units, sources = _units(values, clusters, rows)
-    total = np.zeros((values.shape[1], resamples))
+    totals = np.zeros((values.shape[1], resamples))
     weight = np.zeros((values.shape[1], resamples))
     scored_units = np.zeros(values.shape[1], np.int64)
     weights = _weights(units, resamples, seed)
     for sums, counts in sources:
         w = next(weights)
-        total += sums.T @ w
+        totals += exact_product(sums.T, w, _MOST_WEIGHT)
         weight += _shared_product(w, counts)
-        scored_units += (counts > 0).sum(axis=0)
+        scored_units += count_along(counts > 0, axis=0)
     usable = (weight > 0) & (scored_units >= 2)[:, None]
-    return np.divide(total, weight, out=np.full_like(total, np.nan), where=usable)
+    return np.divide(totals, weight, out=np.full_like(totals, np.nan), where=usable)
 
 
 def resampled_counts(
@@ -117,7 +132,7 @@ def resampled_counts(
         for part in range(first, end, _BLOCK):  # a cluster may have any number of items
             own = slice(part, min(part + _BLOCK, end))
             starts = np.flatnonzero(np.diff(kinds[own], prepend=-1))
-            sums = np.add.reduceat(w[holders[own] - low], starts)
+            sums = group_counts(w[holders[own] - low], starts)
             counts[kinds[own][starts]] += sums
     return counts
 
@@ -133,7 +148,8 @@ def percentiles(means: Floats, level: float) -> Interval | None:
     if not known.any():
         return None
     tail = 100 * (1 - level) / 2
-    low, high = np.percentile(means[known], [tail, 100 - tail])
+    # Sorting may put 0 or -0 first; adding 0 makes them one.
+    low, high = np.percentile(means[known], [tail, 100 - tail]) + 0.0
     return float(low), float(high)
 
 
@@ -177,10 +193,11 @@ def variance_of_mean(values: Floats, clusters: Ints | None) -> float | None:
 
     Cameron & Miller 2015, section II.A. None below two of them.
     """
-    sums = sum_clusters(values - values.mean(), clusters)
+    sums = sum_clusters(values - mean(values), clusters)
     if len(sums) < 2:
         return None
-    return float((sums**2).sum()) / len(values) ** 2 * len(sums) / (len(sums) - 1)
+    n = len(values)
+    return total(sums * sums) / (n * n) * len(sums) / (len(sums) - 1)
 
 
 def _units(
@@ -208,7 +225,7 @@ def _units(
             sums, counts = np.where(scored, block, 0.0), scored.astype(np.float64)
             if starts is not None:
                 firsts = starts[:-1][number * _BLOCK : (number + 1) * _BLOCK] - low
-                sums, counts = np.add.reduceat(sums, firsts), np.add.reduceat(counts, firsts)
+                sums, counts = group_totals(sums, firsts), group_counts(counts, firsts)
             yield sums, counts
 
     return count, blocks()
@@ -219,7 +236,7 @@ def _shared_product(w: Floats, counts: Floats) -> Floats:
     first: dict[bytes, int] = {}
     codes = [first.setdefault(column.tobytes(), len(first)) for column in counts.T]
     firsts = [codes.index(code) for code in range(len(first))]
-    return (counts[:, firsts].T @ w)[codes]
+    return count_product(counts[:, firsts].T, w)[codes]
 
 
 def _weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
@@ -229,13 +246,19 @@ def _weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
         for low in range(0, units, _BLOCK):
             yield exact[low : low + _BLOCK]
         return
-    table = _poisson_table()
     buffer = np.empty((_BLOCK, resamples))  # one block of weights, reused
+    whole, reached = np.empty((2, _BLOCK, resamples), np.uint8)
     for number, low in enumerate(range(0, units, _BLOCK)):
         size = min(_BLOCK, units - low)
         raw = np.random.SFC64([seed, number]).random_raw(-(-size * resamples // 4))
         draws = raw.view(np.uint16)[: size * resamples].reshape(size, resamples)
-        yield np.take(table, draws, out=buffer[:size], mode="clip")
+        # Comparing bytes is quicker than looking each number up in a table.
+        whole[:size] = 0
+        for step in _POISSON_STEPS:
+            np.greater_equal(draws, np.uint16(step), out=reached[:size].view(np.bool_))
+            whole[:size] += reached[:size]
+        buffer[:size] = whole[:size]
+        yield buffer[:size]
 
 
 def _multinomial(units: int, resamples: int, seed: int) -> Floats:
@@ -244,15 +267,3 @@ def _multinomial(units: int, resamples: int, seed: int) -> Floats:
     draws += np.arange(resamples)[:, None] * units
     counts = np.bincount(draws.ravel(), minlength=resamples * units)
     return np.ascontiguousarray(counts.reshape(resamples, units).T, np.float64)
-
-
-def _poisson_table() -> Floats:
-    """Poisson(1) by inversion of a 16-bit uniform number."""
-    probability, k = np.exp(-1.0), 0
-    cumulative: list[float] = []
-    while probability > 2.0 ** -(_TABLE_BITS + 1):
-        cumulative.append((cumulative[-1] if cumulative else 0.0) + probability)
-        k += 1
-        probability /= k
-    uniform = (np.arange(1 << _TABLE_BITS) + 0.5) / (1 << _TABLE_BITS)
-    return np.searchsorted(np.array(cumulative), uniform).astype(np.float64)

@@ -18,10 +18,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.arrays import interpolate, log, log_of_exp_plus_one, logistic
+from trueground.arithmetic.scalars import logit
+from trueground.arithmetic.sums import (
+    combine,
+    count_true,
+    dot,
+    mean,
+    means,
+    solve,
+    standard_deviation,
+    total,
+    totals,
+)
 from trueground.stats.bootstrap import Floats, Ints, Mask
 from trueground.stats.thresholds import check_labelled
 
 _STEPS = 100
+_LAST_STEPS = 2
 _SMALL = 1e-10
 # Records at the overall share that every isotonic block gets beside its own, so that none is sure.
 _PRIOR = 1.0
@@ -32,11 +46,6 @@ def logistic_probabilities(scores: Floats, slope: float, intercept: float) -> Fl
     return logistic(slope * scores + intercept)
 
 
-def logistic(z: Floats) -> Floats:
-    """1 / (1 + exp(−z)), without overflow."""
-    return np.asarray(0.5 * (1 + np.tanh(z / 2)))
-
-
 def fit_logistic(scores: Floats, labels: Mask) -> tuple[float, float]:
     """Slope and intercept of the logistic curve that says how likely a label is positive.
 
@@ -44,31 +53,43 @@ def fit_logistic(scores: Floats, labels: Mask) -> tuple[float, float]:
     that separable scores have a finite slope (Platt); equal scores have the slope 0. InputError.
     """
     check_labelled(scores, labels)
-    positives, negatives = int(labels.sum()), int((~labels).sum())
+    positives, negatives = count_true(labels), count_true(~labels)
     targets = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-    mean, spread = float(scores.mean()), float(scores.std())
     if scores.min() == scores.max():
-        rate = float(targets.mean())
-        return 0.0, float(np.log(rate / (1 - rate)))
-    rows = np.stack(((scores - mean) / spread, np.ones(len(scores))))
+        return 0.0, logit(mean(targets))
+    centre, spread = mean(scores), standard_deviation(scores)
+    standard = (scores - centre) / spread
 
     def loss_of(weights: Floats) -> float:
-        logits = weights @ rows
-        return float((np.logaddexp(0.0, logits) - targets * logits).sum())
+        logits = weights[0] * standard + weights[1]
+        return total(log_of_exp_plus_one(logits) - targets * logits)
 
     weights = np.zeros(2)
     loss = loss_of(weights)
-    for _ in range(_STEPS):  # Newton's, on what is convex; a step that overshoots is halved
-        p = logistic(weights @ rows)
-        gradient = rows @ (p - targets)
+    for _ in range(_STEPS):  # a step that overshoots is halved
+        gradient, step = _newton_step(standard, targets, weights)
         if np.abs(gradient).max() < _SMALL * len(targets):
             break
-        step = np.linalg.solve((rows * (p * (1 - p))) @ rows.T + _SMALL * np.eye(2), gradient)
-        while (new := loss_of(weights - step)) > loss and np.abs(step).max() > 0:
+        new = loss_of(weights - step)
+        while new > loss and np.abs(step).max() > 0:
             step = step / 2
+            new = loss_of(weights - step)
         weights, loss = weights - step, new
+    for _ in range(_LAST_STEPS):  # so near to the end each one doubles the digits
+        weights = weights - _newton_step(standard, targets, weights)[1]
     slope, intercept = map(float, weights)
-    return slope / spread, intercept - slope * mean / spread
+    return slope / spread, intercept - slope * centre / spread
+
+
+def _newton_step(standard: Floats, targets: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the gradient of the loss, and Newton's step, both of shape (2,)."""
+    p = logistic(weights[0] * standard + weights[1])
+    apart, curvature = p - targets, p * (1 - p)
+    gradient = np.array([dot(standard, apart), total(apart)])
+    weighted = curvature * standard
+    mixed = total(weighted)
+    matrix = np.array([[dot(weighted, standard), mixed], [mixed, total(curvature)]])
+    return gradient, solve(matrix + _SMALL * np.eye(2), gradient)
 
 
 def fit_isotonic(scores: Floats, labels: Mask) -> Floats:
@@ -84,7 +105,7 @@ def fit_isotonic(scores: Floats, labels: Mask) -> Floats:
     distinct, place = np.unique(scores, return_inverse=True)
     number = np.bincount(place).astype(np.float64)
     edges, shares, sizes = _pool(np.bincount(place, labels) / number, number)
-    smoothed = (shares * sizes + _PRIOR * labels.mean()) / (sizes + _PRIOR)
+    smoothed = (shares * sizes + _PRIOR * count_true(labels) / len(labels)) / (sizes + _PRIOR)
     again, values, _ = _pool(smoothed, sizes)
     edges = edges[again]
     first, last = distinct[edges[:-1]], distinct[edges[1:] - 1]
@@ -96,15 +117,24 @@ def fit_isotonic(scores: Floats, labels: Mask) -> Floats:
 
 def isotonic_probabilities(scores: Floats, knots: Floats) -> Floats:
     """The curve at these scores, shape (n,): straight lines between knots, level beyond them."""
-    return np.asarray(np.interp(scores, knots[:, 0], knots[:, 1]))
+    return interpolate(scores, knots[:, 0], knots[:, 1])
 
 
 def _pool(values: Floats, weights: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
-    """Edges (blocks + 1,), mean and weight of each block of neighbours, so that the means rise."""
-    from scipy.optimize import isotonic_regression
+    """Edges (blocks + 1,), mean and weight of each block of neighbours, so that the means rise.
 
-    pooled = isotonic_regression(values, weights=weights)
-    return pooled.blocks, pooled.x[pooled.blocks[:-1]], pooled.weights
+    SciPy's isotonic_regression is compiled, and may round otherwise on another machine.
+    """
+    blocks: list[tuple[int, float, float]] = []  # first place, mean and weight
+    for first, (value, weight) in enumerate(zip(values.tolist(), weights.tolist(), strict=True)):
+        block = (first, value, weight)
+        while blocks and blocks[-1][1] >= block[1]:
+            start, before, size = blocks.pop()
+            both = size + block[2]
+            block = (start, (before * size + block[1] * block[2]) / both, both)
+        blocks.append(block)
+    edges = np.array([first for first, _, _ in blocks] + [len(values)], np.intp)
+    return edges, np.array([b[1] for b in blocks]), np.array([b[2] for b in blocks])
 
 
 def calibration_error(probability: Floats, labels: Mask, bins: int = 10) -> float | None:
@@ -115,7 +145,7 @@ def calibration_error(probability: Floats, labels: Mask, bins: int = 10) -> floa
     if not len(probability):
         return None
     difference = np.bincount(_bins(probability, bins), probability - labels)
-    return float(np.abs(difference).sum() / len(probability))
+    return total(np.abs(difference)) / len(probability)
 
 
 def reliability(probability: Floats, labels: Mask, bins: int = 10) -> list[dict[str, float | int]]:
@@ -127,8 +157,8 @@ def reliability(probability: Floats, labels: Mask, bins: int = 10) -> list[dict[
         {
             "low": float(own.min()),
             "high": float(own.max()),
-            "mean_probability": float(own.mean()),
-            "share_positive": float(labels[place == number].mean()),
+            "mean_probability": mean(own),
+            "share_positive": count_true(labels[place == number]) / len(own),
             "n": len(own),
         }
         for number in np.unique(place)
@@ -138,7 +168,8 @@ def reliability(probability: Floats, labels: Mask, bins: int = 10) -> list[dict[
 
 def brier(probability: Floats, labels: Mask) -> float | None:
     """Mean squared difference of probability and label (Brier 1950), 0 is best; or None."""
-    return float(((probability - labels) ** 2).mean()) if len(probability) else None
+    apart = probability - labels
+    return dot(apart, apart) / len(apart) if len(apart) else None
 
 
 def _bins(probability: Floats, bins: int) -> NDArray[np.intp]:
@@ -148,6 +179,10 @@ def _bins(probability: Floats, bins: int) -> NDArray[np.intp]:
 
 
 _CONSTANT = 1e-9
+_RIDGE = 1e-12  # keeps what no label tells solvable
+_FLAT = 1e-13  # of a gradient, where weights of responses add up to 1
+_MOST_STEPS = 500
+_MOST_HALVINGS = 40
 _SURE = 1e-6  # a mean probability nearer to 0 or 1 would make a loss without end
 
 
@@ -180,11 +215,11 @@ class Logistic(NamedTuple):
 
     def probabilities(self, x: Floats) -> Floats:
         """The probability of each claim, shape (claims,)."""
-        return logistic(x @ self.weights + self.intercept)
+        return logistic(combine(x, self.weights) + self.intercept)
 
     def support(self, rows: LabelledClaims) -> Floats:
         """The mean over the claims of each response, shape (responses,)."""
-        return _means(self.probabilities(rows.x), rows.of)
+        return _response_means(self.probabilities(rows.x), rows.of)
 
 
 def fit_monotone(
@@ -198,36 +233,99 @@ def fit_monotone(
 
     The `penalty` is on the squared distance from them, of weights of standardised features, beside
     the sum of the weighted losses. Features are standardised by the mean and spread of `like` (n,
-    features), by default of the claims themselves. L-BFGS-B with bounds, from one fixed start.
+    features), by default of the claims themselves. Fisher scoring with bounds, from one fixed
+    start.
     """
-    from scipy.optimize import minimize
-
     like = rows.x if like is None else like
-    mean, spread = like.mean(axis=0), like.std(axis=0)
+    centre = means(like)
+    deviation = like - centre
+    spread = np.sqrt(means(deviation * deviation))
     constant = spread < _CONSTANT  # tells nothing apart, and so has no weight
     spread = np.where(constant, 1.0, spread)
-    standard = (rows.x - mean) / spread
     size = rows.x.shape[1]
-    centre = np.zeros(size) if prior is None else np.where(constant, 0.0, prior * spread)
-    n, y = np.bincount(rows.of), rows.labels
-
-    def loss(w: Floats) -> tuple[float, Floats]:
-        """The cross-entropy of the responses' mean probabilities with the penalty; its gradient."""
-        p = logistic(standard @ w[:-1] + w[-1])
-        mean = np.clip(_means(p, rows.of), _SURE, 1 - _SURE)
-        away = w[:-1] - centre
-        total = -float(rows.weights @ (y * np.log(mean) + (1 - y) * np.log(1 - mean)))
-        by_mean = rows.weights * ((1 - y) / (1 - mean) - y / mean) / n
-        by_claim = by_mean[rows.of] * p * (1 - p)
-        slope = np.append(standard.T @ by_claim + 2 * penalty * away, by_claim.sum())
-        return total + penalty * float(away @ away), slope
-
     start = np.append(np.where(constant, 0.0, 0.1), 0.0)
-    bounds = [(0.0, 0.0 if same else None) for same in constant] + [(None, None)]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-10).x
+    loss = _MonotoneLoss(
+        rows,
+        np.column_stack(((rows.x - centre) / spread, np.ones(len(rows.x)))),
+        np.append(np.zeros(size) if prior is None else np.where(constant, 0.0, prior * spread), 0),
+        np.append(np.full(size, penalty), 0.0),
+    )
+    found = _minimise(loss, start, fixed=np.append(constant, False))
     weights = found[:-1] / spread
-    return Logistic(weights, float(found[-1] - weights @ mean))
+    return Logistic(weights, float(found[-1]) - dot(weights, centre))
 
 
-def _means(p: Floats, of: Ints) -> Floats:
+class _Slope(NamedTuple):
+    """The loss at some weights, its gradient (features + 1,) and Fisher's information."""
+
+    loss: float
+    gradient: Floats
+    information: Floats
+
+
+class _MonotoneLoss(NamedTuple):
+    """The cross-entropy of the responses' mean probabilities, with the penalty.
+
+    `standard` (claims, features + 1) ends with a column of ones; `prior` and `penalty` too have an
+    entry for it.
+    """
+
+    rows: LabelledClaims
+    standard: Floats
+    prior: Floats
+    penalty: Floats
+
+    def at(self, w: Floats) -> float:
+        """The loss alone."""
+        p = logistic(combine(self.standard, w))
+        return self._loss(w, np.clip(_response_means(p, self.rows.of), _SURE, 1 - _SURE))
+
+    def slope(self, w: Floats) -> _Slope:
+        """The loss and how it changes."""
+        of, y = self.rows.of, self.rows.labels
+        p = logistic(combine(self.standard, w))
+        share = np.clip(_response_means(p, of), _SURE, 1 - _SURE)
+        by_weight = (p * (1 - p))[:, None] * self.standard
+        columns = [_response_means(column, of) for column in by_weight.T]
+        change = np.stack(columns, axis=1)  # of each response's share, by each weight
+        by_share = self.rows.weights * ((1 - y) / (1 - share) - y / share)
+        certainty = self.rows.weights / (share * (1 - share))
+        products = (certainty[:, None] * change)[:, :, None] * change[:, None, :]
+        away = w - self.prior
+        gradient = totals(by_share[:, None] * change) + 2 * self.penalty * away
+        information = totals(products) + np.diag(2 * self.penalty + _RIDGE)
+        return _Slope(self._loss(w, share), gradient, information)
+
+    def _loss(self, w: Floats, share: Floats) -> float:
+        y, away = self.rows.labels, w - self.prior
+        fits = y * log(share) + (1 - y) * log(1 - share)
+        return dot(self.penalty * away, away) - dot(self.rows.weights, fits)
+
+
+def _minimise(loss: _MonotoneLoss, w: Floats, fixed: Mask) -> Floats:
+    """The weights of least loss, none but the last below 0; those that are `fixed` stay at 0.
+
+    Each step solves for the weights that are free, and is halved until the loss falls. It ends
+    where no step lowers the loss any more.
+    """
+    bounded = np.append(np.ones(len(w) - 1, np.bool_), False)
+    for _ in range(_MOST_STEPS):
+        now = loss.slope(w)
+        free = np.flatnonzero(~fixed & ~(bounded & (w <= 0) & (now.gradient > 0)))
+        if np.abs(now.gradient[free]).max(initial=0.0) < _FLAT:
+            break
+        step = np.zeros(len(w))
+        step[free] = solve(now.information[np.ix_(free, free)], now.gradient[free])
+        for _ in range(_MOST_HALVINGS):
+            new = np.where(bounded, np.maximum(w - step, 0.0), w - step)
+            if loss.at(new) < now.loss:
+                break
+            step = step / 2
+        else:
+            break
+        w = new
+    return w
+
+
+def _response_means(p: Floats, of: Ints) -> Floats:
     return np.asarray(np.bincount(of, p) / np.bincount(of))

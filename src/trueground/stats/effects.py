@@ -25,10 +25,23 @@ import sys
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
+from trueground.arithmetic.arrays import arcsin
+from trueground.arithmetic.distributions import normal_quantile
+from trueground.arithmetic.distributions import t_quantile as quantile_of_t
+from trueground.arithmetic.sums import (
+    count_true,
+    dot,
+    mean,
+    means,
+    standard_deviation,
+    sum_counts,
+    total,
+    totals,
+    variance,
+)
 from trueground.stats.agreement import average_ranks
 from trueground.stats.bootstrap import (
     Floats,
@@ -95,11 +108,11 @@ def effects_of(
         part = slice(low, low + _METRICS)
         x, y = a[:, part], b[:, part]
         d = differences(x, y)
-        shift = d - d.mean(axis=0)  # squares of the shifted differences lose no digits
+        shift = d - means(d)  # squares of the shifted differences lose no digits
         higher, lower = (d > 0).astype(np.float64), (d < 0).astype(np.float64)
-        table = np.concatenate([d, shift, shift**2, higher, lower, x, y], axis=1)
-        means = resampled_means(table, clusters, resamples=resamples, seed=seed)
-        draws = means.reshape(7, d.shape[1], resamples)
+        table = np.concatenate([d, shift, shift * shift, higher, lower, x, y], axis=1)
+        draws = resampled_means(table, clusters, resamples=resamples, seed=seed)
+        draws = draws.reshape(7, d.shape[1], resamples)
         ranks = _resampled_rank_biserial(d, clusters, resamples, seed)
         results += [
             Effects(
@@ -120,12 +133,12 @@ def _cohen_dz(d: Floats, draws: Floats, level: float) -> Effect:
         return Effect(None, None, "fewer than two items")
     if (d == d[0]).all():
         return Effect(None, None, "the difference is the same for every item")
-    sd = float(d.std(ddof=1))
-    variance = draws[2] - draws[1] ** 2
+    sd = standard_deviation(d, ddof=1)
+    spread = draws[2] - draws[1] * draws[1]
     # What is left of a resample that drew one value only is noise.
-    sure = np.where(variance > 1e-12 * sd**2, variance, np.nan)
+    sure = np.where(spread > 1e-12 * sd * sd, spread, np.nan)
     resampled = np.asarray(draws[0] / np.sqrt(sure) * math.sqrt((n - 1) / n), np.float64)
-    return Effect(float(d.mean()) / sd, *drawn_interval(resampled, level))
+    return Effect(mean(d) / sd, *drawn_interval(resampled, level))
 
 
 def _rank_biserial(d: Floats, draws: Floats, level: float) -> Effect:
@@ -137,23 +150,23 @@ def _rank_biserial(d: Floats, draws: Floats, level: float) -> Effect:
 
 
 def _superiority(d: Floats, draws: Floats, level: float) -> Effect:
-    share = (int((d > 0).sum() - (d < 0).sum()) / len(d) + 1) / 2
+    share = ((count_true(d > 0) - count_true(d < 0)) / len(d) + 1) / 2
     return Effect(share, *drawn_interval((draws[3] - draws[4] + 1) / 2, level))
 
 
 def _cohen_h(a: Floats, b: Floats, draws: Floats, level: float) -> Effect:
     def h(p_a: Floats, p_b: Floats) -> Floats:
-        angle_a, angle_b = (np.arcsin(np.sqrt(np.clip(p, 0, 1))) for p in (p_a, p_b))
+        angle_a, angle_b = (arcsin(np.sqrt(np.clip(p, 0, 1))) for p in (p_a, p_b))
         return np.asarray(2 * angle_b - 2 * angle_a, np.float64)
 
-    value = float(h(np.asarray(a.mean()), np.asarray(b.mean())))
+    value = float(h(np.asarray(mean(a)), np.asarray(mean(b))))
     return Effect(value, *drawn_interval(h(draws[5], draws[6]), level))
 
 
 def _odds_ratio(d: Floats, clusters: Ints | None, level: float) -> Effect:
     """c / b; its interval is that of c / (b + c), which lies between 0 and 1, turned into odds."""
     changed = d != 0
-    c, b = int((d > 0).sum()), int((d < 0).sum())
+    c, b = count_true(d > 0), count_true(d < 0)
     if not b + c:
         return Effect(None, None, "no item differs")
     share = share_interval(
@@ -191,9 +204,9 @@ def _resampled_rank_biserial(d: Floats, clusters: Ints | None, resamples: int, s
             plus, minus = part[:many], part[many:]
             both = plus + minus
             rank = np.cumsum(both, axis=0) - both + (both + 1) / 2
-            total = (both * rank).sum(axis=0)
-            signed = ((plus - minus) * rank).sum(axis=0)
-            np.divide(signed, total, out=drawn[i, low : low + _COLUMNS], where=total > 0)
+            whole = totals(both * rank)
+            signed = totals((plus - minus) * rank)
+            np.divide(signed, whole, out=drawn[i, low : low + _COLUMNS], where=whole > 0)
     return drawn
 
 
@@ -259,9 +272,11 @@ def plan(
     """
     n = len(differences)
     units = n if clusters is None else len(np.unique(clusters))
-    mean = abs(float(differences.mean())) if n else 0.0
-    targets = [(d, False) for d in wanted] + [(mean, True)] * (mean > 1e-12)
-    share = float((differences != 0).mean()) if n and discordant else None
+    observed = abs(mean(differences)) if n else 0.0
+    targets = [(d, False) for d in wanted]
+    if observed > 1e-12:
+        targets.append((observed, True))
+    share = count_true(differences != 0) / n if n and discordant else None
     method = DISCORDANT if discordant else VARIANCE
     reason = None
     if units < 2:
@@ -271,24 +286,24 @@ def plan(
     elif design_effect(differences, clusters) <= _NOISE:
         reason = "the mean difference is the same in every group, so nothing tells how it varies"
     if reason:
-        blank = tuple(Needed(d, None, None, observed, reason) for d, observed in targets)
+        blank = tuple(Needed(d, None, None, seen, reason) for d, seen in targets)
         return Planning(method, n, None, share, None, None, blank, reason)
-    sd, effect = float(differences.std(ddof=1)), design_effect(differences, clusters)
+    sd, effect = standard_deviation(differences, ddof=1), design_effect(differences, clusters)
     why, needed = None, []
     if share is not None:
         smallest = detectable_discordant(n, share, alpha, power)
         why = None if smallest else f"{n} items are too few for any difference of two shares"
-        for d, observed in targets:
+        for d, seen in targets:
             items = items_discordant(d, share, alpha, power) if d <= 1 else None
             too_much = "two shares differ by 1 at the most" if d > 1 else None
-            needed.append(Needed(d, items, None, observed, too_much))
+            needed.append(Needed(d, items, None, seen, too_much))
     else:
         smallest = detectable(n, units, sd, effect, alpha, power)
         size = n / units
-        for d, observed in targets:
+        for d, seen in targets:
             items = items_needed(d, size, sd, effect, alpha, power)
             groups = None if clusters is None else math.ceil(items / size)
-            needed.append(Needed(d, items, groups, observed))
+            needed.append(Needed(d, items, groups, seen))
     return Planning(method, n, sd, share, effect, smallest, tuple(needed), why)
 
 
@@ -296,7 +311,7 @@ def design_effect(differences: Floats, clusters: Ints | None) -> float:
     """Variance of the mean with clusters over that of as many independent items; may be below 1."""
     if clusters is None:
         return 1.0
-    independent = float(differences.var(ddof=1)) / len(differences)
+    independent = variance(differences, ddof=1) / len(differences)
     return (variance_of_mean(differences, clusters) or 0.0) / independent
 
 
@@ -332,9 +347,10 @@ def items_discordant(
     A difference above the share of items that differ takes all of them to differ one way.
     """
     share = max(discordant, difference)
-    z, z_power = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(power)
-    wide = z * math.sqrt(share) + z_power * math.sqrt(share - difference**2)
-    return math.ceil((wide / difference) ** 2)
+    z, z_power = normal_quantile(1 - alpha / 2), normal_quantile(power)
+    wide = z * math.sqrt(share) + z_power * math.sqrt(share - difference * difference)
+    ratio = wide / difference
+    return math.ceil(ratio * ratio)
 
 
 def detectable_discordant(
@@ -351,9 +367,7 @@ def detectable_discordant(
 
 
 def _t_quantiles(df: float, alpha: float, power: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, power))
+    return quantile_of_t(1 - alpha / 2, df) + quantile_of_t(power, df)
 
 
 def allocate_labels(
@@ -369,16 +383,18 @@ def allocate_labels(
     sizes, n = np.bincount(strata), len(shares)
     p = np.bincount(strata, shares) / sizes
     spread = np.sqrt(np.maximum(p * (1 - p), 0.09))
-    rarer = max(min(float(shares.mean()), 1 - float(shares.mean())), 1e-3)
+    likely_share = mean(shares)
+    rarer = max(min(likely_share, 1 - likely_share), 1e-3)
 
-    def counts_for(total: int) -> Ints:
-        ends = np.rint(total * np.cumsum(sizes * spread) / (sizes @ spread)).astype(np.int64)
+    def counts_for(labels: int) -> Ints:
+        ends = np.rint(labels * np.cumsum(sizes * spread) / dot(sizes, spread)).astype(np.int64)
         return np.asarray(np.minimum(sizes, np.maximum(2, np.diff(ends, prepend=0))))
 
     def width_of(counts: Ints) -> float:
-        variance = float(((sizes / n) ** 2 * spread**2 * (1 / counts - 1 / sizes)).sum())
-        freedom = int(counts.sum()) - len(sizes) - 1
-        return t_quantile(freedom, level) * math.sqrt(max(variance, 0.0))
+        weighted = sizes / n * spread
+        error = total(weighted * weighted * (1 / counts - 1 / sizes))
+        freedom = sum_counts(counts) - len(sizes) - 1
+        return t_quantile(freedom, level) * math.sqrt(max(error, 0.0))
 
     likely = LEAST_OF_A_CLASS + 2 * math.sqrt(LEAST_OF_A_CLASS)
     totals = range(min(n, max(LEAST_LABELS, math.ceil(likely / rarer))), n)

@@ -24,6 +24,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueground.arithmetic.distributions import beta_cdf, normal_tails
+from trueground.arithmetic.scalars import log2
+from trueground.arithmetic.sums import (
+    count_along,
+    count_true,
+    exact_product,
+    mean,
+    sum_counts,
+    total,
+    totals,
+)
 from trueground.stats.agreement import average_ranks
 from trueground.stats.bootstrap import (
     ALIKE,
@@ -145,11 +156,11 @@ def paired(
     results = []
     for i in metrics:
         both = ~np.isnan(d[:, i])
-        n = int(both.sum())
+        n = count_true(both)
         if not n:
             results.append(Paired(0))
             continue
-        higher, lower = int((d[:, i] > 0).sum()), int((d[:, i] < 0).sum())
+        higher, lower = count_true(d[:, i] > 0), count_true(d[:, i] < 0)
         table = McNemar(lower, higher, mcnemar(lower, higher)) if binary[i] else None
         flip = by_flips.get(i)
         p, test = (table.p, MCNEMAR) if table else (None, None)
@@ -159,9 +170,9 @@ def paired(
         results.append(
             Paired(
                 n=n,
-                mean_a=float(a[both, i].mean()),
-                mean_b=float(b[both, i].mean()),
-                difference=float(d[both, i].mean()),
+                mean_a=mean(a[both, i]),
+                mean_b=mean(b[both, i]),
+                difference=mean(d[both, i]),
                 ci=None if alike else percentiles(means[i], level),
                 p=p,
                 test=test,
@@ -182,11 +193,9 @@ def _is_binary(values: Floats) -> bool:
 
 def mcnemar(b: int, c: int) -> float:
     """Two-sided exact p value: 2 · P(X ≤ min(b, c)) for X ~ Binomial(b + c, 1/2), at most 1."""
-    from scipy.special import betainc
-
     if min(b, c) < 0:
         raise ValueError(f"counts are {b} and {c}; expected 0 or more")
-    return 1.0 if b == c else min(1.0, 2 * float(betainc(max(b, c), min(b, c) + 1, 0.5)))
+    return 1.0 if b == c else min(1.0, 2 * beta_cdf(0.5, max(b, c), min(b, c) + 1))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -224,8 +233,8 @@ def sign_flip(
     if clusters is not None:
         sums = np.stack([sum_clusters(column, clusters) for column in sums.T], axis=1)
         sums = _without_noise(sums)
-    changed = (sums != 0).sum(axis=0)
-    listed = np.asarray(changed <= math.log2(max(flips, MOST_LISTED)))
+    changed = count_along(sums != 0, axis=0)
+    listed = np.asarray(changed <= log2(max(flips, MOST_LISTED)))
     drawn = np.flatnonzero(known & ~listed)
     random = dict(zip(drawn.tolist(), _flip_randomly(sums[:, drawn], flips, seed), strict=True))
     return [
@@ -240,32 +249,32 @@ def _flip_all(sums: Floats) -> SignFlip:
         positive = np.concatenate([positive, positive + value])
     observed = positive[-1]
     far = np.abs(2 * positive - observed) >= abs(observed) - _slack(sums)
-    return SignFlip(float(far.mean()), len(positive), True)
+    return SignFlip(count_true(far) / len(far), len(positive), True)
 
 
 def _flip_randomly(sums: Floats, flips: int, seed: int) -> list[SignFlip]:
     """A block of units and of patterns at a time: memory does not grow with units × flips."""
     if not sums.shape[1]:
         return []
-    observed = sums.sum(axis=0)
+    observed = totals(sums)
     least = (np.abs(observed) - _slack(sums))[:, None]
     far = np.zeros(sums.shape[1], np.int64)
     for part, start in enumerate(range(0, flips, _PATTERNS)):
         width = min(_PATTERNS, flips - start)
-        total = np.zeros((sums.shape[1], width))
+        kept = np.zeros((sums.shape[1], width))  # the sums of those that keep their sign
         for number, low in enumerate(range(0, len(sums), _UNITS)):
             block = sums[low : low + _UNITS]
             size = len(block) * width
             raw = np.random.SFC64([seed, number, part]).random_raw(-(-size // 64))
-            bits = np.unpackbits(raw.view(np.uint8), count=size)
-            total += block.T @ bits.reshape(len(block), width).astype(np.float64)
-        far += (np.abs(2 * total - observed[:, None]) >= least).sum(axis=1)
+            bits = np.unpackbits(raw.view(np.uint8), count=size).reshape(len(block), width)
+            kept += exact_product(block.T, bits.astype(np.float64), _UNITS)
+        far += count_along(np.abs(2 * kept - observed[:, None]) >= least, axis=1)
     return [SignFlip((1 + int(count)) / (flips + 1), flips, False) for count in far]
 
 
 def _slack(sums: Floats) -> Floats:
     """Sums of the same numbers in another order may differ in their last digits; they are ties."""
-    return np.asarray(1e-12 * np.abs(sums).sum(axis=0), np.float64)
+    return np.asarray(1e-12 * totals(np.abs(sums)), np.float64)
 
 
 def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank:
@@ -280,19 +289,20 @@ def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank
     left = rounded[known]
     ranks = average_ranks(np.abs(left))
     sums = np.where(left > 0, ranks, -ranks)
-    plus, minus = float(ranks[left > 0].sum()), float(ranks[left < 0].sum())
+    plus, minus = total(ranks[left > 0]), total(ranks[left < 0])
     if clusters is not None:
         sums = sum_clusters(sums, clusters[known])
     weights = np.rint(2 * np.abs(sums)).astype(np.int64)  # ranks are halves at the least
     weights = weights[weights > 0]
-    observed, size = abs(round(2 * float(sums.sum()))), len(weights)
+    observed, size = abs(round(2 * total(sums))), len(weights)
     method, p = "exact", 1.0
-    if size > MOST_EXACT or min(2.0**size, float(weights.sum()) + 1) > MOST_SUMS:
-        z = observed / math.sqrt(float((weights.astype(np.float64) ** 2).sum()))
-        method, p = "normal", math.erfc(z / math.sqrt(2))
+    if size > MOST_EXACT or min(1 << size, sum_counts(weights) + 1) > MOST_SUMS:
+        sizes = weights.astype(np.float64)
+        z = observed / math.sqrt(total(sizes * sizes))
+        method, p = "normal", normal_tails(z)
     elif size:
         p = _share_of_patterns(weights, observed)
-    return SignedRank(plus, minus, len(left), int((~known).sum()), len(sums), method, p)
+    return SignedRank(plus, minus, len(left), count_true(~known), len(sums), method, p)
 
 
 def _share_of_patterns(weights: Ints, observed: int) -> float:
@@ -302,4 +312,4 @@ def _share_of_patterns(weights: Ints, observed: int) -> float:
         both = np.concatenate([values - weight, values + weight])
         values, place = np.unique(both, return_inverse=True)
         counts = np.asarray(np.bincount(place, weights=np.tile(counts, 2)), np.float64)
-    return float(counts[np.abs(values) >= observed].sum() / counts.sum())
+    return total(counts[np.abs(values) >= observed]) / total(counts)

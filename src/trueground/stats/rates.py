@@ -19,13 +19,17 @@ from typing import Literal
 
 import numpy as np
 
+from trueground.arithmetic.distributions import beta_quantile
+from trueground.arithmetic.distributions import t_quantile as quantile_of_t
+from trueground.arithmetic.scalars import logistic, logit, power
+from trueground.arithmetic.sums import count_true, dot, mean, total, variance
 from trueground.errors import InputError
 from trueground.stats.bootstrap import Floats, Interval, Ints, Mask, variance_of_mean
 
 LEAST_LABELS = 30
 LEAST_OF_A_CLASS = 10
 _FEW = 15  # labels that carry nearly all of the variance
-_Z2 = 1.96**2
+_Z2 = 1.96 * 1.96
 _FAR = 3.0  # standard errors between the labelled slice and all items that are worth a warning
 
 
@@ -45,7 +49,8 @@ class Draw:
     @classmethod
     def random(cls, labelled: Mask, clusters: Ints | None = None) -> Draw:
         """All items had the same chance."""
-        return cls(labelled, np.full(len(labelled), labelled.mean()), None, clusters)
+        share = count_true(labelled) / len(labelled)
+        return cls(labelled, np.full(len(labelled), share), None, clusters)
 
     @property
     def equal(self) -> bool:
@@ -57,7 +62,11 @@ class Draw:
     def weights(self) -> Floats:
         """Of the labelled items, summing to 1."""
         w = 1 / self.probability[self.labelled]
-        return np.asarray(w / w.sum())
+        return np.asarray(w / total(w))
+
+    def weighted_mean(self, values: Floats) -> float:
+        """The weighted mean of a number of the labelled items, shape (labels,)."""
+        return dot(self.weights, values)
 
     def units(self) -> tuple[Ints, Ints]:
         """For each labelled item its unit, for each unit its stratum; one of a single label joins
@@ -70,9 +79,9 @@ class Draw:
             return units, np.zeros(int(units.max(initial=-1)) + 1, np.int64)
         strata = np.unique(self.strata[own], return_inverse=True)[1]
         for k in range(int(strata.max(initial=0)), 0, -1):
-            if (strata == k).sum() == 1:
+            if count_true(strata == k) == 1:
                 strata[strata == k] = k - 1
-        if (strata == 0).sum() == 1:
+        if count_true(strata == 0) == 1:
             strata[strata == 0] = strata[strata > 0].min(initial=0)
         return np.arange(len(own)), np.unique(strata, return_inverse=True)[1]
 
@@ -80,13 +89,13 @@ class Draw:
         """Of the weighted means of two numbers of the labelled items, each of shape (labels,)."""
         factor = self.weights * np.sqrt(1 - np.minimum(1.0, self.probability[self.labelled]))
         units, strata = self.units()
-        sums = [np.bincount(units, factor * (x - self.weights @ x)) for x in (a, b)]
-        total = 0.0
+        sums = [np.bincount(units, factor * (x - self.weighted_mean(x))) for x in (a, b)]
+        parts = []
         for k in range(int(strata.max(initial=0)) + 1):
             x, y = (part[strata == k] for part in sums)
             if len(x) > 1:
-                total += float((x - x.mean()) @ (y - y.mean())) * len(x) / (len(x) - 1)
-        return total
+                parts.append(dot(x - mean(x), y - mean(y)) * len(x) / (len(x) - 1))
+        return total(parts)
 
 
 @dataclass(frozen=True)
@@ -115,8 +124,8 @@ def correct_rate(scores: Floats, labels: Floats, draw: Draw, *, level: float = 0
     """
     y = labels[draw.labelled]
     check_enough(len(y))
-    alone = float(draw.weights @ y)
-    positives = int(y.sum())
+    alone = draw.weighted_mean(y)
+    positives = count_true(y > 0)
     if len(y) == len(labels):  # all are labelled: nothing is left to estimate about these
         few = min(positives, len(y) - positives) < LEAST_OF_A_CLASS
         more = _variance_new(scores, draw, 0.0, alone)
@@ -152,13 +161,13 @@ def correct_difference(
     """
     y = labels[draw.labelled]
     check_enough(len(y), "items with labels of both")
-    if (other := int((y != 0).sum())) < LEAST_OF_A_CLASS:
+    if (other := count_true(y != 0)) < LEAST_OF_A_CLASS:
         raise InputError(
             f"the labels differ on {other} of {len(y)} items; expected at least {LEAST_OF_A_CLASS}"
         )
     mean, variance, weight, freedom = _estimate(scores, y, draw)
-    spread = float(draw.weights @ (y - draw.weights @ y) ** 2)
-    alone, own = float(draw.weights @ y), draw.covariance(y, y)
+    alone, own = draw.weighted_mean(y), draw.covariance(y, y)
+    spread = draw.weighted_mean((y - alone) * (y - alone))
     more = _design_effect(scores, draw) * spread / len(scores)
     cis = []
     for value, var, df in ((mean, variance + more, freedom), (alone, own + more, freedom + 1)):
@@ -184,7 +193,7 @@ def find_shift(scores: Floats, draw: Draw) -> bool:
     for values in (scores, np.abs(scores - np.median(scores))):
         own = values[draw.labelled]
         error = math.sqrt(draw.covariance(own, own))
-        if abs(float(draw.weights @ own) - values.mean()) > _FAR * error + 1e-9:
+        if abs(draw.weighted_mean(own) - mean(values)) > _FAR * error + 1e-9:
             return True
     return False
 
@@ -194,7 +203,7 @@ def _estimate(scores: Floats, y: Floats, draw: Draw) -> tuple[float, float, floa
     f = scores[draw.labelled]
     share = len(y) / len(scores)
     if draw.equal:  # as ppi-python has it: cov over the labelled, variance over all
-        above, below = float(np.mean((y - y.mean()) * (f - f.mean()))), scores.var(ddof=1)
+        above, below = mean((y - mean(y)) * (f - mean(f))), variance(scores, ddof=1)
     else:
         above, below = draw.covariance(y, f), draw.covariance(f, f)
     # What has no spread but in its last digits tells nothing.
@@ -209,10 +218,9 @@ def _estimate(scores: Floats, y: Floats, draw: Draw) -> tuple[float, float, floa
             "others. Label answers of more groups"
         )
     rest = y - weight * f
-    variance = draw.covariance(rest, rest) * (freedom + 1) / freedom
-    variance = _at_least(variance, rest, draw)
-    mean = float(draw.weights @ rest) + weight * float(scores.mean())
-    return mean, variance, weight, freedom
+    spread = draw.covariance(rest, rest) * (freedom + 1) / freedom
+    corrected = draw.weighted_mean(rest) + weight * mean(scores)
+    return corrected, _at_least(spread, rest, draw), weight, freedom
 
 
 def _at_least(variance: float, rest: Floats, draw: Draw) -> float:
@@ -220,11 +228,13 @@ def _at_least(variance: float, rest: Floats, draw: Draw) -> float:
 
     As in Wilson's interval (1927), z² errors are added, fewer where many labels carry the variance.
     """
-    parts = (draw.weights * (rest - draw.weights @ rest)) ** 2
-    most = float((parts**2).sum())
-    carriers = float(parts.sum()) ** 2 / most if most > 0 else 0.0
+    weights = draw.weights
+    weighted = weights * (rest - draw.weighted_mean(rest))
+    parts = weighted * weighted
+    whole, most = total(parts), dot(parts, parts)
+    carriers = whole * whole / most if most > 0 else 0.0
     unseen = 1 - len(rest) / len(draw.labelled)
-    error = _Z2 * unseen * float((draw.weights**2).mean())
+    error = _Z2 * unseen * dot(weights, weights) / len(weights)
     return max(variance + error * max(0.0, 1 - carriers / _FEW), error)
 
 
@@ -241,9 +251,7 @@ def _design_effect(scores: Floats, draw: Draw) -> float:
 
 def t_quantile(freedom: int, level: float) -> float:
     """Of Student's t, at the upper end of an interval of this level."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(max(freedom, 1), (1 + level) / 2))
+    return quantile_of_t((1 + level) / 2, max(freedom, 1))
 
 
 def _logit_ends(mean: float, variance: float, freedom: int, level: float) -> Interval:
@@ -256,9 +264,8 @@ def _logit_ends(mean: float, variance: float, freedom: int, level: float) -> Int
         size = max(mean * (1 - mean), least * (1 - least)) / variance
         return clopper_pearson(mean * size, size, level)
     half /= mean * (1 - mean)
-    middle = math.log(mean / (1 - mean))
-    low, high = (0.5 * (1 + math.tanh((middle + end) / 2)) for end in (-half, half))
-    return low, high
+    middle = logit(mean)
+    return logistic(middle - half), logistic(middle + half)
 
 
 def _exact(y: Floats, draw: Draw, level: float) -> Interval:
@@ -266,8 +273,8 @@ def _exact(y: Floats, draw: Draw, level: float) -> Interval:
     if draw.equal:
         own = None if draw.clusters is None else draw.clusters[draw.labelled]
         return share_interval(y > 0, own, level=level) or (0.0, 1.0)
-    size = 1 / float((draw.weights**2).sum())
-    return clopper_pearson(float(draw.weights @ y) * size, size, level)
+    size = 1 / dot(draw.weights, draw.weights)
+    return clopper_pearson(draw.weighted_mean(y) * size, size, level)
 
 
 def lower_bound(hits: Mask, clusters: Ints | None = None, *, level: float = 0.95) -> float | None:
@@ -284,7 +291,7 @@ def lower_bound(hits: Mask, clusters: Ints | None = None, *, level: float = 0.95
     size = _effective_size(hits, clusters, level) if len(hits) >= 2 else None
     if size is None:
         return None
-    return clopper_pearson(float(hits.mean()) * size, size, 2 * level - 1)[0]
+    return clopper_pearson(count_true(hits) / len(hits) * size, size, 2 * level - 1)[0]
 
 
 def share_interval(
@@ -292,26 +299,26 @@ def share_interval(
 ) -> Interval | None:
     """The two-sided bounds of the share of hits, by the rule of `lower_bound`."""
     size = _effective_size(hits, clusters, (1 + level) / 2) if len(hits) else None
-    return None if size is None else clopper_pearson(float(hits.mean()) * size, size, level)
+    if size is None:
+        return None
+    share = count_true(hits) / len(hits)
+    return clopper_pearson(share * size, size, level)
 
 
 def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
     """The exact interval of a share of k in n (Clopper and Pearson 1934), n above 0."""
     tail = (1 - level) / 2
     if k <= 0:
-        return 0.0, 1.0 - tail ** (1 / n)
+        return 0.0, 1.0 - power(tail, 1 / n)
     if k >= n:
-        return tail ** (1 / n), 1.0
-    from scipy.special import betaincinv  # slow to load, and not needed where all are alike
-
-    return float(betaincinv(k, n - k + 1, tail)), float(betaincinv(k + 1, n - k, 1 - tail))
+        return power(tail, 1 / n), 1.0
+    # The upper end is 1 less that of the rest: so the small tail keeps its digits.
+    return beta_quantile(tail, k, n - k + 1), 1.0 - beta_quantile(tail, n - k, k + 1)
 
 
 def _effective_size(hits: Mask, clusters: Ints | None, level: float) -> float | None:
     """Items that would vary as much by themselves, at most all; None where they are one cluster."""
-    from scipy.special import stdtrit
-
-    n, share = len(hits), float(hits.mean())
+    n, share = len(hits), count_true(hits) / len(hits)
     if clusters is None:
         return float(n)
     number = len(np.unique(clusters))
@@ -321,7 +328,7 @@ def _effective_size(hits: Mask, clusters: Ints | None, level: float) -> float | 
         return float(number)
     if number == n:
         return float(n)
-    variance = variance_of_mean(hits.astype(np.float64), clusters)
-    size = share * (1 - share) / variance if variance else float(n)
-    few = float(stdtrit(n - 1, level) / stdtrit(number - 1, level))
-    return min(size * few**2, float(n))
+    spread = variance_of_mean(hits.astype(np.float64), clusters)
+    size = share * (1 - share) / spread if spread else float(n)
+    few = quantile_of_t(level, n - 1) / quantile_of_t(level, number - 1)
+    return min(size * few * few, float(n))

@@ -18,11 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.distributions import draw_normal, normal_quantile
+from trueground.arithmetic.sums import count_true, dot, mean, sum_counts, total, variance
 from trueground.stats.bootstrap import (
     Floats,
     Interval,
@@ -164,7 +165,8 @@ def per_question(
         whole &= ((block == 0) | (block == 1) | ~known).all(axis=0)
     means = ratio(sums, scored)
     for codes, block in _blocks(values, questions, columns):
-        squares += _sums(codes, np.nan_to_num((block - means[codes]) ** 2), count)
+        away = block - means[codes]
+        squares += _sums(codes, np.nan_to_num(away * away), count)
     variances = ratio(squares, scored - 1)
     asked = np.bincount(questions, minlength=count)
     return PerQuestion(asked, scored, means, variances, above, low, high, whole)
@@ -199,10 +201,11 @@ def noise(
     table = np.concatenate([answers.means, single, answers.flips, answers.differ], axis=1)
     draws = resampled_means(table, clusters, resamples=resamples, seed=seed)
     both, added, flipped, differ = draws.reshape(4, metrics, resamples)
-    normal = np.random.Generator(np.random.SFC64([seed, _SECOND_STAGE, 0])).normal(size=resamples)
+    generator = np.random.Generator(np.random.SFC64([seed, _SECOND_STAGE, 0]))
+    normal = draw_normal(generator, resamples)
     results = []
     for i in range(metrics):
-        scored = int((answers.scored[:, i] > 0).sum())
+        scored = count_true(answers.scored[:, i] > 0)
         one = both[i] + np.sqrt(added[i] / max(scored, 1)) * normal
         one = np.clip(one, answers.low[i], answers.high[i])  # where every drawn mean lies
         intervals = [percentiles(drawn, level) for drawn in (both[i], one, flipped[i], differ[i])]
@@ -219,35 +222,37 @@ def _noise(
 ) -> Noise:
     scored, means, variances = answers.scored[:, i], answers.means[:, i], answers.variances[:, i]
     known, several = scored > 0, scored > 1
-    counts = (int(known.sum()), int(several.sum()), int((known & (scored < answers.asked)).sum()))
+    counts = (count_true(known), count_true(several), count_true(known & (scored < answers.asked)))
     if not counts[0]:
         return Noise(*counts, *(None,) * 10)
-    mean = float(means[known].mean())
+    center = mean(means[known])
     both, one, flipped, differ = intervals
     if not counts[1]:
-        return Noise(*counts, mean, both, *(None,) * 8)
+        return Noise(*counts, center, both, *(None,) * 8)
     freedom = scored[several] - 1
-    within = float((freedom * variances[several]).sum() / freedom.sum())  # pooled over questions
+    within = dot(freedom, variances[several]) / sum_counts(freedom)  # pooled over questions
     errors = _errors(scored, means, known, within, clusters)
     between = ci_noise = share = None
     if counts[0] > 1:
-        raw = float(means[known].var(ddof=1)) - within * float((1 / scored[known]).mean())
+        raw = variance(means[known], ddof=1) - within * mean(1 / scored[known])
         between = max(0.0, raw)
     if errors:
-        half = NormalDist().inv_cdf((1 + level) / 2) * errors.noise
+        half = normal_quantile((1 + level) / 2) * errors.noise
         ci_noise = (
-            max(mean - half, float(answers.low[i])),
-            min(mean + half, float(answers.high[i])),
+            max(center - half, float(answers.low[i])),
+            min(center + half, float(answers.high[i])),
         )
-        share = min(1.0, (errors.noise / errors.now) ** 2) if errors.now > 0 else None
+        if errors.now > 0:
+            part = errors.noise / errors.now
+            share = min(1.0, part * part)
     sds, flips = np.sqrt(variances[several]), None
     if answers.has_verdicts[i]:
-        sides, apart = answers.flips[several, i], float(answers.differ[several, i].mean())
-        n = int(sides.sum())
+        sides, apart = answers.flips[several, i], mean(answers.differ[several, i])
+        n = count_true(sides > 0)
         flips = Flips(n, counts[1], n / counts[1], flipped, apart, differ)
     return Noise(
         *counts,
-        mean=mean,
+        mean=center,
         ci=both,
         ci_one=one,
         ci_noise=ci_noise,
@@ -255,7 +260,7 @@ def _noise(
         within=within,
         errors=errors,
         share=share,
-        sd=AnswerSpread(float(sds.mean()), float(np.median(sds)), float(sds.max())),
+        sd=AnswerSpread(mean(sds), float(np.median(sds)), float(sds.max())),
         flips=flips,
     )
 
@@ -264,10 +269,10 @@ def _errors(
     scored: Ints, means: Floats, known: Mask, within: float, clusters: Ints | None
 ) -> StandardErrors | None:
     """None below two questions (clusters)."""
-    count = int(known.sum())
+    questions = count_true(known)
     now = variance_of_mean(means[known], None if clusters is None else clusters[known])
     if now is None:
         return None
-    own = within * float((1 / scored[known]).sum()) / count**2
+    own = within * total(1 / scored[known]) / (questions * questions)
     endless = max(0.0, now - own)
-    return StandardErrors(*map(math.sqrt, (now, endless + within / count, endless, own)))
+    return StandardErrors(*map(math.sqrt, (now, endless + within / questions, endless, own)))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import count_true, dot, total
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.stats.bootstrap import Floats, Ints, Mask, ratio
 
@@ -71,9 +72,9 @@ def check_labelled(scores: Floats, labels: Mask) -> None:
     if scores.ndim != 1 or scores.shape != labels.shape:
         raise InputError(f"{scores.shape} scores and {labels.shape} labels; expected one for each")
     if not np.isfinite(scores).all():
-        bad = int((~np.isfinite(scores)).sum())
+        bad = count_true(~np.isfinite(scores))
         raise InputError(f"{bad} of {len(scores)} scores are not finite; leave these out")
-    positives = int(labels.sum())
+    positives = count_true(labels)
     if positives in (0, len(labels)):
         raise InputError(
             f"{positives} of {len(labels)} labels are positive; expected some of both kinds"
@@ -86,7 +87,7 @@ def auroc(scores: Floats, labels: Mask) -> float:
     _, place = np.unique(scores, return_inverse=True)
     positive, negative = _counts_at(place, labels)
     below = np.cumsum(negative) - negative / 2
-    return float(positive @ below / (positive.sum() * negative.sum()))
+    return dot(positive, below) / (total(positive) * total(negative))
 
 
 def _counts_at(place: NDArray[np.intp], labels: Mask) -> tuple[Floats, Floats]:
@@ -108,12 +109,13 @@ def curve(scores: Floats, labels: Mask) -> ThresholdCurve:
     gap = (distinct[-1] - distinct[0]) / (len(distinct) - 1) if len(distinct) > 1 else 1.0
     first = min(distinct[0] - gap / 2, np.nextafter(distinct[0], -np.inf))
     between = midway(distinct[:-1], distinct[1:])
+    positives, negatives = total(positive), total(negative)
     return ThresholdCurve(
         np.concatenate(([first], between, distinct[-1:])),
-        positive.sum() - np.concatenate(([0.0], np.cumsum(positive))),
-        negative.sum() - np.concatenate(([0.0], np.cumsum(negative))),
-        float(positive.sum()),
-        float(negative.sum()),
+        positives - np.concatenate(([0.0], np.cumsum(positive))),
+        negatives - np.concatenate(([0.0], np.cumsum(negative))),
+        positives,
+        negatives,
         distinct,
     )
 
@@ -160,8 +162,8 @@ def measures(
 def measures_at(scores: Floats, labels: Mask, threshold: float | Floats) -> dict[str, float | None]:
     """Each of MEASURES at one threshold, or at one for each score; None where it is undefined."""
     above = scores > threshold
-    tp, fp = float((above & labels).sum()), float((above & ~labels).sum())
-    values = measures(np.array(tp), np.array(fp), float(labels.sum()), float((~labels).sum()))
+    tp, fp = count_true(above & labels), count_true(above & ~labels)
+    values = measures(np.array(tp), np.array(fp), count_true(labels), count_true(~labels))
     return {name: None if np.isnan(value) else float(value) for name, value in values.items()}
 
 

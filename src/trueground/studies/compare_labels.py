@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueground.annotation.labels import list_paths
+from trueground.arithmetic.sums import count_true, mean
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.corrected import (
     Drawn,
@@ -20,6 +21,7 @@ from trueground.evaluate.corrected import (
     read_slice,
 )
 from trueground.metrics.registry import metric_of_key
+from trueground.stats.agreement import pearson
 from trueground.stats.bootstrap import Floats, Ints
 from trueground.stats.rates import Draw, correct_difference, find_shift
 from trueground.studies.compare_pair import PairComparison
@@ -118,13 +120,12 @@ def _correct(
     if find_shift(scores, draw):
         notes.append("the judge sees another difference on the labelled items than on all")
     judged, told = scores[draw.labelled], (y_b - y_a)[draw.labelled]
-    if judged.std() and told.std():
-        r = float(np.corrcoef(judged, told)[0, 1])
-        if r * math.sqrt(len(told) - 2) < -_FAR * math.sqrt(max(1 - r * r, 1e-12)):
-            notes.append(
-                "item by item people see the difference the other way round from the judge: were "
-                "the labels of the two runs swapped?"
-            )
+    r = pearson(judged, told) or 0.0  # None where either never varies
+    if r * math.sqrt(len(told) - 2) < -_FAR * math.sqrt(max(1 - r * r, 1e-12)):
+        notes.append(
+            "item by item people see the difference the other way round from the judge: were "
+            "the labels of the two runs swapped?"
+        )
     return {
         "label": label,
         "difference": found.mean,
@@ -134,7 +135,7 @@ def _correct(
         "labels": found.labels,
         "labels_difference": found.labels_mean,
         "labels_ci": found.labels_ci,
-        "judge_difference": float(scores.mean()),
+        "judge_difference": mean(scores),
         "lambda": found.weight,
         "drawn": "random" if draw.equal else "weighted",
         "notes": notes,
@@ -147,9 +148,9 @@ def _draw_of_both(
     """How items came to have a label of both: in one draw where the probabilities are the same."""
     if labelled.all() or all(slice_.random[rows][labelled].all() for slice_, rows in sides):
         return Draw.random(labelled, clusters)
+    share = count_true(labelled) / len(labelled)
     one, other = (
-        np.where(slice_.random[rows], labelled.mean(), slice_.probability[rows])
-        for slice_, rows in sides
+        np.where(slice_.random[rows], share, slice_.probability[rows]) for slice_, rows in sides
     )
     if np.isnan((one + other)[labelled]).any():
         raise InputError(

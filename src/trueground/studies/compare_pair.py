@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import count_true
 from trueground.errors import UsageError
 from trueground.evaluate.plan import macro_key
 from trueground.metrics.grounding import ANSWER_VERDICTS
@@ -283,7 +284,7 @@ def _largest_changes(
     for gain in gains.T:  # NaN stands last in either order
         lost, won = np.argsort(gain, kind="stable"), np.argsort(-gain, kind="stable")
         chosen.append(
-            (lost[: min(most, int((gain < 0).sum()))], won[: min(most, int((gain > 0).sum()))])
+            (lost[: min(most, count_true(gain < 0))], won[: min(most, count_true(gain > 0))])
         )
     rows = np.unique(np.concatenate([part for parts in chosen for part in parts]))
     texts_a, texts_b = read_items(a.run, a.rows[rows]), read_items(b.run, b.rows[rows])

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from trueground.annotation.labels import TIED, LabelRule, RecordLabel
+from trueground.arithmetic.sums import count_true, mean, standard_deviation
 from trueground.benchmarks.published import published
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import compare, make_comparer
@@ -366,7 +367,7 @@ def compute_by_label(
     counts: dict[str, int] = {}
     for label, name, chosen in ((1, "positive", positive), (0, "negative", ~positive)):
         values = scores[chosen]
-        low = int((values <= at_most).sum())
+        low = count_true(values <= at_most)
         counts |= {f"{name}_low": low, f"{name}_high": len(values) - low}
         if not len(values):
             continue
@@ -375,10 +376,10 @@ def compute_by_label(
             {
                 "label": label,
                 "n": len(values),
-                "mean": float(values.mean()),
+                "mean": mean(values),
                 "ci": intervals(values[:, None], mine, **draws)[0],
                 "median": float(np.median(values)),
-                "sd": float(values.std(ddof=1)) if len(values) > 1 else None,
+                "sd": standard_deviation(values, ddof=1) if len(values) > 1 else None,
             }
         )
     drawn = {"ci_level": level, "resamples": resamples, "seed": seed}

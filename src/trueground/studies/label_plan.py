@@ -52,6 +52,7 @@ def plan_labels(
     import numpy as np
 
     from trueground.annotation.base import LabelStratum, PlannedLabels
+    from trueground.arithmetic.sums import mean, sum_counts
     from trueground.errors import UsageError
     from trueground.evaluate.corrected import LABEL_OF
     from trueground.metrics.registry import metric_of_key
@@ -76,7 +77,7 @@ def plan_labels(
     label = LABEL_OF.get(declared.family if declared else "", "faithful")
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
     counts, expected = allocate_labels(shares, strata, half_width, level=level)
-    plain = np.full(len(rows), shares.mean())
+    plain = np.full(len(rows), mean(shares))
     alone, _ = allocate_labels(plain, np.zeros_like(strata), half_width, level=level)
     _write_drawn(finished, out, rows, strata, counts, seed)
     return PlannedLabels(
@@ -87,8 +88,8 @@ def plan_labels(
         half_width,
         level,
         expected,
-        int(counts.sum()),
-        int(alone.sum()),
+        sum_counts(counts),
+        sum_counts(alone),
         len(rows),
         len(values) - len(rows),
         basis,
@@ -145,6 +146,7 @@ def _guess_shares(
     """
     import numpy as np
 
+    from trueground.arithmetic.sums import combine, total
     from trueground.errors import InputError
     from trueground.evaluate.corrected import read_slice
     from trueground.judges.people import labelled_verdicts
@@ -165,13 +167,13 @@ def _guess_shares(
         weights, width = draw.weights * len(own), int(strata.max()) + 1
         hits, sizes = np.bincount(at, weights * own, width), np.bincount(at, weights, width)
         # Few labels of a stratum are drawn to the share of all, by two more labels.
-        return ((hits + 2 * hits.sum() / len(own)) / (sizes + 2))[strata], "pilot", len(own)
+        return ((hits + 2 * total(hits) / len(own)) / (sizes + 2))[strata], "pilot", len(own)
     verdicts = read_scores(run, [key]).verdicts
     measured = labelled_verdicts(str(run.verdict_signature))
     if label == "faithful" and measured is not None and verdicts is not None:
         shares = [measured.pooled(name).share for name in ("grounded", "partly", "not")]
         supported = 1 - np.array([0.5 if share is None else share for share in shares])
-        return verdicts[rows][:, :3] @ supported, "labelled sets", 0
+        return combine(verdicts[rows][:, :3], supported), "labelled sets", 0
     return np.full(len(rows), 0.5), "nothing", 0
 
 

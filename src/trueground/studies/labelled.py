@@ -280,7 +280,7 @@ class LabelledSets:
         one.labels, one.clusters = np.array(labels), np.array(clusters, np.int64)
         one.positives = sum(map(self.rule.is_positive, labels))
         one.models = len(models) or None
-        one.people_mean = float(np.mean(people)) if people else None
+        one.people_mean = fmean(people) if people else None
         if not parts:
             one.fields = Counter(one.check.fields)
         if one.check.bad_total:

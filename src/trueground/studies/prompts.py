@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import count_along, count_true, mean, means, total, variance
 from trueground.metrics.registry import metric_of_key
 from trueground.models.prompts import PromptFile
 from trueground.runs.directory import read_manifest
@@ -150,16 +152,16 @@ def _metric(
         columns = [getattr(one, name)[at, i] for one, at in zip(answers, rows, strict=True)]
         return np.stack(columns, axis=1).astype(np.float64)
 
-    means = of("means")
-    known = np.asarray(~np.isnan(means).any(axis=1))
-    used = means[known]
+    columns = of("means")
+    known = np.asarray(~np.isnan(columns).any(axis=1))
+    used = columns[known]
     groups = None if clusters is None else clusters[known]
     none = ("means", "cis", "min", "max", "range", "sd", "sd_beyond_chance", "flips")
-    scored = (~np.isnan(means)).sum(axis=0).tolist()
+    scored = count_along(~np.isnan(columns), axis=0).tolist()
     numbers: dict[str, Any] = {"n": len(used), "scored": scored}
     if not len(used):
         return numbers | dict.fromkeys(none) | {"differences": []}
-    averages = used.mean(axis=0).tolist()
+    averages = means(used).tolist()
     flips = None
     if all(one.has_verdicts[i] for one in answers):
         share = np.divide(of("above")[known], of("scored")[known])
@@ -186,10 +188,10 @@ def _beyond_chance(values: Floats) -> float | None:
     questions, prompts = values.shape
     if questions < 2:
         return None
-    rows, columns = values.mean(axis=1, keepdims=True), values.mean(axis=0, keepdims=True)
-    rest = values - rows - columns + values.mean()
-    chance = float((rest**2).sum()) / ((questions - 1) * (prompts - 1)) / questions
-    return float(np.sqrt(max(0.0, float(columns.var(ddof=1)) - chance)))
+    by_prompt = means(values)
+    rest = values - means(values, axis=1)[:, None] - by_prompt + mean(values.ravel())
+    chance = total((rest * rest).ravel()) / ((questions - 1) * (prompts - 1)) / questions
+    return math.sqrt(max(0.0, variance(by_prompt, ddof=1) - chance))
 
 
 def _flips(
@@ -210,12 +212,12 @@ def _flips(
         for a, b in combinations(range(share.shape[1]), 2)
     ]
     return {
-        "flipped": int(flipped.sum()),
+        "flipped": count_true(flipped),
         "questions": len(used),
-        "rate": float(flipped.mean()),
+        "rate": count_true(flipped) / len(flipped),
         "ci": intervals(flipped[:, None].astype(np.float64), clusters, **_DRAWS)[0],
-        "two_differ": float(np.mean(apart)),
-        "two_differ_same": None if np.isnan(same).all() else float(np.nanmean(same)),
+        "two_differ": mean(np.concatenate(apart)),
+        "two_differ_same": None if np.isnan(same).all() else mean(same[~np.isnan(same)]),
     }
 
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import count_along
+from trueground.arithmetic.sums import totals as add_rows
 from trueground.errors import UsageError
 from trueground.evaluate.plan import TOTAL_NAMES, Entries, RunLevel, macro_key
 from trueground.metrics.base import Spec
@@ -133,7 +135,8 @@ def _compute(
             columns.append(scores.values[:, metrics.index(key)])
     table = np.stack(columns, axis=1)
     drawn = resampled_means(table, clusters, resamples=resamples, seed=seed)
-    sums, scored = np.nansum(table, axis=0), (~np.isnan(table)).sum(axis=0)
+    known = ~np.isnan(table)
+    sums, scored = add_rows(np.where(known, table, 0.0)), count_along(known, axis=0)
     entries: Entries = {
         key: {"mean": float(total / n) if n else None, "ci": percentiles(means, level)}
         for key, total, n, means in zip(keys, sums, scored, drawn, strict=True)

@@ -7,11 +7,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import msgspec
 
+from trueground.arithmetic.scalars import log10
 from trueground.text.numerals import (
     MONTHS,
     NUMBER_WORDS,
@@ -371,7 +371,7 @@ def tolerance(one: Value, other: Value) -> float:
         or min(one.scale, other.scale) <= 0
     ):
         return EXACT
-    power = math.log10(one.scale / other.scale)
+    power = log10(one.scale / other.scale)
     return EXACT if abs(power - round(power)) < EXACT else _CONVERTED
 
 

@@ -26,6 +26,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from trueground.arithmetic.scalars import exp, log
 from trueground.benchmarks.rows import read_entries
 from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, Rejected
@@ -193,14 +194,14 @@ def specificity(entries: int, count: int) -> float:
     """ln(2N / count), for a relation that `count` of the graphs of N entries have."""
     if entries < 1 or count < 1:
         raise ValueError(f"{entries} entries and a count of {count}; both must be 1 or more")
-    return math.log(2 * entries / count)
+    return log(2 * entries / count)
 
 
 def coherences(perplexities: Sequence[float]) -> list[float]:
     """The softmax of their inverses. One of infinity (or none at all, NaN) counts as 1/∞ = 0."""
     inverses = list(map(_inverse, perplexities))
     top = max(inverses, default=0.0)
-    powers = [math.exp(one - top) for one in inverses]  # no power is beyond 1
+    powers = [exp(one - top) for one in inverses]  # no power is beyond 1
     total = math.fsum(powers)
     return [power / total for power in powers]
 

@@ -8,6 +8,7 @@ longer kept up; here it is any classifier of `transformers`.
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections import Counter
@@ -89,7 +90,7 @@ class Q2:
         questions = [one for one in asked if one is not None]
         if questions:
             n = len(questions)
-            means = {value: sum(one[value] for one in questions) / n for value in self.values}
+            means = {value: math.fsum(one[value] for one in questions) / n for value in self.values}
             return Comparison(means, detail={"questions": questions})
         label = self._entailment.best(knowledge, request.response)
         if label is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, groupby
@@ -213,8 +214,8 @@ def explain_weak(
     absent = [item for item, here in zip(claim.items, there, strict=True) if not here]
     words = _spelled(absent or lacking)
     if absent:
-        every = sum(item.weight for item in claim.items) or 1.0
-        share = 1 - sum(item.weight for item in lacking) / every
+        every = math.fsum(item.weight for item in claim.items) or 1.0
+        share = 1 - math.fsum(item.weight for item in lacking) / every
         kind = ReasonKind.WORDS if share >= _HALF else ReasonKind.LOW_OVERLAP
         only = f"only {int(100 * share)}% of the claim is in the context"
         return Reason(kind, f"not in the context: {words}" if words else only)

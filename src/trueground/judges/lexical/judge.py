@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from heapq import nlargest, nsmallest
+from operator import mul
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.scalars import logistic
 from trueground.judges.lexical.claim import (
     ClaimItem,
     ClaimView,
@@ -185,7 +187,7 @@ class _Comparison:
             raise WorkLimitError(comparisons)
         self.weighed = [(item.identity, item.weight) for item in _counted_items(claim)]
         self.postings = {item.identity: _find(item, context) for item in claim.items}
-        self.every = sum([weight for _, weight in self.weighed]) or 1.0
+        self.every = math.fsum([weight for _, weight in self.weighed]) or 1.0
         self.scores: dict[int, float] = {}
         scores = self.scores
         for key, weight in self.weighed:
@@ -205,7 +207,9 @@ class _Comparison:
             for size in range(1, _AROUND + 1):
                 for first in range(max(low, number - size + 1), min(number, high - size) + 1):
                     bits = _mask(near, range(first, first + size))
-                    said = sum([w for key, w in self.weighed if masks[key] & bits]) / self.every
+                    said = (
+                        math.fsum([w for key, w in self.weighed if masks[key] & bits]) / self.every
+                    )
                     widest = max(widest, said)
                     if said - _SMALLER * (size - 1) > best[0] + 1e-9:
                         best = (said - _SMALLER * (size - 1), first, size)
@@ -414,7 +418,6 @@ def _weigh(
 FILE = Path(__file__).parent / "data" / "weights.toml"
 CAP = 0.49  # what a doubtful claim cannot reach, and how far below it can still be told apart
 _SQUEEZE = 0.09
-_LEAST_ODDS = 700.0  # e to a power of some more has no place in 64 bits
 
 
 class LexicalWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -426,9 +429,9 @@ class LexicalWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verbatim: float
     weights: dict[str, float]
 
-    def signed(self) -> NDArray[np.float64]:
+    def signed(self) -> list[float]:
         """The weights in the order of NAMES, those that speak against a claim below 0."""
-        return np.array([-self.weights[n] if n in AGAINST else self.weights[n] for n in NAMES])
+        return [-self.weights[n] if n in AGAINST else self.weights[n] for n in NAMES]
 
 
 @cache
@@ -447,8 +450,7 @@ def read_weights(table: Mapping[str, object]) -> LexicalWeights:
 
 def probability(x: NDArray[np.float64], model: LexicalWeights) -> float:
     """The probability that a claim with these features, shape (7,), is supported."""
-    odds = float(x @ model.signed()) + model.intercept
-    return 1 / (1 + math.exp(min(-odds, _LEAST_ODDS)))
+    return logistic(math.fsum(map(mul, x.tolist(), model.signed())) + model.intercept)
 
 
 def capped(probability: float) -> float:

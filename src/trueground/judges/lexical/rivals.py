@@ -6,6 +6,7 @@ have, the claim has something (perhaps nothing) and the sentence something else:
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -231,7 +232,7 @@ def _hedge(gap: Gap) -> Reason | None:
 def _replaced(gap: Gap, claim: ClaimView, sentence: SentenceView, text: TextView) -> Reason | None:
     """Words of weight that the text has nowhere, and other words in their place."""
     mine = [t for t in gap.mine if t.word.content and t.key not in text.index]
-    weight = sum(rarity_of(t.key) for t in mine if not t.word.light)
+    weight = math.fsum(rarity_of(t.key) for t in mine if not t.word.light)
     theirs = [t for t in gap.theirs if t.word.content and not t.word.light]
     opens = bool(mine) and mine[0] is claim.telling[0]
     if weight < _HEAVY or len(mine) < len(gap.mine) or not theirs or opens:

@@ -11,6 +11,7 @@ form to fill in are theirs.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -240,7 +241,7 @@ def _mean(ratings: Iterable[Rating]) -> Rating:
         f"{len(values)} of {len(samples)} samples hold a score ({counts})" if unscored else None
     )
     if len(values) >= max(1, _ENOUGH * len(samples)):
-        return Rating(sum(values) / len(values), reason=reason)
+        return Rating(math.fsum(values) / len(values), reason=reason)
     status = unscored.most_common(1)[0][0]
     first = next(sample for sample in samples if sample.status is status)
     return Rating(status=status, reply=first.reply, reason=f"{reason}; {first.reason}")

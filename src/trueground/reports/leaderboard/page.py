@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -310,7 +311,7 @@ def _runs(board: Json, hrefs: Mapping[str, str]) -> Part:
     rows = [Row(_run_cells(run, hrefs.get(run["run"]))) for run in board["runs"]]
     known = [run["usd"] for run in board["runs"] if run["usd"] is not None]
     if known and len(board["runs"]) > 1:
-        cells: list[Cell] = ["Cost of the runs that know theirs", *[""] * 8, sum(known), ""]
+        cells: list[Cell] = ["Cost of the runs that know theirs", *[""] * 8, math.fsum(known), ""]
         rows.append(Row(cells, "total"))
     caption = "Settings, outcomes and cost of each run, as its manifest tells them."
     table = Table(head, rows, caption, sortable=True)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import count_true
 from trueground.errors import InputError
 from trueground.stats.bootstrap import Floats, Ints, Mask
 
@@ -156,7 +157,7 @@ def check_numbers(name: str, scores: Floats, labels: Floats) -> None:
             "expected one number for each item"
         )
     for kind, values in (("scores", scores), ("labels", labels)):
-        if bad := int(np.isinf(values).sum()):
+        if bad := count_true(np.isinf(values)):
             raise InputError(
                 f"{name}: {bad} of {len(values)} {kind} are infinite; pass NaN to leave them out"
             )

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trueground.arithmetic.distributions import draw_binomial, draw_normal
+from trueground.arithmetic.sums import dot_rows, mean, total, totals
 from trueground.errors import UsageError
 from trueground.stats.bootstrap import Floats, Interval, Ints, all_alike, percentiles
 from trueground.stats.human.column import LabelledScores
@@ -125,12 +127,12 @@ class RunningMean:
             )
         self._sums = [one + more for one, more in zip(sums, moved, strict=True)]
 
-    def mean(self, level: float) -> MeasureEstimate:
+    def estimate(self, level: float) -> MeasureEstimate:
         """The mean with its interval; three kinds of draws are those of a calibration error."""
         sets = len(self._values)
         if not sets:
             return MeasureEstimate(None, None, 0, self._why or "there is nothing to average")
-        value = float(np.mean(self._values))
+        value = mean(self._values)
         if self._without or self._sums is None:
             whys = set(self._without)
             why = f"{len(self._without)} of {sets} that have the measure have no interval"
@@ -158,12 +160,12 @@ class OverSets:
 
     def add(self, one: Estimated) -> None:
         """Count a set in. Raises UsageError for another number of resamples."""
-        for name, mean in self._means.items():
-            mean.add(one.estimates[name], *one.draws_of(name))
+        for name, running in self._means.items():
+            running.add(one.estimates[name], *one.draws_of(name))
 
     def means(self, level: float) -> dict[str, MeasureEstimate]:
         """The mean of each measure over the sets that have it."""
-        return {name: mean.mean(level) for name, mean in self._means.items()}
+        return {name: running.estimate(level) for name, running in self._means.items()}
 
 
 def mean_of_sets(sets: Iterable[Estimated], level: float = 0.95) -> dict[str, MeasureEstimate]:
@@ -219,13 +221,13 @@ def calibration_by_chance(
     )
     away = drawn - gap
     by_chance = _calibrated_draws(column, column.bins, away.shape[1], seed)
-    error = np.sqrt((away**2).sum(axis=1, keepdims=True) / max(away.shape[1], 1))
+    error = np.sqrt(dot_rows(away, away)[:, None] / max(away.shape[1], 1))
     signed = np.sign(gap) * away
     either = np.where(np.abs(gap) > _SURE * error, signed, np.abs(away))
-    value = float(np.abs(gap).sum(axis=0)[0])
-    low, up = value - either.sum(axis=0), value - signed.sum(axis=0)
-    mean, high = float(by_chance.mean()), _high(by_chance, level)
-    return value, CalibrationByChance(mean, high, low, up, by_chance)
+    value = total(np.abs(gap[:, 0]))
+    low, up = value - totals(either), value - totals(signed)
+    chance = CalibrationByChance(mean(by_chance), _high(by_chance, level), low, up, by_chance)
+    return value, chance
 
 
 def calibration_interval(
@@ -248,19 +250,20 @@ def _calibrated_draws(column: LabelledScores, bins: Ints, draws: int, seed: int)
     """Calibration errors of labels that are drawn from the scores, one by one; (draws or more,)."""
     random = np.random.Generator(np.random.SFC64([seed, _STREAM]))
     rows = max(draws, _DRAWS)
-    total = np.zeros(rows)
+    gaps = np.zeros(rows)
     scores, counts = column.distinct, np.diff(column.upto[0] + column.upto[1])
     for low, high in pairwise(bins.tolist()):
         open_ = (scores[low:high] > 0) & (scores[low:high] < 1)
         p, n = scores[low:high][open_], counts[low:high][open_]
-        variance = float((n * p * (1 - p)).sum())
+        variance = total(n * p * (1 - p))
         if variance >= _NORMAL:
-            total += np.abs(random.normal(0.0, np.sqrt(variance), rows))
+            gaps += np.abs(draw_normal(random, rows) * np.sqrt(variance))
             continue
         for first in range(0, rows, _ROWS):
-            part = total[first : first + _ROWS]
-            part += np.abs((random.binomial(n, p, (len(part), len(p))) - n * p).sum(axis=1))
-    return np.asarray(total / column.n, np.float64)
+            part = gaps[first : first + _ROWS]
+            hits = draw_binomial(random, n, p, len(part))
+            part += np.abs(totals(hits - n * p, axis=1))
+    return np.asarray(gaps / column.n, np.float64)
 
 
 def _high(draws: Floats, level: float) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueground.arithmetic.sums import count_true
 from trueground.errors import UsageError
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats, Mask, percentiles
@@ -50,6 +51,7 @@ VERDICTS = (
 )
 AGAINST_LIMIT = (*(name for name in VERDICTS if name != "krippendorff_alpha"), CALIBRATION)
 _HUGE = 1e300
+_FACTOR_OF_HUGE = 1 / (1 << 20)  # a power of two, so that no digit changes
 _BEST = "balanced_accuracy_best"
 _BOTH_KINDS = ("auroc", "point_biserial", "balanced_accuracy", _BEST, "matthews")
 _RANKS = ("spearman", "kendall")
@@ -208,7 +210,7 @@ def assemble(
     by_label = [_label_stats(group, name, point, draws, level) for name, group in groups.items()]
     return Measured(
         n=one.n,
-        positives=int(one.positive.sum()),
+        positives=count_true(one.positive),
         level=level,
         threshold=one.threshold,
         estimates={
@@ -276,7 +278,7 @@ def paired_differences(
             common = ~(np.isnan(scores[key]) | np.isnan(scores[best]))
             pair = []
             for one in (key, best):
-                same = measured[one].n == (common & ~np.isnan(labels)).sum()
+                same = measured[one].n == count_true(common & ~np.isnan(labels))
                 place = one, b"" if same else common.tobytes()
                 if place not in masked:
                     own = np.where(common, scores[one], np.nan)
@@ -297,7 +299,7 @@ def _best_threshold(one: LabelledScores) -> float | None:
     if len(one.distinct) < 2 or one.positive.all() or not one.positive.any():
         return None
     # Differences of the greatest numbers there are would overflow.
-    factor = 2.0**-20 if np.abs(one.distinct).max() > _HUGE else 1.0
+    factor = _FACTOR_OF_HUGE if np.abs(one.distinct).max() > _HUGE else 1.0
     return best_threshold(one.scores * factor, one.positive) / factor
 
 
@@ -318,11 +320,11 @@ def _estimate(
         "raw_agreement": (np.ones(one.n, np.bool_), above == positive),
     }
     members, hits = counted.get(name, counted["raw_agreement"])
-    n = int(members.sum())
+    n = count_true(members)
     if not np.isfinite(value):
         return MeasureEstimate(None, None, n, _why_undefined(name, one, wanted))
     if name in counted and one.threshold is not None and one.alone:
-        ci = clopper_pearson(int((members & hits).sum()), n, level)
+        ci = clopper_pearson(count_true(members & hits), n, level)
         return MeasureEstimate(value, ci, n)
     if why := _why_no_interval(name, one):
         return MeasureEstimate(value, None, n, why)
@@ -334,7 +336,7 @@ def _estimate(
 
 
 def _why_undefined(name: str, column: LabelledScores, wants_probability: bool) -> str:
-    n, positives, distinct = column.n, int(column.positive.sum()), column.distinct
+    n, positives, distinct = column.n, count_true(column.positive), column.distinct
     both = _needs_both(name, column)
     if not n:
         return "no item has both a score and a label"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueground.arithmetic.sums import count_along, count_product, count_true, totals
 from trueground.errors import InputError
 from trueground.stats.bootstrap import Floats, Mask, ratio
 from trueground.stats.human.column import Clusters, LabelledScores, check_numbers, number_units
@@ -100,7 +101,7 @@ def ceiling(
         others = table if ordinal else np.where(np.isnan(table), np.nan, table > positive_above)
         reference = _mean_of_others(others, k)
         even = (reference == 0.5) & (not ordinal)
-        tied.append({"tied": int((even & ~np.isnan(table[:, k])).sum())})
+        tied.append({"tied": count_true(even & ~np.isnan(table[:, k]))})
         if not ordinal:
             unknown = np.isnan(reference) | even
             reference = np.where(unknown, np.nan, reference > 0.5)
@@ -152,7 +153,11 @@ def preferences(
 
     def weigh_pairs(column: LabelledScores, draws: Draws) -> dict[str, Floats]:
         each = draws.take("pairs", draws.floats, column.unit)
-        shares = {name: ratio(each @ (right * on), each @ on) for name, on in sides.items()}
+        shares = {
+            # `right` holds 0, halves and 1: these sums are exact.
+            name: ratio(count_product(each, right * on), count_product(each, on))
+            for name, on in sides.items()
+        }
         if column.scale is None or not column.n:
             return shares
         return shares | rank_measures(column.scale, draws)
@@ -164,7 +169,7 @@ def preferences(
         name: _estimate_preference(one, name, sides.get(name, every), point, draws, level)
         for name in PREFERENCES
     }
-    ties, metric_ties = int((labels == 0).sum()), int((scores == 0).sum())
+    ties, metric_ties = count_true(labels == 0), count_true(scores == 0)
     own = {name: draws[name] for name in PREFERENCES if name in draws}
     return Preferences(one.n, estimates, own, ties, metric_ties)
 
@@ -218,7 +223,7 @@ def _mean_of_others(table: Floats, annotator: int) -> Floats:
     """The mean of the other columns, NaN where nobody else gave a value."""
     others = np.delete(table, annotator, axis=1)
     present = ~np.isnan(others)
-    return ratio(np.where(present, others, 0.0).sum(axis=1), present.sum(axis=1))
+    return ratio(totals(np.where(present, others, 0.0), axis=1), count_along(present, axis=1))
 
 
 def _estimate_preference(
@@ -229,7 +234,7 @@ def _estimate_preference(
     draws: dict[str, Floats],
     level: float,
 ) -> MeasureEstimate:
-    n = int(members.sum())
+    n = count_true(members)
     value = float(point[name][0]) if name in point else np.nan
     if np.isnan(value):
         if not one.n:

@@ -15,11 +15,18 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.arithmetic.sums import (
+    dot_count_rows,
+    exact_product,
+    group_counts,
+    sum_count_rows,
+)
 from trueground.stats.bootstrap import Floats, Ints, ratio
 from trueground.stats.human.column import GradedLabels, LabelGroup, LabelledScores, RankBit
 from trueground.stats.thresholds import measures
@@ -191,7 +198,7 @@ def confusion_measures(tp: Any, fp: Any, fn: Any, tn: Any) -> dict[str, Floats]:
     agree = known["accuracy"]
     mixed = (p + yes > 0) & (n + total - yes > 0)
     share = ratio(p + yes, 2 * total)
-    pooled = share * share + (1 - share) ** 2
+    pooled = share * share + (1 - share) * (1 - share)
     # Twice the disagreements, times the labels but one, over twice the pairs of unlike labels.
     apart = (fp + fn) * (2 * total - 1)
     unlike = (p + yes) * (n + total - yes)
@@ -216,21 +223,22 @@ def rank_measures(scale: GradedLabels, draws: Draws) -> dict[str, Floats]:
     many grades there are.
     """
     each = draws.take("each", draws.floats, scale.unit)
-    scores = np.add.reduceat(each, scale.places, axis=1)
+    scores = group_counts(each, scale.places, axis=1)
     by_code = draws.take("other", draws.floats, scale.by_code)
-    grades = np.add.reduceat(by_code, scale.codes, axis=1)
-    total = each.sum(axis=1)
-    free = [(total * total - _dot_rows(t, t)) / 2 for t in (scores, grades)]
+    grades = group_counts(by_code, scale.codes, axis=1)
+    total = sum_count_rows(each)
+    square, cube = _largest_powers(total)
+    free = [(total * total - dot_count_rows(t, t, square)) / 2 for t in (scores, grades)]
     product = each  # of the weights and both average ranks, measured from the middle rank
     for name, t, code in zip("xy", (scores, grades), (scale.place, scale.code), strict=True):
         ranks = np.cumsum(t, axis=1) - t / 2 - total[:, None] / 2
         own = draws.take(f"ranks {name}", ranks, code)
         product = np.multiply(product, own, out=own)
-    spread = [total**3 - _dot_rows(t * t, t) for t in (scores, grades)]
-    rho = ratio(12 * product.sum(axis=1), np.sqrt(spread[0] * spread[1]))
+    spread = [total * total * total - dot_count_rows(t * t, t, cube) for t in (scores, grades)]
+    rho = ratio(12 * sum_count_rows(product, cube), np.sqrt(spread[0] * spread[1]))
     order = np.zeros(len(draws))
     for bit in scale.bits:
-        order += _weigh_bit(bit, draws)
+        order += _weigh_bit(bit, draws, 4 * square)
     tau = ratio(order, np.sqrt(free[0] * free[1]))
     both = (free[0] > 0) & (free[1] > 0)
     return {
@@ -239,11 +247,13 @@ def rank_measures(scale: GradedLabels, draws: Draws) -> dict[str, Floats]:
     }
 
 
-def _dot_rows(a: NDArray[Any], b: NDArray[Any]) -> Floats:
-    return np.asarray(np.einsum("ij,ij->i", a, b), np.float64)
+def _largest_powers(total: Floats) -> tuple[float, float]:
+    """Return the largest total weight squared and cubed: no sum of such products exceeds them."""
+    largest = float(total.max(initial=0.0))
+    return largest * largest, largest * largest * largest
 
 
-def _weigh_bit(bit: RankBit, draws: Draws) -> Floats:
+def _weigh_bit(bit: RankBit, draws: Draws, limit: float) -> Floats:
     """Concordant less discordant pairs that this bit tells, by weight."""
     low = draws.cumulate("low", draws.take("counts", draws.counts, bit.low))
     high = draws.take("other", draws.floats, bit.high)
@@ -251,7 +261,7 @@ def _weigh_bit(bit: RankBit, draws: Draws) -> Floats:
     apart += draws.take("low at", low, bit.upto)
     apart -= draws.take("low at", low, bit.first)
     apart -= draws.take("low at", low, bit.last)
-    return _dot_rows(high, apart)
+    return dot_count_rows(high, apart, limit)
 
 
 def _ordinal_alpha(scale: GradedLabels, draws: Draws) -> Floats:
@@ -259,15 +269,17 @@ def _ordinal_alpha(scale: GradedLabels, draws: Draws) -> Floats:
     if scale.cells is None:
         return np.full(len(draws), np.nan)
     unit, starts, nearest, label = scale.cells
-    cells = np.add.reduceat(draws.take("each", draws.floats, unit), starts, axis=1)
+    cells = group_counts(draws.take("each", draws.floats, unit), starts, axis=1)
     by_grade = np.zeros((len(scale.codes), len(draws)))
     np.add.at(by_grade, nearest, cells.T)
     np.add.at(by_grade, label, cells.T)
     counts = np.ascontiguousarray(by_grade.T)
-    n = counts.sum(axis=1)
+    n = sum_count_rows(counts)
+    _, cube = _largest_powers(n)
     ranks = np.cumsum(counts, axis=1) - counts / 2 - n[:, None] / 2
-    apart = _dot_rows(cells, (ranks[:, nearest] - ranks[:, label]) ** 2)
-    return 1 - ratio(apart * (n - 1), n * _dot_rows(counts, ranks * ranks))
+    between = ranks[:, nearest] - ranks[:, label]
+    apart = dot_count_rows(cells, between * between, cube)
+    return 1 - ratio(apart * (n - 1), n * dot_count_rows(counts, ranks * ranks, cube))
 
 
 def _binary_measures(
@@ -282,23 +294,24 @@ def _binary_measures(
     n, p = negative[:, -1].copy(), positive[:, -1].copy()
     pairs, total = n * p, n + p
     # U is the area under the steps (negative, positive), here as the sum of its triangles.
-    turns = _dot_rows(positive[:, 1:], negative[:, :-1])
-    turns -= _dot_rows(positive[:, :-1], negative[:, 1:])
+    square, cube = _largest_powers(total)
+    turns = dot_count_rows(positive[:, 1:], negative[:, :-1], size * square)
+    turns -= dot_count_rows(positive[:, :-1], negative[:, 1:], size * square)
     u = (pairs + turns) / 2
     both = np.add(negative, positive, out=draws.empty("both", rows, size))
     here = np.subtract(both[:, 1:], both[:, :-1], out=draws.empty("here", rows, size - 1))
     work = draws.empty("work", rows, size - 1)
     results: dict[str, Floats] = {}
     if column.bins is not None:
-        believed = np.multiply(here, column.distinct, out=work)
-        promised = np.add.reduceat(believed, column.bins[:-1], axis=1)
+        promised = _believed(here, column.distinct, column.bins, total)
         # A resample without any of the items has no gap.
         shares = 1.0 / np.where(total > 0, total, np.inf)
         gaps = (promised - np.diff(positive[:, column.bins], axis=1)) * shares[:, None]
         results = {f"{GAP}{number}": gap for number, gap in enumerate(gaps.T)}
     squares = np.multiply(here, here, out=work)
-    untied = (total * total - squares.sum(axis=1)) / 2
-    spread = ratio(pairs, total) * (total**3 - _dot_rows(squares, here)) / 12
+    untied = (total * total - sum_count_rows(squares, square)) / 2
+    cubes = dot_count_rows(squares, here, cube)
+    spread = ratio(pairs, total) * (total * total * total - cubes) / 12
     over = u - pairs / 2
     return results | {
         "auroc": ratio(u, pairs),
@@ -307,12 +320,23 @@ def _binary_measures(
     }
 
 
+def _believed(here: Floats, scores: Floats, bins: Ints, total: Floats) -> Floats:
+    """Return the sum of the weighted scores of each bin, shape (resamples, bins)."""
+    limit = int(total.max(initial=0.0))
+    sums = [
+        exact_product(scores[None, low:high], here[:, low:high].T, limit)[0]
+        for low, high in pairwise(bins.tolist())
+    ]
+    return np.stack(sums, axis=1)
+
+
 def _sum_group(name: str, group: LabelGroup, draws: Draws) -> _GroupSums:
     counts = draws.take("counts", draws.counts, group.unit)
     upto = draws.cumulate(name, counts)
     total = upto[:, -1].astype(np.float64)
-    moments = draws.as_floats("each", counts) @ group.powers
-    mean, square = ratio(moments[:, 0], total), ratio(moments[:, 1], total)
+    limit = int(total.max(initial=0.0))
+    moments = exact_product(group.powers.T, draws.as_floats("each", counts).T, limit)
+    mean, square = ratio(moments[0], total), ratio(moments[1], total)
     variance = square - mean * mean
     # What is left of the squares by rounding alone is none: one score, drawn again and again.
     variance = np.where(variance > 1e-14 * square, variance, 0.0)
@@ -327,7 +351,8 @@ def _describe(name: str, group: LabelGroup, sums: _GroupSums) -> dict[str, Float
     for i in np.flatnonzero(some):
         place[i] = sums.upto[i].searchsorted(middle[i], "right") - 1
     median = np.full(len(total), np.nan)
-    median[some] = (group.scores[place[some]] / 2).sum(axis=1)
+    two = group.scores[place[some]] / 2
+    median[some] = two[:, 0] + two[:, 1]
     size = group.scale * group.spread
     sample = ratio(sums.variance * total, total - 1.0)
     return {
@@ -342,6 +367,8 @@ def _point_biserial(column: LabelledScores, negative: _GroupSums, positive: _Gro
     low, high = column.kinds
     n, p = negative.total, positive.total
     apart = high.centre - low.centre + high.spread * positive.mean - low.spread * negative.mean
-    within = p * high.spread**2 * positive.variance + n * low.spread**2 * negative.variance
+    within_high = p * high.spread * high.spread * positive.variance
+    within_low = n * low.spread * low.spread * negative.variance
     between = ratio(n * p, n + p) * apart * apart
-    return np.asarray(np.sign(apart) * np.sqrt(ratio(between, within + between)), np.float64)
+    share = ratio(between, within_high + within_low + between)
+    return np.asarray(np.sign(apart) * np.sqrt(share), np.float64)

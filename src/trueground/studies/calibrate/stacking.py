@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from trueground._version import __version__
+from trueground.arithmetic.distributions import normal_quantile
+from trueground.arithmetic.sums import count_true, dot, means
 from trueground.claims import Decomposer
 from trueground.errors import InputError
 from trueground.evaluate.scorer import decompose
@@ -207,7 +208,7 @@ def compute_stack(
 ) -> FittedStack:
     """Weights, and how they do on records left out. InputError: too few records of a kind."""
     labels = m.rows.labels > 0.5
-    fewest = int(min(labels.sum(), (~labels).sum()))
+    fewest = min(count_true(labels), count_true(~labels))
     if fewest < _LEAST_OF_A_KIND:
         raise InputError(
             f"{fewest} labels of the rarer kind; expected {_LEAST_OF_A_KIND} or more of each, and "
@@ -264,7 +265,7 @@ def compute_stack(
         "label": m.sets.rule.label,
         "positive_above": m.sets.rule.positive_above,
         "n": len(labels),
-        "positives": int(labels.sum()),
+        "positives": count_true(labels),
         "claims": len(m.rows.of),
         "groups": None if m.clusters is None else len(np.unique(m.clusters)),
         "unscored": dict(sorted(m.unscored.items())),
@@ -308,13 +309,13 @@ def _leave_out(m: MeasuredClaims, parts: Ints, found: Logistic) -> tuple[Floats,
     positive records by chance, the others have fewer, so that levels of their own rank backwards.
     """
     rows, held, ranked = m.rows, np.empty(len(parts)), np.empty(len(parts))
-    mean = rows.x.mean(axis=0)
-    level = found.intercept + float(mean @ found.weights)
+    center = means(rows.x)
+    level = found.intercept + dot(center, found.weights)
     for part in range(int(parts.max()) + 1):
         mine, others = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
         by = fit(rows.select(others), m.names)
         held[mine] = by.support(rows.select(mine))
-        levelled = by._replace(intercept=level - float(mean @ by.weights))
+        levelled = by._replace(intercept=level - dot(center, by.weights))
         ranked[mine] = levelled.support(rows.select(mine))
     return held, ranked
 
@@ -333,9 +334,9 @@ def _refusal(
     )
     needed, what = None, "no number of labels is in sight that would show otherwise"
     if ci is not None and value > 0:
-        z = NormalDist().inv_cdf(0.5 + level / 2)
-        ratio = (1 + NormalDist().inv_cdf(_POWER) / z) * (ci[1] - ci[0]) / 2 / value
-        needed = int(float(f"{n * ratio**2:.1e}"))
+        z = normal_quantile(0.5 + level / 2)
+        ratio = (1 + normal_quantile(_POWER) / z) * (ci[1] - ci[0]) / 2 / value
+        needed = int(float(f"{n * ratio * ratio:.1e}"))
         what = f"to show such a difference takes about {needed:,} labels"
     interval = "no interval" if ci is None else f"{level:.0%} interval {ci[0]:+.3f} to {ci[1]:+.3f}"
     why = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
+from trueground.arithmetic.sums import count_true, dot, mean
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.judges.calibrated import FORMAT, METHODS, basis_of
 from trueground.net.redact import redact_urls
@@ -131,7 +133,7 @@ def compute_calibration(
         level=settings.level,
     )
     at_default, at_chosen = measured["default"], measured["chosen"]
-    fewest = int(min(j.labels.sum(), (~j.labels).sum()))
+    fewest = min(count_true(j.labels), count_true(~j.labels))
     # Verdicts are two scores only: no curve can follow them too closely.
     if settings.method == "isotonic" and not j.by_verdict and fewest < _LEAST_OF_A_KIND:
         raise InputError(
@@ -161,7 +163,7 @@ def compute_calibration(
         "positive_above": j.sets.rule.positive_above,
         "decomposer": None if j.decomposer is None else j.decomposer.signature,
         "n": len(j.scores),
-        "positives": int(j.labels.sum()),
+        "positives": count_true(j.labels),
         "groups": None if j.clusters is None else len(np.unique(j.clusters)),
         "unscored": dict(sorted(sum(j.unscored, Counter[str]()).items())),
         "auroc": {
@@ -218,7 +220,7 @@ def _precision(
             verb = "is" if len(hits) == 1 else "are"
             why = f"{len(hits)} of the records {verb} above the threshold, and it takes 2"
         return {
-            "value": float(hits.mean()) if len(hits) else None,
+            "value": count_true(hits) / len(hits) if len(hits) else None,
             "lower": lower,
             "lower_reason": why if lower is None else None,
             "n": len(hits),
@@ -298,12 +300,13 @@ def _other_method(j: JudgedRecords, method: str, held: dict[str, HeldOut]) -> di
     mine, other = held[method].values, held[name].values
     if mine is None or other is None:
         return None
-    worse = (mine - j.labels) ** 2 - (other - j.labels) ** 2
-    sums = sum_clusters(worse - worse.mean(), j.clusters)
+    errors, others = mine - j.labels, other - j.labels
+    worse = errors * errors - others * others
+    sums = sum_clusters(worse - mean(worse), j.clusters)
     return {
         "name": name,
-        "brier_difference": float(worse.mean()),
-        "standard_error": float(np.sqrt((sums**2).sum()) / len(worse)),
+        "brier_difference": mean(worse),
+        "standard_error": math.sqrt(dot(sums, sums)) / len(worse),
     }
 
 
@@ -333,7 +336,7 @@ def _file_entries(
             "path": file.path,
             "sha256": file.sha256,
             "n": len(scores),
-            "positives": int(labels.sum()),
+            "positives": count_true(labels),
             "unscored": dict(sorted(j.unscored[number].items())),
             "auroc": None,
             "reason": None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -437,9 +438,9 @@ class _Evaluation:
 def _combined(row: BoardRow, line: Sequence[BoardCell | None]) -> dict[str, Any]:
     """The mean over the tasks, and what it is ranked by where one is over fewer items."""
     cells = [cell for cell in line if cell]
-    placed = sum(cell.place_value or 0.0 for cell in cells) / len(cells)
+    placed = math.fsum(cell.place_value or 0.0 for cell in cells) / len(cells)
     return {
         "organisation": row.facts.organisation if row.facts else None,
-        "score": sum(map(mean_of, cells)) / len(cells),
+        "score": math.fsum(map(mean_of, cells)) / len(cells),
         "placed_by": placed if any(cell.placed_by is not None for cell in cells) else None,
     }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trueground._version import __version__
 from trueground.annotation.labels import LabelRule
+from trueground.arithmetic.sums import count_true, mean
 from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
@@ -237,7 +238,7 @@ def _metric_entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any
         "n": raw.pop("n"),
         "coverage": measured.n / one.set.n,
         "unscored": one.unscored(key),
-        "mean": float(np.nanmean(one.scores[key])),
+        "mean": mean(one.scores[key][~np.isnan(one.scores[key])]),
         **raw,
     }
     return {**entry, "by_grade": by_grade} if by_grade else entry
@@ -331,7 +332,7 @@ def _differences(
                 running.add(apart.estimates[name], apart.draws[name])
     over: Differences = {name: {} for name in best}
     for (name, key), running in means.items():
-        over[name][key] = {"against": best[name], **running.mean(settings.level).raw("sets")}
+        over[name][key] = {"against": best[name], **running.estimate(settings.level).raw("sets")}
     return each, over
 
 
@@ -395,8 +396,8 @@ def measure_pairs(
                 "path": one.path,
                 "sha256": one.sha256,
                 "n": one.n,
-                "ties": int((one.labels == 0).sum()),
-                "a_preferred": int((one.labels > 0).sum()),
+                "ties": count_true(one.labels == 0),
+                "a_preferred": count_true(one.labels > 0),
                 "groups": one.groups,
                 "annotators": len(one.votes.annotators) or 1,
                 "unused": dict(sorted(one.unused.items())),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Float, Integer
 
 from trueground.annotation.answers import compute_median
+from trueground.arithmetic.sums import count_true
 from trueground.text.draws import draw_number
 from trueground.web.labels.database import Project
 from trueground.web.labels.schema import PLACES, labels, tasks, work
@@ -75,8 +76,8 @@ class TaskBoard:
         with self._lock:
             said = self._of(person)
             return {
-                **{state: int((said == code).sum()) for state, code in _SAID.items()},
-                "left": int(((self._people < self._project.overlap) & (said == 0)).sum()),
+                **{state: count_true(said == code) for state, code in _SAID.items()},
+                "left": count_true((self._people < self._project.overlap) & (said == 0)),
                 "seconds": compute_median(self._seconds.get(person, {}).values()),
             }
 
@@ -94,15 +95,15 @@ class TaskBoard:
                 skipped |= said == _SKIPPED
                 unclear |= said == _UNCLEAR
             skipped &= self._people == 0
-        finished = int((people >= self._project.overlap).sum())
-        unanswered, passed = int((people == 0).sum()), int(skipped.sum())
+        finished = count_true(people >= self._project.overlap)
+        unanswered, passed = count_true(people == 0), count_true(skipped)
         return {
             "total": len(people),
             "finished": finished,
             "started": len(people) - unanswered - finished,
             "untouched": unanswered - passed,
             "skipped": passed,
-            "unclear": int(unclear.sum()),
+            "unclear": count_true(unclear),
         }
 
     def _of(self, person: int) -> NDArray[np.int8]:

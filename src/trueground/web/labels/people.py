@@ -295,7 +295,7 @@ class Doorkeeper:
         count, last = self._wrong.get(address, (0, 0.0))
         own = 0.0
         if count >= _FREE and now - last < _FORGOTTEN:
-            own = min(_LONGEST_WAIT, 2.0 ** min(count - _FREE, 10))
+            own = min(_LONGEST_WAIT, 2 ** min(count - _FREE, 10))
         self._lately = [at for at in self._lately[-_MANY:] if now - at < 60]
         return max(own, _MANY_WAIT if len(self._lately) >= _MANY else 0.0)
 

@@ -18,6 +18,7 @@ from trueground.annotation.base import item_of
 from trueground.annotation.export import draw_sample, find_tasks
 from trueground.annotation.files import ShownTask, read_filled
 from trueground.annotation.kinds import get_kind
+from trueground.arithmetic.scalars import log
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import higher_is_better
 from trueground.records import open_records
@@ -339,13 +340,13 @@ def find_hints(shown: Mapping[str, Any]) -> list[Hint]:
     words = _words([*texts, *claims])
     sentences, claims_words = words[: len(texts)], words[len(texts) :]
     known = Counter(word for sentence in sentences for word in sentence)
-    weight = {word: math.log(1 + len(texts) / count) for word, count in known.items()}
+    weight = {word: log(1 + len(texts) / count) for word, count in known.items()}
     # A word that no sentence has weighs as much for all of them: it need not be counted.
-    totals = [sum(weight.get(word, 0.0) for word in claim) for claim in claims_words]
+    totals = [math.fsum(weight.get(word, 0.0) for word in claim) for claim in claims_words]
     found = []
     for place, sentence in zip(places, sentences, strict=True):
         shares = [
-            sum(weight[word] for word in claim & sentence) / total
+            math.fsum(weight[word] for word in claim & sentence) / total
             for claim, total in zip(claims_words, totals, strict=True)
             if total
         ]
