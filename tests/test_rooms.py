@@ -12,7 +12,7 @@ import trueground
 SRC = Path(trueground.__file__).parent
 # From the ground up; rooms on one line do not import each other (docs/architecture.md).
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("types", "_version"),
+    ("types", "_version", "arithmetic"),
     ("errors",),
     ("plugins", "protocols", "text", "options"),
     ("metrics", "progress", "stats", "net"),

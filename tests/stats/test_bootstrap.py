@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -84,9 +85,17 @@ def test_seed_decides() -> None:
 
 
 def test_poisson_weights_have_mean_and_variance_one() -> None:
-    table = bootstrap._poisson_table()
+    table = np.searchsorted(bootstrap._POISSON_STEPS, np.arange(1 << 16), side="right")
     assert table.mean() == pytest.approx(1, abs=1e-4)
     assert table.var() == pytest.approx(1, abs=1e-3)
+
+
+def test_poisson_steps_invert_the_distribution() -> None:
+    probabilities = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(9)])
+    uniform = (np.arange(1 << 16) + 0.5) / (1 << 16)
+    expected = np.searchsorted(probabilities, uniform)
+    table = np.searchsorted(bootstrap._POISSON_STEPS, np.arange(1 << 16), side="right")
+    assert (table == expected).all()
 
 
 def test_resampled_means_of_strata_average_to_a_narrower_interval() -> None:

@@ -149,12 +149,11 @@ def t_quantile(p: float, freedom: float) -> float:
     """Return the quantile of Student's t with `freedom` degrees, above 0, for 0 < p < 1."""
     if p == 0.5:
         return 0.0
-    if p < 0.5:
-        return -t_quantile(1.0 - p, freedom)
+    tail, sign = (p, -1.0) if p < 0.5 else (1.0 - p, 1.0)
     if freedom > _MANY_FREEDOMS:
-        return _t_by_normal(normal_quantile(p), freedom)
+        return -sign * _t_by_normal(normal_quantile(tail), freedom)
     # freedom / (freedom + T²) has the distribution Beta(freedom / 2, 1 / 2).
-    return math.sqrt(freedom * exp(-_beta_quantile_logit(2.0 * (1.0 - p), freedom / 2.0, 0.5)))
+    return sign * math.sqrt(freedom * exp(-_beta_quantile_logit(2.0 * tail, freedom / 2.0, 0.5)))
 
 
 def draw_normal(generator: np.random.Generator, size: int) -> Floats:

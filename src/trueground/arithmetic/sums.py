@@ -158,21 +158,24 @@ def exact_product(values: Floats, weights: Floats, limit: int, slices: int = 2) 
         The product, shape (k, columns).
     """
     bits = 52 - max(limit - 1, 1).bit_length()
-    largest = np.abs(values).max(axis=1, initial=0.0)
-    top = np.frexp(largest)[1] - bits  # the exponent of the last bit of the first slice
-    rows, rest, parts = np.arange(len(values)), values, []
-    for number in range(slices):
-        exponent = (top[rows] - number * bits)[:, None]
-        part = np.rint(np.ldexp(rest, -exponent))
-        parts.append((rows, exponent, part))
-        rest = rest - np.ldexp(part, exponent)
-        left = rest.any(axis=1)  # 0, 1 and the like fit into one slice
-        rows, rest = rows[left], rest[left]
-    products = np.concatenate([part for _, _, part in parts]) @ weights
+    step = float(1 << bits)
+    top = np.frexp(np.abs(values).max(axis=1, initial=0.0))[1]
+    rows, rest, cut = np.arange(len(values)), np.ldexp(values, -top[:, None]), []
+    for _ in range(slices):
+        rest = rest * step
+        whole = np.rint(rest)
+        cut.append((rows, whole))
+        left = (rest != whole).any(axis=1)  # 0, 1 and the like fit into one slice
+        rows, rest = rows[left], (rest - whole)[left]
+    products = np.concatenate([whole for _, whole in cut]) @ weights
     result, end = np.zeros((len(values), weights.shape[1])), len(products)
-    for rows, exponent, part in reversed(parts):  # the smallest first
-        result[rows] += products[end - len(part) : end] * np.ldexp(1.0, exponent)
-        end -= len(part)
+    for rows, whole in reversed(cut):  # the lowest bits first
+        result[rows] += products[end - len(whole) : end]
+        result /= step
+        end -= len(whole)
+    half = top // 2  # 2 to the power `top` alone may be out of range
+    for exponent in (half, top - half):
+        result *= np.ldexp(1.0, exponent)[:, None]
     return result
 
 

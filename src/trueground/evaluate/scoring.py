@@ -295,6 +295,7 @@ def make_manifest(
     if not plan.checks:
         judges = []
     rates = bool(plan.rubrics)
+    asked: list[Any] = [*(parts.judges if plan.checks else ()), *parts.comparers.values()]
     return {
         "trueground": __version__,
         "python": ".".join(map(str, sys.version_info[:3])),
@@ -310,6 +311,7 @@ def make_manifest(
         "decomposer": decomposer if plan.checks else None,
         "rater": _part_as_json(parts.rater) if rates else None,
         "comparers": [_part_as_json(comparer) for comparer in parts.comparers.values()],
+        "encoders": [part.name for part in asked if getattr(part, "uses_encoder", False)],
         "prompts": [{"id": p.id, "sha256": p.sha256} for p in plan.prompts],
         "by": list(plan.by),
         "seed": plan.seed,

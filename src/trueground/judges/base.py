@@ -41,7 +41,8 @@ class Judge(Protocol):
     `signature` names the judge and the version of its rules or weights, with every option that can
     change a verdict. Nothing heavy is loaded before the first request. A judge that holds a model
     in memory or asks one has `in_one_process = True`, `close()`, and `problem`: why what it found
-    could no longer be kept on disk, None where it was. One that asks a language model also has
+    could no longer be kept on disk, None where it was. One whose numbers a small model computes has
+    `uses_encoder = True`: they may differ between machines. One that asks a language model has
     `prompts` and `spent` (see `trueground.models.calls`), and one whose verdicts have neither score
     nor probability `scores = False`.
     """

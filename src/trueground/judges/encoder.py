@@ -59,6 +59,7 @@ class Place(NamedTuple):
 class OnEncoder:
     """A judge or comparer that holds a small model."""
 
+    uses_encoder = True
     encoder: Encoder
 
     @property

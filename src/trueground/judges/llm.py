@@ -11,10 +11,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import exp
 from pathlib import Path
 from typing import NamedTuple
 
+from trueground.arithmetic.scalars import exp
 from trueground.models.base import ChatRequest, Reply, TokenLogprob
 from trueground.models.calls import Asks, describe_failure, shortened
 from trueground.models.prompts import (

@@ -87,12 +87,14 @@ class StackMember:
 
     names: tuple[str, ...] = SCORES
     in_one_process = False
+    uses_encoder = False
     part: Any
 
     def __init__(self, judge: Judge, label: str) -> None:
         self.part, self.label = judge, label
         self.basis = basis_of(judge)
         self.in_one_process = bool(getattr(judge, "in_one_process", False))
+        self.uses_encoder = bool(getattr(judge, "uses_encoder", False))
 
     def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
         """Its verdicts, and its features, shape (requests, names); NaN is what it does not tell."""
@@ -127,6 +129,7 @@ class EncoderMember(StackMember):
     """
 
     in_one_process = True
+    uses_encoder = True
 
     def __init__(self, model: str, options: EncoderOptions, label: str) -> None:
         from trueground.encoders.models import FEATURES, LateInteraction
@@ -281,6 +284,7 @@ class StackJudge:
         self.basis = "|".join(("stack-1", file.digest, *(member.basis for member in members)))
         self.signature = self.basis
         self.in_one_process = any(member.in_one_process for member in members)
+        self.uses_encoder = any(member.uses_encoder for member in members)
         self._members = list(members)
         self._weights = [
             np.array([one.weights.get(name, 0.0) for name in member.names])

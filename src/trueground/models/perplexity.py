@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 import orjson
 
+from trueground.arithmetic.scalars import exp
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import CHARACTERS_PER_TOKEN, UNREACHABLE
 from trueground.models.openai import find_endpoint
@@ -88,10 +89,7 @@ def perplexity(logprobs: Sequence[float]) -> float:
     """exp(-mean) of natural log-probabilities, inf where no float holds it. ValueError for none."""
     if not logprobs:
         raise ValueError("no log-probabilities: the perplexity of no tokens is not defined")
-    try:
-        return math.exp(-math.fsum(logprobs) / len(logprobs))
-    except OverflowError:
-        return math.inf
+    return exp(-math.fsum(logprobs) / len(logprobs))
 
 
 def as_logprob(value: object) -> float:

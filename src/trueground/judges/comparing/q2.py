@@ -57,6 +57,7 @@ class Q2:
     name = "q2"
     values = ("f1", "nli")
     in_one_process = True
+    uses_encoder = True
 
     def __init__(self, given: PartSpec) -> None:
         given.check(("device", "dtype", *MODELS), model=False)

@@ -272,6 +272,8 @@ class BertScore:
     Values of a blank response or a blank text are 0. `keep`: whether values are kept on disk.
     """
 
+    uses_encoder = True
+
     def __init__(self, encoder: LayerEncoder, *, keep: bool = True) -> None:
         self.name = "bertscore"
         self.values: tuple[str, ...] = VALUES
