@@ -306,3 +306,77 @@ def test_the_command_in_a_refusal_resumes_the_run(tmp_path: Path) -> None:
     assert trueground(*advised, cwd=tmp_path).returncode == 0
     tg.score(data, metrics="f1", out=tmp_path / "whole")
     assert_same(tmp_path / "whole", tmp_path / "my run")
+
+
+# The words of each message, followed
+
+
+class Place:
+    """A folder with an unfinished run of some answers; commands are typed in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = write_rows(folder / "a.jsonl", 40)
+        self.words = ["score", "a.jsonl", "--metrics", "f1", "--quiet", "--out"]
+        assert self.type(*self.words, "out")[0] == 0
+        self.set_status("running")
+        (folder / "out" / "summary.json").unlink()
+
+    def type(self, *words: str) -> tuple[int, str]:
+        done = trueground(*words, cwd=self.folder)
+        return done.returncode, done.stderr
+
+    def set_status(self, status: str) -> None:
+        manifest = self.folder / "out" / "manifest.json"
+        entries = json.loads(manifest.read_text())
+        manifest.write_text(json.dumps(entries | {"status": status}))
+
+
+def give_the_printed_command(place: Place, message: str) -> None:
+    command = message.partition("Resume it with:\n  ")[2].partition("\n")[0]
+    assert place.type(*shlex.split(command)[1:])[0] == 0
+
+
+def choose_another_out(place: Place, message: str) -> None:
+    assert "choose another --out" in message
+    assert place.type(*place.words, "new")[0] == 0
+    assert_same(place.folder / "whole", place.folder / "new")
+    assert place.type(*place.words, "out")[0] == 0
+
+
+def pass_overwrite(place: Place, message: str) -> None:
+    assert "pass --overwrite" in message
+    assert place.type(*place.words, "out", "--overwrite")[0] == 0
+
+
+def leave_the_folder_out(place: Place, message: str) -> None:
+    assert "leave the folder out" in message
+    assert place.type("report", "whole", "--quiet")[0] == 0
+    assert place.type(*place.words, "out")[0] == 0
+
+
+OTHER = ("score", "a.jsonl", "--metrics", "recall", "--quiet", "--out", "out")
+
+
+@pytest.mark.parametrize(
+    ("words", "follow"),
+    [
+        (OTHER, give_the_printed_command),
+        (OTHER, choose_another_out),
+        (OTHER, pass_overwrite),
+        (("compare", "whole", "out"), give_the_printed_command),
+        (("report", "out"), give_the_printed_command),
+        (("report", "out", "whole"), leave_the_folder_out),
+        (("merge", "out"), give_the_printed_command),
+    ],
+)
+def test_the_advice_about_an_unfinished_run_succeeds(
+    words: tuple[str, ...], follow: Callable[[Place, str], None], tmp_path: Path
+) -> None:
+    place = Place(tmp_path)
+    assert place.type(*place.words, "whole")[0] == 0
+    code, message = place.type(*words)
+    assert code == 2, message
+    assert "unfinished" in message
+    follow(place, message)
+    assert_same(tmp_path / "whole", tmp_path / "out")

@@ -15,6 +15,7 @@ import fsspec
 import polars as pl
 import pytest
 from tests.commands import trueground
+from tests.marks import mostly_long
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, WorkerError
@@ -84,7 +85,7 @@ DAMAGES = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "kind"), DAMAGES)
+@pytest.mark.parametrize(("damage", "kind"), mostly_long(3, DAMAGES))
 def test_a_damaged_shard_is_scored_again_by_the_same_command(
     damage: Callable[[Path], None], kind: str, tmp_path: Path
 ) -> None:
@@ -412,6 +413,7 @@ ADVICE = [
     (unfinished, other_out, 2),
     (merge_unfinished, resume_line, 2),
 ]
+ADVICE.sort(key=lambda case: case[1] is other_out)  # which are left to the long suite
 
 
 @pytest.mark.parametrize(
