@@ -16,7 +16,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("plugins", "text", "options"),
     ("metrics", "stats", "net"),
-    ("records", "models", "encoders"),
+    ("records", "models", "encoders", "processes"),
     ("retrieval", "graph"),
     ("claims",),
     ("judges",),

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 
 from trueground.errors import MissingExtraError, TruegroundError, UsageError, WorkerError
-from trueground.evaluate.workers import WorkerPool
+from trueground.processes import WorkerPool
 
 ATTEMPTS = 3
 _KNOCK_S = 10.0  # to reach the head of a cluster
@@ -82,8 +82,7 @@ class LocalEngine:
             self._in_processes(work, tasks, attempts, done, pools)
         except BaseException:
             for pool in pools:
-                for process in (getattr(pool, "_processes", None) or {}).values():
-                    process.kill()  # a shard takes minutes, and is written whole or not at all
+                pool.kill()  # a shard takes minutes, and is written whole or not at all
             raise
         finally:
             for pool in pools:

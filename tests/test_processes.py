@@ -13,7 +13,7 @@ import pytest
 from tests.marks import mostly_long
 from tests.records.record_files import write
 
-from trueground.evaluate.workers import WorkerPool
+from trueground.processes import WorkerPool
 from trueground.testing import synthetic_records
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to process groups")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to process g
 # What a worker does first is to import the script that started it; here that takes a while.
 SLOW = """
 import pathlib, sys, time
-from trueground.evaluate.workers import WorkerPool
+from trueground.processes import WorkerPool
 
 def start(name):
     pathlib.Path(name).touch()
