@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 STDIN = 0
 MAX_LINE_BYTES = 1 << 28  # of a child's output that is read line by line
+ChildProcess = subprocess.Popen[bytes]
 
 
 class WorkerPool(ProcessPoolExecutor):
@@ -62,7 +63,7 @@ class WorkerPool(ProcessPoolExecutor):
             process.kill()
 
 
-def start_module(module: str, *words: str) -> subprocess.Popen[bytes]:
+def start_module(module: str, *words: str) -> ChildProcess:
     """Start a process that calls `main(words)` of a module.
 
     Its standard output is a pipe. It ends when its standard input is closed, so keep that open.

@@ -6,7 +6,6 @@ The process writes the result to standard output as JSON, or `{"error": message}
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 import tempfile
 import threading
@@ -23,7 +22,7 @@ from trueground.annotation.base import Label
 from trueground.annotation.kinds import KINDS
 from trueground.errors import InputError, TruegroundError
 from trueground.metrics.registry import metric_of_key
-from trueground.processes import start_module
+from trueground.processes import ChildProcess, start_module
 from trueground.reports.annotation import agreement_page
 from trueground.reports.blocks import Block, Page, Part, Span, Text
 from trueground.web.labels.database import LabelDatabase
@@ -57,7 +56,7 @@ class CountingRoom:
 
     def __init__(self, database: LabelDatabase) -> None:
         self._database = database
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self._running: set[ChildProcess] = set()
         self._lock = threading.Lock()
         self._closed = False
 
