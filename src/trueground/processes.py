@@ -8,7 +8,8 @@ Worker processes leave Ctrl-C to their parent from their first moment: a termina
 process of a command, and a worker that is still importing would end with a traceback. So this
 module imports little, because each child imports it first.
 
-`python -P -m trueground.processes MODULE` is the command of `start_module`.
+`python -P -m trueground.processes MODULE` is the command of `start_module`. Only what another
+library starts, such as a Ray cluster, is outside this design: see `ending_with_us`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from importlib import import_module
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,6 +38,11 @@ if TYPE_CHECKING:
 STDIN = 0
 MAX_LINE_BYTES = 1 << 28  # of a child's output that is read line by line
 ChildProcess = subprocess.Popen[bytes]
+_REAPER = "reaper"  # in place of a module
+_REAPER_SECONDS = 3.0  # for which it looks for processes that are left, at most
+_QUIET_ROUNDS = 3  # in which it finds none before it ends
+_TREE_VARIABLE = "TRUEGROUND_PROCESS_TREE"
+_reapers: list[ChildProcess] = []
 
 
 class WorkerPool(ProcessPoolExecutor):
@@ -101,6 +110,35 @@ async def start_module_async(module: str, *words: str) -> asyncio.subprocess.Pro
     assert process.stdin is not None
     process.stdin.write(_pack(words))
     return process
+
+
+@contextlib.contextmanager
+def ending_with_us() -> Iterator[None]:
+    """Kill what another library starts in the block, and its descendants, once this process ends.
+
+    They inherit an environment variable, and a process that waits for the end of this one looks for
+    it. That takes /proc; on systems without it nothing is done.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    name, value = _TREE_VARIABLE, uuid.uuid4().hex
+    reaper = subprocess.Popen(
+        _command(_REAPER),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert reaper.stdin is not None
+    reaper.stdin.write(_pack([name, value]))
+    reaper.stdin.flush()
+    _reapers.append(reaper)  # its pipe is open as long as this process lives
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 def _command(module: str) -> list[str]:
@@ -175,11 +213,29 @@ def _end_on_close(pipe: int, wait_for_close: Callable[[], object]) -> None:
     threading.Thread(target=end, name="end with parent", daemon=True).start()
 
 
+def _reap(name: str, value: str) -> None:
+    """Wait for the parent's end, then kill all processes with this environment variable."""
+    os.read(STDIN, 1)
+    entry = f"{name}={value}".encode()
+    deadline, quiet_rounds = time.monotonic() + _REAPER_SECONDS, 0
+    while quiet_rounds < _QUIET_ROUNDS and time.monotonic() < deadline:
+        quiet_rounds += 1
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it has ended, or belongs to another user
+                if entry in (folder / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(folder.name), signal.SIGKILL)
+                    quiet_rounds = 0
+        time.sleep(0.1)
+
+
 def main(module: str) -> None:
     """Call `main` of a module with the words that the parent wrote to standard input."""
     line = sys.stdin.buffer.readline()
     if not line.endswith(b"\n"):  # the parent has ended
         os._exit(1)
+    if module == _REAPER:
+        _reap(*json.loads(line))
+        return
     _end_on_close(STDIN, lambda: os.read(STDIN, 1))
     import_module(module).main(json.loads(line))
 

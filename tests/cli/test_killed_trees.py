@@ -33,7 +33,7 @@ pytestmark = [
 ]
 RUN_FILES = ("items.jsonl", "summary.json", "report.html")
 INDEX_FILES = ("passages.sqlite", "retrievers/bm25/bm25.json", "retrievers/bm25/scores.npy")
-ANSWERS = 3_000
+ANSWERS = 1_000
 KILLS_IN_A_ROW = 6
 PASSAGES = 24_000  # so many are read by several processes
 
@@ -190,3 +190,15 @@ def test_annotate_serve_killed_while_it_counts_leaves_no_process(
         kill_server(
             process.pid, mark, lambda: lead.get("/api/lead/agreement"), dice.uniform(0, 0.8)
         )
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_ray_cluster_that_a_command_started_ends_with_it(
+    number: signal.Signals, inputs: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("ray")
+    words = ["score", str(inputs / "answers.jsonl"), "--metrics", "f1,support", "--shards", "4"]
+    words += ["--engine", "ray", "--workers", "2", "--out", str(tmp_path / "out")]
+    with ProcessTree([*PROGRAM, *words], cwd=tmp_path) as tree:
+        tree.wait_for_children(8, 120)  # the reaper, the cluster's five, and two workers
+        tree.end(number)
