@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Self
 import orjson
 import zstandard
 
-from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
+from trueground.errors import InputError, OutputError, UsageError, WriteError, is_refusal
 from trueground.net.files import (
     create_new,
     locked,
@@ -220,8 +220,9 @@ class RunDirectory:
 
     def _undo(self, error: BaseException | None, created: Sequence[Path]) -> None:
         """A run that began here and is refused leaves nothing, if nothing came of it."""
-        refused = getattr(error, "exit_code", None) == TruegroundError.exit_code
-        if refused and all(map(_is_empty, (self.path / n for n in (ITEMS, RESPONSES, BATCHES)))):
+        if is_refusal(error) and all(
+            map(_is_empty, (self.path / n for n in (ITEMS, RESPONSES, BATCHES)))
+        ):
             self._clear()
             remove_empty(created)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from trueground._version import __version__
 from trueground.claims import Decomposer
-from trueground.errors import InputError
+from trueground.errors import CoverageError, InputError
 from trueground.evaluate.scorer import decompose
 from trueground.judges import ask, get_judge
 from trueground.judges.stack import FORMAT, SCORES, EncoderMember, StackMember, open_member
@@ -135,7 +135,7 @@ def measure_claims(
     decomposer: Decomposer,
     progress: Callable[[str, int, int | None], None],
 ) -> MeasuredClaims:
-    """Ask all judges about every claim of the labelled records. InputError: nothing is scored."""
+    """Ask all judges about every claim of the labelled records. CoverageError: none is scored."""
     unscored = sum((Counter(one.unused) for one in sets.all_sets), Counter[str]())
     counts: list[int] = []  # claims of each record
     kept: list[bool] = []
@@ -162,7 +162,7 @@ def measure_claims(
     used = np.flatnonzero(kept)
     if not len(used):
         reasons = ", ".join(f"{count:,} {status}" for status, count in unscored.items())
-        raise InputError(f"the judges could score no record: {reasons}")
+        raise CoverageError(f"the judges could score no record: {reasons}")
     return _assemble(sets, judges, unscored, of, used)
 
 
