@@ -1,7 +1,9 @@
-"""Commands that die by kill -9 as they enter a system call that writes into their folder.
+"""Commands that die by kill -9, and what must be left of them then: no process, no open pipe.
 
-One process that has imported all is forked for every command, so that a death takes no second.
-What dies where is told by strace, which Linux has; `available` says whether it may be used here.
+`ProcessTree` is a command with all processes that it starts. `Forge` kills commands as they enter a
+system call that writes into their folder: one process that has imported all is forked for every
+command, so that a death takes no second. strace, which Linux has, does it; `available` says whether
+it may be used here.
 """
 
 from __future__ import annotations
@@ -9,22 +11,127 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 CALLS = (
     "write,pwrite64,writev,ftruncate,fallocate,rename,renameat,renameat2,unlink,unlinkat,rmdir,"
     "mkdir,mkdirat,link,linkat,openat,fsync,fdatasync,sync_file_range"
 )
 _LINE = re.compile(r"(\d+) +(\w+)\((.*)")
+MARK = "TRUEGROUND_TEST_TREE"  # a variable that a command hands on to every process it starts
+GONE_SECONDS = 5.0  # in which the processes of a killed command must end
+
+
+def marked_processes(mark: str, but: Sequence[int] = ()) -> list[int]:
+    """The living processes whose environment holds the mark; Linux only."""
+    entry = f"{MARK}={mark}".encode()
+    processes = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile, or belongs to another user
+            environment = (folder / "environ").read_bytes().split(b"\0")  # empty of a zombie
+            if entry in environment and int(folder.name) not in but:
+                processes.append(int(folder.name))
+    return sorted(processes)
+
+
+def check_all_end(mark: str, but: Sequence[int] = ()) -> None:
+    """Fail unless all processes with the mark end within GONE_SECONDS."""
+    deadline = time.monotonic() + GONE_SECONDS
+    while left := marked_processes(mark, but):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"still alive: {[_describe(pid) for pid in left]}")
+        time.sleep(0.02)
+
+
+def _describe(pid: int) -> str:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+    except OSError as error:
+        return f"{pid}: {error}"
+    return f"{pid}: {command.decode(errors='replace').strip()}"
+
+
+class ProcessTree:
+    """A command that runs, with all processes that it starts; both output streams are one pipe.
+
+    Leaving the block kills what is left of it.
+    """
+
+    def __init__(self, words: Sequence[str], **options: Any) -> None:
+        self.mark = uuid.uuid4().hex
+        environment = {**(options.pop("env", None) or os.environ), MARK: self.mark}
+        self.process = subprocess.Popen(
+            words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+            **options,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for pid in marked_processes(self.mark):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait(30)
+        assert self.process.stdout
+        self.process.stdout.close()
+
+    def children(self) -> list[int]:
+        """All its living processes but the first."""
+        return marked_processes(self.mark, [self.process.pid])
+
+    def wait_for_children(self, count: int, seconds: float = 60.0) -> None:
+        """Return when so many are there."""
+        deadline = time.monotonic() + seconds
+        while len(self.children()) < count:
+            assert time.monotonic() < deadline, "it started no processes"
+            assert self.process.poll() is None, self.output()
+            time.sleep(0.01)
+
+    def output(self, seconds: float = GONE_SECONDS) -> str:
+        """What it has printed until the pipe's end; fails if that is silent for so long."""
+        assert self.process.stdout
+        pipe, parts = self.process.stdout.fileno(), []
+        while True:
+            ready, _, _ = select.select([pipe], [], [], seconds)
+            assert ready, f"its output pipe is still held by {self.children()}"
+            part = os.read(pipe, 65_536)
+            if not part:
+                return b"".join(parts).decode(errors="replace")
+            parts.append(part)
+
+    def end(self, number: signal.Signals = signal.SIGKILL, *, group: bool = False) -> str:
+        """Send the signal to the first process, or its group, and check that nothing is left.
+
+        Returns what was printed.
+        """
+        if group:
+            os.killpg(self.process.pid, number)
+        else:
+            self.process.send_signal(number)
+        return self.check_ended()
+
+    def check_ended(self) -> str:
+        """Check that no process is left soon, and return what was printed."""
+        check_all_end(self.mark)
+        printed = self.output()
+        self.process.wait(30)
+        return printed
 
 
 class Point(NamedTuple):
@@ -38,13 +145,13 @@ class Forge:
     """Runs commands of `trueground`, each in a fork of one process."""
 
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
-        self._folder = folder
+        self._folder, self._mark = folder, uuid.uuid4().hex
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.killing"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **env},
+            env={**os.environ, **env, MARK: self._mark},
         )
 
     def run(self, words: list[str], strace: list[str] | None = None) -> tuple[int, str]:
@@ -84,11 +191,12 @@ class Forge:
         return list(found)
 
     def kill(self, words: list[str], at: Point) -> bool:
-        """Run the command and kill it there; whether it came so far."""
+        """Run the command and kill it there; whether it came so far. All its processes must end."""
         fault = f"inject={at.call}:signal=KILL:when={at.n}"
         how = ["-e", f"trace={at.call}", "-e", fault, "-o", "/dev/null"]
         code, said = self.run(words, how)
         assert code in (0, -signal.SIGKILL), said
+        check_all_end(self._mark, [self._process.pid])
         return code != 0
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("plugins", "protocols", "text", "options"),
     ("metrics", "progress", "stats", "net"),
-    ("records", "models", "encoders"),
+    ("records", "models", "encoders", "processes"),
     ("retrieval", "graph"),
     ("claims",),
     ("judges",),

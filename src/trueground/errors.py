@@ -8,6 +8,7 @@ TruegroundError                exit code
 ├── OutputError                2   the output folder cannot be used (nothing was begun)
 ├── WriteError                 5   writing failed after work had begun (what was finished is kept)
 ├── WorkerError                5   a process that did the work is gone (what was finished is kept)
+├── CoverageError              3   nothing could be scored or made, or less than a limit asks for
 ├── GraphError                 2   a knowledge graph that cannot be read or queried
 ├── UnreachableError           4   a model or judge that could not be reached at all
 ├── ProtocolError              2   a judge or another part from outside broke its promise
@@ -27,13 +28,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from enum import IntEnum
+from typing import Any, ClassVar
+
+
+class ExitCode(IntEnum):
+    """What the command line returns; `cli/exit_codes.py` says when."""
+
+    DONE = 0
+    GATE_FAILED = 1
+    REFUSED = 2
+    NOT_COVERED = 3
+    UNREACHABLE = 4
+    INCOMPLETE = 5
+    INTERRUPTED = 130
 
 
 class TruegroundError(Exception):
-    """Base of all; `exit_code` is what the command line returns."""
+    """Base of all; `exit_code` is what the command line returns if it ends a command."""
 
-    exit_code = 2
+    exit_code: ClassVar[ExitCode] = ExitCode.REFUSED
 
     def __str__(self) -> str:
         """The message; of options it speaks as the caller knows them (see `spoken`)."""
@@ -150,13 +164,19 @@ class OutputError(TruegroundError):
 class WriteError(TruegroundError):
     """Writing failed after work had begun; what was finished is on disk."""
 
-    exit_code = 5
+    exit_code = ExitCode.INCOMPLETE
 
 
 class WorkerError(TruegroundError):
     """A process that did part of the work could not start or is gone; what was finished is kept."""
 
-    exit_code = 5
+    exit_code = ExitCode.INCOMPLETE
+
+
+class CoverageError(TruegroundError):
+    """The work was done, and nothing could be scored or made, or less than a limit asks for."""
+
+    exit_code = ExitCode.NOT_COVERED
 
 
 class GraphError(TruegroundError):
@@ -166,7 +186,7 @@ class GraphError(TruegroundError):
 class UnreachableError(TruegroundError):
     """The model or judge could not be reached, or lets nobody in; no call succeeded."""
 
-    exit_code = 4
+    exit_code = ExitCode.UNREACHABLE
 
 
 class ProtocolError(TruegroundError):
@@ -176,7 +196,12 @@ class ProtocolError(TruegroundError):
 class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mistake
     """The user pressed Ctrl-C; what was finished is on disk."""
 
-    exit_code = 130
+    exit_code = ExitCode.INTERRUPTED
+
+
+def is_refusal(error: BaseException | None) -> bool:
+    """Whether the error says that the work was refused before anything came of it."""
+    return isinstance(error, TruegroundError) and error.exit_code is ExitCode.REFUSED
 
 
 _LISTED = (

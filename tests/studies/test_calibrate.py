@@ -15,7 +15,7 @@ from tests.reports.payload import words
 import trueground as tg
 from trueground.annotation import export_tasks
 from trueground.claims import RuleDecomposer
-from trueground.errors import InputError, OutputError, UnreachableError, UsageError
+from trueground.errors import CoverageError, InputError, OutputError, UnreachableError, UsageError
 from trueground.judges import LexicalJudge, get_judge
 from trueground.judges.calibrated import METHODS, calibrated
 from trueground.reports.calibration import calibration_page, render
@@ -170,7 +170,7 @@ def test_a_judge_without_any_score_has_no_threshold() -> None:
             calibrate(drawn(0, 10), judge, **asked)
         assert len(judge.asked) == 1
     lost = Scripted(lambda _score: Verdict(status=Status.ERROR))
-    with pytest.raises(InputError, match="could score no record: 10 error"):
+    with pytest.raises(CoverageError, match="could score no record: 10 error"):
         calibrate(drawn(0, 10), lost)
 
 

@@ -13,7 +13,14 @@ import pytest
 
 import trueground as tg
 from trueground.annotation import export_tasks
-from trueground.errors import BadRowsError, InputError, OutputError, UsageError, WriteError
+from trueground.errors import (
+    BadRowsError,
+    CoverageError,
+    InputError,
+    OutputError,
+    UsageError,
+    WriteError,
+)
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.plan import make_plan
 from trueground.evaluate.scoring import score_batches
@@ -343,7 +350,7 @@ def test_what_has_no_score_is_a_note(tmp_path: Path) -> None:
     [note] = [note for note in found.notes if "f1" in note]
     assert note.startswith("no score on any item of records (missing_field): f1; fill in the")
     assert "needed: response, references" in note or "needed: references" in note
-    with pytest.raises(InputError, match=r"no score on any item of records \(missing_field\): f1"):
+    with pytest.raises(CoverageError, match=r"no score .* \(missing_field\): f1"):
         validate(rows(), metrics="f1", **FAST)
 
 

@@ -32,7 +32,7 @@ from trueground.builders.base import (
     SourceStep,
 )
 from trueground.builders.store import BuildStore
-from trueground.errors import ProtocolError, UnreachableError
+from trueground.errors import CoverageError, ProtocolError, UnreachableError
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.models.options import Prices, price_of
 from trueground.options import Progress
@@ -112,7 +112,7 @@ class FailureLimit:
         self._share, self._count = 0.0, 0
 
     def add(self, stage: str, came: int, detail: str) -> None:
-        """One more item, of a stage to which so many came. UnreachableError: it is too much.
+        """One more item, of a stage to which so many came. CoverageError: it is too much.
 
         Where a stage has more items than the source, each is that much less of a share.
         """
@@ -120,7 +120,7 @@ class FailureLimit:
         self._share += 1 / max(self._items, came)
         if self._share > self._most + _SLACK:
             items = "1 item" if self._count == 1 else f"{self._count:,} items"
-            raise UnreachableError(
+            raise CoverageError(
                 f"{items} fell because calls failed, the last in the stage {stage} ({detail}); that"
                 f" is more than --max-failed {self._most:g} of all. What was made is kept, and of "
                 "an earlier build all that it ended in; fix the cause and run the same command "
@@ -185,8 +185,8 @@ async def run_plan(
 
     With `shard`, (number from 0, how many), what is known of all items is taken; of the first stage
     with more to do that shard has its part, and then all that comes of it, as far as the next stage
-    that must see the items of all. Raises UnreachableError where nobody is reached or too many
-    calls fail, and WriteError; what was made is kept either way.
+    that must see the items of all. Raises UnreachableError where nobody is reached, CoverageError
+    where too many calls fail, and WriteError; what was made is kept either way.
     """
     accounts: list[StageAccount] = []
     for number, stage in enumerate(plan.stages, start=2):

@@ -28,5 +28,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         with in_process(arguments):
             return run(arguments, "trueground")
     except KeyboardInterrupt:
+        from trueground.errors import ExitCode
+
         print("trueground: interrupted", file=sys.stderr)
-        return 130
+        return ExitCode.INTERRUPTED

@@ -61,6 +61,28 @@ class EscapedText:
         return EscapedBytes(self._stream.buffer)
 
 
+class MessageText(EscapedText):
+    """The same for messages: where nobody reads them any more, the work goes on without them."""
+
+    def write(self, text: str) -> int:
+        """Write the text, if anybody reads it; the number of its characters."""
+        with self._until_closed():
+            super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on what is held, if anybody reads it."""
+        with self._until_closed():
+            self._stream.flush()
+
+    @contextmanager
+    def _until_closed(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            _discard(self._stream)
+
+
 class EscapedBytes(io.RawIOBase):
     """The same for bytes of UTF-8 text."""
 
@@ -94,7 +116,19 @@ def guard_streams() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
         if not isinstance(stream, EscapedText):
-            setattr(sys, name, EscapedText(stream))
+            guard = MessageText if name == "stderr" else EscapedText
+            setattr(sys, name, guard(stream))
+
+
+def drop_output() -> None:
+    """From now on nothing is written to standard output: its reader has gone, or it is full."""
+    _discard(sys.stdout)
+
+
+def _discard(stream: Any) -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 class Format(StrEnum):
@@ -102,6 +136,15 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+
+
+@contextmanager
+def _until_closed() -> Iterator[None]:
+    """Print in the block, if anybody reads standard output."""
+    try:
+        yield
+    except BrokenPipeError:
+        drop_output()
 
 
 @dataclass(frozen=True)
@@ -118,18 +161,24 @@ class Screen:
         return self.format is Format.JSON
 
     def show(self, value: Any, render: Callable[[], str]) -> None:
-        """Print a result: all of it as JSON, or as text unless quiet."""
+        """Print a result: all of it as JSON, or as text unless quiet.
+
+        The work is done: how the command ends does not depend on who reads this.
+        """
         if self.as_json:
             import msgspec
 
-            echo_json(value if isinstance(value, dict | list) else msgspec.to_builtins(value))
+            with _until_closed():
+                echo_json(value if isinstance(value, dict | list) else msgspec.to_builtins(value))
         elif not self.quiet:
-            typer.echo(render())
+            with _until_closed():
+                typer.echo(render())
 
     def say(self, text: str) -> None:
         """Print a line behind a text."""
         if not (self.as_json or self.quiet):
-            typer.echo(text)
+            with _until_closed():
+                typer.echo(text)
 
     def note(self, message: str) -> None:
         """Say something on standard error, unless quiet."""

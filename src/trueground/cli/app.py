@@ -1,4 +1,4 @@
-"""The command tree and the exit codes. A command's module is imported when it is called."""
+"""The command tree, and how a command ends. A command's module is imported when it is called."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ import typer
 
 from trueground._version import __version__
 from trueground.cli._options import HELP, ListedGroup
-from trueground.cli._output import guard_streams
-from trueground.errors import TruegroundError, UsageError, at_terminal
-
-INTERRUPTED = 130
-WRITE_FAILED = 5
-USAGE = 2
+from trueground.cli._output import drop_output, guard_streams
+from trueground.cli.exit_codes import Outcome, exit_code
+from trueground.errors import ExitCode, TruegroundError, UsageError, at_terminal
 
 # Where each command is found, in the order of the help.
 COMMANDS = {
@@ -116,28 +113,38 @@ def _run(arguments: Sequence[str], name: str | None) -> int:
         # color: what looks like a colour in a text is not dropped before it is shown as what it is.
         code = app(args=list(arguments), prog_name=name, standalone_mode=False, color=True)
         sys.stdout.flush()
-    except BrokenPipeError:
-        return _leave_quietly()
     except SystemExit as ended:
         if not isinstance(ended.__context__, BrokenPipeError):  # typer makes it exit 1
             raise
-        return _leave_quietly()
-    except OSError as error:
-        if error.filename is not None:
-            place = os.fsdecode(error.filename)
-            return _fail(f"{place}: {error.strerror}. Fix it, or name another path", USAGE)
-        # What has no name is standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _fail(f"writing to standard output failed: {error.strerror or error}", WRITE_FAILED)
+        return _end_by(ended.__context__)
     except Exception as error:
-        return _exit_code(error)
-    return code if isinstance(code, int) else 0
+        return _end_by(error)
+    return code if isinstance(code, int) else ExitCode.DONE
 
 
-def _leave_quietly() -> int:
-    """The reader of our output has gone (`trueground list | head`); that is no error of ours."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+def _end_by(error: BaseException) -> int:
+    """Say what ended the command, and return its exit code.
+
+    A defect of ours is raised again and keeps its trace.
+    """
+    code = exit_code(Outcome(error))
+    if isinstance(error, TruegroundError):
+        message = str(error)
+    elif isinstance(error, BrokenPipeError):  # the reader has gone, as in `trueground list | head`
+        drop_output()
+        return code
+    elif isinstance(error, OSError) and error.filename is not None:
+        place = os.fsdecode(error.filename)
+        message = f"{place}: {error.strerror}. Fix it, or name another path"
+    elif isinstance(error, OSError):
+        drop_output()
+        message = f"writing to standard output failed: {error.strerror or error}"
+    elif isinstance(error, typer.Abort):
+        message = "interrupted"
+    else:
+        message = f"{error.format_message()} (try --help)"  # type: ignore[attr-defined]
+    print(f"trueground: {message}", file=sys.stderr)
+    return code
 
 
 _READ_FOLDERS = ("compare", "report", "view")  # commands whose arguments are folders of runs
@@ -181,20 +188,3 @@ def _unusable(option: str, value: str, *, in_stores: bool) -> str | None:
             f"is the URL {redact_urls(value)}; name a path on this machine, and copy it from there"
         )
     return None
-
-
-def _exit_code(error: Exception) -> int:
-    """Known errors are told in words; an unknown one is a defect of ours and keeps its trace."""
-    if isinstance(error, TruegroundError):
-        return _fail(str(error), error.exit_code)
-    shown = getattr(error, "format_message", None)  # click's usage errors
-    if shown is not None:
-        return _fail(f"{shown()} (try --help)", USAGE)
-    if type(error).__name__ == "Abort":
-        return _fail("interrupted", INTERRUPTED)
-    raise error
-
-
-def _fail(message: str, code: int) -> int:
-    print(f"trueground: {message}", file=sys.stderr)
-    return code

@@ -25,12 +25,12 @@ from trueground.cli._options import (
     takes,
 )
 from trueground.cli._output import Screen, command_line, echo_note
+from trueground.cli.exit_codes import Outcome, end_with
 from trueground.evaluate.score import OneShard
 
 if TYPE_CHECKING:
     from trueground.builders.base import Builder
 
-_NOTHING_LEFT = 3  # as where too few items could be scored
 # The options in the order of the help; those of the builder follow.
 _ORDER = """
     sources model out base_url api_key_env prompts labels limit seed temperature max_tokens extra
@@ -138,7 +138,7 @@ def _start(
     screen: Screen,
     **values: Any,
 ) -> None:
-    """Build, or say what it would cost, and print what came of it. Exit 3: no item is left."""
+    """Build, or say what it would cost, and print what came of it."""
     from trueground.builders.build import BuildSettings, Built, ask_shard, build
     from trueground.builders.build import dry_run as estimate
     from trueground.builders.settings import EndpointDefaults
@@ -180,8 +180,7 @@ def _start(
         {**result.summary, "spent": result.spent, "out": str(result.path)},
         lambda: render_built(result.summary, result.path, result.spent, usd),
     )
-    if not result.items:
-        raise typer.Exit(_NOTHING_LEFT)
+    end_with(Outcome(uncovered=not result.items))
 
 
 def example(

@@ -9,9 +9,8 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, echo_note
+from trueground.cli.exit_codes import Outcome, end_with
 from trueground.studies.compare import compare as compare_runs
-
-GATE_FAILED = 1
 
 
 @takes(compare_runs)
@@ -57,5 +56,4 @@ def compare(
     screen.say("\n" + "\n".join(more))
     for why in worse:
         echo_note(f"gate failed: {why}")
-    if worse:
-        raise typer.Exit(GATE_FAILED)
+    end_with(Outcome(gate_failed=bool(worse)))

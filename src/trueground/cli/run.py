@@ -26,6 +26,7 @@ from trueground.cli._options import (
     pop_fields,
 )
 from trueground.cli._output import Screen, command_line, echo_note
+from trueground.cli.exit_codes import Outcome, check_scored, end_with
 from trueground.errors import UsageError, unknown_name
 from trueground.evaluate.score import OneShard
 
@@ -285,15 +286,21 @@ def _sweep(
     _show(outcomes, screen, prompts)
     if page is not None:
         screen.say(f"side by side: {page}")
-    errors = [outcome.error for outcome in outcomes if outcome.error]
-    if errors:
-        raise typer.Exit(errors[0].exit_code)
+    end_with(*[_outcome_of(outcome) for outcome in outcomes])
+
+
+def _outcome_of(outcome: SweepOutcome) -> Outcome:
+    """What one run came to; says which one it is if nothing of it could be scored."""
+    if outcome.result is None:
+        return Outcome(error=outcome.error)
+    return check_scored(outcome.result.summary, f"{outcome.path}: ")
 
 
 def _ask_shard(
     pairs: Sequence[SweepRun], out: Path | None, settings: RunSettings, screen: Screen
 ) -> None:
     from trueground.evaluate.run import ask_shard
+    from trueground.runs.directory import read_manifest
 
     if len(pairs) != 1 or out is None or settings.batch:
         raise UsageError(
@@ -304,6 +311,11 @@ def _ask_shard(
         own = replace(settings, progress=progress)
         folder = ask_shard(pairs[0].task, pairs[0].model, out, own)
     echo_note(f"replies in {folder}; when all shards are asked: trueground merge {out}")
+    outcomes = (read_manifest(folder) or {}).get("outcomes", {})
+    failed = outcomes.get("error", 0)
+    if failed and failed == sum(outcomes.values()):
+        echo_note(f"no call was answered: all {failed:,} failed. --retry-failed asks again")
+        end_with(Outcome(uncovered=True))
 
 
 def _show(

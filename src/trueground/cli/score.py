@@ -10,6 +10,7 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line, echo_note
+from trueground.cli.exit_codes import Outcome, check_scored, end_with
 from trueground.errors import OutputError, UsageError
 from trueground.evaluate.score import EngineName, OneShard, ShardCount
 from trueground.evaluate.score import score as score_records
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from trueground.evaluate.result import Result
     from trueground.options import Progress
 
-GATE_FAILED = 1
-COVERAGE_FAILED = 3
 _BRIEF_WORST = 3  # answers that are shown without --worst
 
 
@@ -106,8 +105,7 @@ def score(
     verdict = judge_gates(result.summary, gates, min_coverage, chosen="metrics" in options)
     for line in verdict.messages:
         echo_note(line)
-    if verdict.failed or verdict.uncovered:
-        raise typer.Exit(GATE_FAILED if verdict.failed else COVERAGE_FAILED)
+    end_with(Outcome(gate_failed=verdict.failed, uncovered=verdict.uncovered))
 
 
 def _score_shards(files: list[str], options: dict[str, Any], progress: Progress) -> Result | None:
@@ -148,13 +146,17 @@ def merge(
 ) -> None:
     """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
     from trueground.shards.merge import merge as merge_shards
+    from trueground.shards.plan import read_plan
+    from trueground.shards.store import open_store
 
     if (part := next((Path(out) / "shards").glob("*-of-*"), None)) is not None:
         found, told = _join(Path(out), part)
         screen.show({"out": out, **found}, lambda: told)
         return
+    plan = read_plan(open_store(out))  # merging removes it
     result = screen.call(merge_shards, out, command=command_line())
     _show(result, out, screen)
+    end_with(check_scored(result.summary, chosen=plan is None or plan.settings.metrics is not None))
 
 
 def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:

@@ -333,7 +333,9 @@ def judge_gates(
         reasons = []
         for name, m in summary.items():
             metric = metric_of_key(name)
-            needs = f" (it needs {', '.join(metric.needs)})" if metric and metric.needs else ""
+            needs = ""
+            if metric is not None and metric.needs and "missing_field" in m.unscored:
+                needs = f" (it needs {', '.join(metric.needs)})"
             why = ", ".join(f"{n:,} {status}" for status, n in m.unscored.items())
             reasons.append(f"{name}: {why}{needs}")
         messages.append(f"nothing could be scored; {'; '.join(reasons[:_MOST_NAMED])}")

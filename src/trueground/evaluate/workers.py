@@ -1,22 +1,15 @@
-"""Where batches are worked off: in this process, or in several. Results keep their order.
-
-Worker processes leave Ctrl-C to their parent from their first moment on: a terminal sends it to
-every process of a command, and one that is still importing would end with a traceback of its own.
-So this module imports next to nothing at its head, for a worker to get here first.
-"""
+"""Where batches are scored: in this process, or in several. Results keep their order."""
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
 import os
-import pickle
-import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
+
+from trueground.processes import WorkerPool
 
 if TYPE_CHECKING:
     from trueground.evaluate.plan import Plan
@@ -111,58 +104,3 @@ def _score(packed: bytes) -> Scored:
     if _scorer is None:
         raise RuntimeError("worker was not started")
     return _scorer(msgspec.msgpack.decode(packed, type=list[Answered]))
-
-
-class WorkerPool(ProcessPoolExecutor):
-    """Spawned processes, each of which calls `start(*args)` before its first piece of work.
-
-    `start` and `args` must be picklable.
-    """
-
-    def __init__(self, workers: int, start: Callable[..., object], *args: Any) -> None:
-        context = multiprocessing.get_context("spawn")
-        # Packed, so that what `start` imports is imported only once Ctrl-C is ignored.
-        packed = pickle.dumps((start, args))
-        super().__init__(workers, context, initializer=_begin, initargs=(packed,))
-
-    def submit(self, *work: Any, **named: Any) -> Future[Any]:
-        """As its base does; a process that is born meanwhile is born deaf to Ctrl-C, and what
-        cannot come back as it was raised comes as a WorkerError.
-        """
-        with _interrupts_held():
-            return super().submit(_run_readably, *work, **named)
-
-
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C comes after the block, and to no process that begins within it.
-
-    A process inherits the mask of the thread that starts it.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _run_readably(work: Callable[..., Any], *args: Any, **named: Any) -> Any:
-    try:
-        return work(*args, **named)
-    except BaseException as error:
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            from trueground.errors import WorkerError
-            from trueground.net.redact import raised
-
-            raise WorkerError(f"the work of a process failed: {raised(error)}") from error
-        raise
-
-
-def _begin(packed: bytes) -> None:
-    """Runs first in every worker."""
-    with contextlib.suppress(ValueError):  # not in the main thread: no signals come here
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    start, args = pickle.loads(packed)
-    start(*args)

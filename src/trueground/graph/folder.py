@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from trueground._version import __version__
-from trueground.errors import GraphError, OutputError, TruegroundError, WriteError
+from trueground.errors import GraphError, OutputError, TruegroundError, WriteError, is_refusal
 from trueground.graph.embedded import EmbeddedGraph, empty_store, index_names, read_store, readable
 from trueground.graph.loading import LoadCounts, Loading, format_of, rdf_format, require_file
 from trueground.graph.plain_rdf import load_lines, rdf_quads
@@ -310,7 +310,7 @@ def _left_as_found(out: Path, missing: Sequence[Path]) -> Iterator[None]:
     try:
         yield
     except TruegroundError as error:
-        if error.exit_code == TruegroundError.exit_code:
+        if is_refusal(error):
             if first and is_graph(out) and read_graph_file(out).store is None:
                 (out / GRAPH).unlink()
             remove_empty(missing)

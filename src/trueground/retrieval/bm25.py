@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import multiprocessing
 import shutil
-import signal
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
@@ -26,6 +24,7 @@ from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
 from trueground.options import Progress
 from trueground.plugins import PartSpec
+from trueground.processes import WorkerPool
 from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind, stemmer, words
 from trueground.retrieval.bm25_index import (
     BLOCK,
@@ -315,11 +314,8 @@ class _Workers:
     def __init__(
         self, count: int, make: Callable[..., Any], values: tuple[Any, ...], work: str
     ) -> None:
-        context = multiprocessing.get_context("spawn")
         self._count, self._work = count, work
-        self._pool = ProcessPoolExecutor(
-            count, context, initializer=_start, initargs=(make, values)
-        )
+        self._pool = WorkerPool(count, _start, make, values)
 
     def map(self, parts: Iterable[Any]) -> Iterator[Any]:
         """What comes of the parts, in their order. WorkerError: a process is gone."""
@@ -346,10 +342,8 @@ _worker: Callable[[Any], Any]
 
 
 def _start(make: Callable[..., Any], values: tuple[Any, ...]) -> None:
-    """Ctrl-C is the parent's to handle."""
+    """Build what this process calls."""
     global _worker
-    with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     _worker = make(*values)
 
 

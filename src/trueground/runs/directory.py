@@ -22,7 +22,7 @@ import orjson
 import zstandard
 
 from trueground._version import __version__
-from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
+from trueground.errors import InputError, OutputError, UsageError, WriteError, is_refusal
 from trueground.net.files import (
     create_new,
     locked,
@@ -280,7 +280,7 @@ class RunDirectory:
 
     def _undo(self, error: BaseException | None, created: Sequence[Path]) -> None:
         """A run that began here and is refused leaves nothing, if nothing came of it."""
-        refused = getattr(error, "exit_code", None) == TruegroundError.exit_code
+        refused = is_refusal(error)
         if refused and all(map(_is_empty, (self.path / n for n in (ITEMS, RESPONSES, BATCHES)))):
             there = {entry.name for entry in self.path.iterdir()}
             for name in reversed(_OURS):  # the manifest, which tells that it is a run, goes last

@@ -14,11 +14,12 @@ import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
 from trueground.errors import MissingExtraError, TruegroundError, UsageError, WorkerError
-from trueground.evaluate.workers import WorkerPool
+from trueground.processes import WorkerPool, ending_with_us
 
 ATTEMPTS = 3
 _KNOCK_S = 10.0  # to reach the head of a cluster
@@ -82,8 +83,7 @@ class LocalEngine:
             self._in_processes(work, tasks, attempts, done, pools)
         except BaseException:
             for pool in pools:
-                for process in (getattr(pool, "_processes", None) or {}).values():
-                    process.kill()  # a shard takes minutes, and is written whole or not at all
+                pool.kill()  # a shard takes minutes, and is written whole or not at all
             raise
         finally:
             for pool in pools:
@@ -142,7 +142,8 @@ class RayEngine:
             own: dict[str, Any] = {} if address else {"num_cpus": workers}
             try:
                 _knock(address)
-                ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
+                with nullcontext() if address else ending_with_us():
+                    ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
             except Exception as error:  # Ray raises many kinds
                 reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
                 told = f"--engine ray: a cluster of its own could not be started: {reason}"

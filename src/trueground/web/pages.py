@@ -1,8 +1,7 @@
 """Pages that are made apart from the server: by a process beside it, or as files (`--bundle`).
 
-`python -m trueground.web.pages TASK …` does what takes long or much memory. It writes a line of
-JSON for each step (`{"done", "of"}`), at the end `{"page": …}`, `{"indexed": n}` or
-`{"error": words}`.
+The process does what takes long or much memory. It writes a line of JSON for each step
+(`{"done", "of"}`), at the end `{"page": …}`, `{"indexed": n}` or `{"error": words}`.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError
+from trueground.processes import start_module_async
 from trueground.reports.blocks import Page, Pair
 from trueground.reports.run_page import write_run_page
 from trueground.reports.viewer import write_page
@@ -34,13 +34,7 @@ INDEX, LEADERBOARD = "index.html", "leaderboard.html"
 
 async def work(task: str, *words: str, told: Callable[[int, int], None] | None = None) -> Any:
     """Do a task in another process and give its result. Raises TruegroundError with its words."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", __name__, task, *words),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        limit=1 << 28,
-    )
+    process = await start_module_async(__name__, task, *words)
     assert process.stdout is not None
     assert process.stderr is not None
     last: dict[str, Any] = {}
@@ -212,7 +206,3 @@ def _write_pairs(runs: Sequence[FoundRun], out: Path) -> Pair:
         page.home = f"../{INDEX}"
         write_page(out / "compare" / f"{older.key}--{newer.key}.html", page)
     return Pair("Side by side", "compare/{a}--{b}.html", refused)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -12,7 +12,7 @@ from tests.builders.scripted_server import scripted
 from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground.builders.build import BuildSettings
-from trueground.errors import UnreachableError
+from trueground.errors import CoverageError, UnreachableError
 
 ROWS = [{**GOOD[0], "id": f"{n}", "paragraph": f"{GOOD[0]['paragraph']} {n}."} for n in range(7)]
 
@@ -30,7 +30,7 @@ def test_an_endpoint_that_only_errs_ends_the_build(tmp_path: Path) -> None:
         with pytest.raises(UnreachableError, match=r"stage link .* first 5 of 7 items"):
             made(tmp_path, server, ROWS, settings=patient, graph=f"sparql:{graph.url}")
         impatient = BuildSettings(cache=False)
-        with pytest.raises(UnreachableError, match="--max-failed"):  # as calls that failed
+        with pytest.raises(CoverageError, match="--max-failed"):  # as calls that failed
             made(tmp_path, server, ROWS, settings=impatient, graph=f"sparql:{graph.url}")
         with pytest.raises(UnreachableError, match="first 1 of 1 items"):
             made(tmp_path, server, ROWS[:1], settings=patient, graph=f"sparql:{graph.url}")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.claims import Decomposer
-from trueground.errors import InputError, UsageError
+from trueground.errors import CoverageError, UsageError
 from trueground.evaluate.scorer import decompose
 from trueground.judges import Judge, ask, get_judge
 from trueground.plugins import parse_part
@@ -84,7 +84,7 @@ def judge_records(
 ) -> JudgedRecords:
     """Ask the judge about all labelled records; nothing but their numbers is kept.
 
-    InputError where no record has a verdict. With `needs_scores` UsageError where there are
+    CoverageError where no record has a verdict. With `needs_scores` UsageError where there are
     verdicts, and none has a score.
     """
     scoreless, any_score, done = not has_scores(judge), False, 0
@@ -114,7 +114,7 @@ def judge_records(
     if not numbers:
         counts = sum(unscored, Counter[str]()).items()
         reasons = ", ".join(f"{count:,} {status}" for status, count in counts)
-        raise InputError(f"the judge {judge.name!r} could score no record: {reasons}")
+        raise CoverageError(f"the judge {judge.name!r} could score no record: {reasons}")
     scores, probabilities = np.array(numbers).reshape(-1, 2).T
     files, places, supported = np.array(verdicts, np.int64).reshape(-1, 3).T
     used = ~np.isnan(scores)

@@ -20,7 +20,7 @@ from trueground._version import __version__
 from trueground.arithmetic.distributions import normal_quantile
 from trueground.arithmetic.sums import count_true, dot, means
 from trueground.claims import Decomposer
-from trueground.errors import InputError
+from trueground.errors import CoverageError, InputError
 from trueground.evaluate.scorer import decompose
 from trueground.judges import ask, get_judge
 from trueground.judges.stack import FORMAT, SCORES, EncoderMember, StackMember, open_member
@@ -136,7 +136,7 @@ def measure_claims(
     decomposer: Decomposer,
     progress: Callable[[str, int, int | None], None],
 ) -> MeasuredClaims:
-    """Ask all judges about every claim of the labelled records. InputError: nothing is scored."""
+    """Ask all judges about every claim of the labelled records. CoverageError: none is scored."""
     unscored = sum((Counter(one.unused) for one in sets.all_sets), Counter[str]())
     counts: list[int] = []  # claims of each record
     kept: list[bool] = []
@@ -163,7 +163,7 @@ def measure_claims(
     used = np.flatnonzero(kept)
     if not len(used):
         reasons = ", ".join(f"{count:,} {status}" for status, count in unscored.items())
-        raise InputError(f"the judges could score no record: {reasons}")
+        raise CoverageError(f"the judges could score no record: {reasons}")
     return _assemble(sets, judges, unscored, of, used)
 
 

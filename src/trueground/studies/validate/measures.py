@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from trueground._version import __version__
 from trueground.annotation.labels import LabelRule
 from trueground.arithmetic.sums import count_true, mean
-from trueground.errors import InputError
+from trueground.errors import CoverageError, InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
 from trueground.metrics.registry import higher_is_better
@@ -152,7 +152,7 @@ def measure_sets(
     """Fill in sets, means, pooled numbers and notes; `named`: the user named the metrics.
 
     Returns for each set its name and a line for each of its labelled records, made when they are
-    read. InputError where nothing has a score.
+    read. CoverageError where nothing has a score.
     """
     lines = []
     entries: dict[int, dict[str, Any]] = {}
@@ -199,7 +199,7 @@ def measure_sets(
     raw["sets"] = [entries[number] for number in sorted(entries)]
     notes = format_unscored(unscored, len(entries), named)
     if not any(entry["metrics"] for entry in raw["sets"]):
-        raise InputError("; ".join(notes))
+        raise CoverageError("; ".join(notes))
     raw["mean"] = {
         key: raw_estimates(over.means(settings.level), "sets") for key, over in means.items()
     }
@@ -361,7 +361,7 @@ def measure_pairs(
 ) -> None:
     """Fill in, for each set, how far metrics prefer what people prefer; the means over sets.
 
-    InputError: a finished run has scores of one response only.
+    InputError: a finished run has scores of one response only. CoverageError: nothing is scored.
     """
     runs = [one.path for one in sets.sets if one.run is not None]
     if runs or plan is None:
@@ -408,6 +408,8 @@ def measure_pairs(
                 "ceiling": _ceiling(one, settings),
             }
         )
+    if not over:
+        raise CoverageError(f"no pair could be scored by {', '.join(keys)}")
     raw["preferences"] = entries
     raw["mean"] = {
         key: raw_estimates(means.means(settings.level), "sets") for key, means in over.items()

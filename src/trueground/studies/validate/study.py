@@ -111,7 +111,7 @@ def validate(
 
     Raises UsageError for names and options, InputError and BadRowsError for files, labels that are
     absent or of one kind only, OutputError and WriteError for `out`, UnreachableError for a judge,
-    RunInterrupted on Ctrl-C.
+    CoverageError where no record could be scored, RunInterrupted on Ctrl-C.
     """
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime

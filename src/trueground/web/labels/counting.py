@@ -1,18 +1,15 @@
-"""Pages that take long to count: each in a process of its own, which nobody else waits for.
+"""Pages that take long to count: each in its own process, so that no other request waits for it.
 
-`python -m trueground.web.labels.counting NAME` reads what opens the database, writes what it found
-as JSON, or `{"error": words}`, and ends at once when the server has ended.
+The process writes the result to standard output as JSON, or `{"error": message}`.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +22,7 @@ from trueground.annotation.base import Label
 from trueground.annotation.kinds import KINDS
 from trueground.errors import InputError, TruegroundError
 from trueground.metrics.registry import metric_of_key
+from trueground.processes import ChildProcess, start_module
 from trueground.reports.annotation import agreement_page
 from trueground.reports.blocks import Block, Page, Part, Span, Text
 from trueground.web.labels.database import LabelDatabase
@@ -58,7 +56,7 @@ class CountingRoom:
 
     def __init__(self, database: LabelDatabase) -> None:
         self._database = database
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self._running: set[ChildProcess] = set()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -67,22 +65,12 @@ class CountingRoom:
         with self._lock:
             if self._closed:
                 raise InputError("the server ends")
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__, name],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for the server, which ends it
-            )
+            process = start_module(__name__, name, self._database.address)
             self._running.add(process)
-        assert process.stdin is not None
         assert process.stdout is not None
         with process:
             try:
-                process.stdin.write(self._database.address.encode() + b"\n")
-                process.stdin.flush()
                 found = process.stdout.read()
-            except BrokenPipeError:
-                found = b""
             finally:
                 with self._lock:
                     self._running.discard(process)
@@ -249,15 +237,9 @@ _COUNTS: Mapping[str, Callable[[LabelDatabase, Gathered], Any]] = {
 }
 
 
-def _end_with_server() -> None:
-    os.read(sys.stdin.fileno(), 1)
-    os._exit(1)
-
-
-def main(name: str) -> None:
-    """Count what is named."""
-    address = sys.stdin.buffer.readline().decode().removesuffix("\n")
-    threading.Thread(target=_end_with_server, daemon=True).start()
+def main(words: Sequence[str]) -> None:
+    """Count what the first word names, in the database that the second one opens."""
+    name, address = words
     try:
         with LabelDatabase(address) as database:
             found = _COUNTS[name](database, gather(database))
@@ -265,7 +247,3 @@ def main(name: str) -> None:
         found = {"error": str(error)}
     sys.stdout.buffer.write(msgspec.json.encode(found))
     sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
