@@ -229,11 +229,11 @@ def _denied_pattern(labels: tuple[str, ...], texts: tuple[str, ...]) -> re.Patte
         r"|wrong|incorrect|false|ruled\s++out|eliminated|excluded)\b"
     )
     return re.compile(
-        rf"\b(?:neither\s++{option}(?:,?\s++n?or\s++{option}|,\s*+{option})*+"
-        rf"|(?:not|nor|rather\s++than|instead\s++of)\s++{option}(?:,?\s++n?or\s++{option})*+"
+        rf"\b(?:neither\s++{option}(?:,?\s++n?or\s++{option}|,\s*+{option}){{0,9}}+"
+        rf"|(?:not|nor|rather\s++than|instead\s++of)\s++{option}(?:,?\s++n?or\s++{option}){{0,9}}+"
         rf"(?:\s++but\b)?)"
         rf"|(?<!\w){option}\s++(?:is|was){wrong}"
-        rf"|(?<!\w){option}(?:,?\s++(?:and|or)\s++{option}|,\s*+{option})++\s++(?:are|were){wrong}",
+        rf"|(?<!\w){option}(?:,?\s++(?:and|or)\s++{option}|,\s*+{option}){{1,9}}+\s++(?:are|were){wrong}",
         re.I,
     )
 
