@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import zstandard
+
 
 def payload(page: str, name: str = "page") -> Any:
     """The data block of that name of a page as the file has it."""
-    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page, re.S)
+    kinds = "application/(?P<kind>json|zstd)"
+    found = re.search(rf'<script type="{kinds}" id="{name}">(?P<data>.*?)</script>', page, re.S)
     assert found, f"the page has no data block {name!r}"
-    return json.loads(found[1])
+    if found["kind"] == "zstd":
+        return json.loads(zstandard.decompress(base64.b64decode(found["data"])))
+    return json.loads(found["data"])
 
 
 def blocks(page: str | dict[str, Any], type_: str) -> list[dict[str, Any]]:

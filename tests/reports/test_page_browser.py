@@ -16,6 +16,7 @@ from tests.reports.report_fixture import make_item, sample_run, write_run
 
 from trueground import score
 from trueground.records.tables import guard_formulas
+from trueground.reports.answers import DETAILS, PACKED
 from trueground.reports.run_page import write_run_page
 from trueground.runs.worst import read_texts, write_worst_csv
 from trueground.types import Passage, Turn
@@ -89,6 +90,51 @@ def test_list_has_pages(opened: Chromium) -> None:
     assert words(opened, ".pager span") == "page 2 of 5"
     assert opened.current_url.endswith("#items?page=2")
     assert not set(first) & set(listed(opened))
+
+
+def in_view(browser: Chromium) -> bool:
+    """Whether the list's heading is at the top of the window."""
+    script = "return document.getElementById('items').getBoundingClientRect().top"
+    return 0 <= run(browser, script) < 120
+
+
+def test_a_link_to_a_filtered_list_opens_at_the_list(browser: Chromium, tmp_path: Path) -> None:
+    score("examples/answers.jsonl", out=tmp_path / "run")
+    address = (tmp_path / "run" / "report.html").as_uri() + "#items?verdict=not"
+    browser.get(address)
+    browser.wait_until(lambda: in_view(browser))
+    assert words(browser, "#count") == "25 of 64 answers match"
+    assert run(browser, "return document.getElementById('verdict').value") == "not"
+
+
+def test_answers_without_a_verdict_have_a_tile(browser: Chromium, tmp_path: Path) -> None:
+    score("examples/answers.jsonl", out=tmp_path / "run")
+    browser.get((tmp_path / "run" / "report.html").as_uri())
+    tiles = run(browser, "return [...document.querySelectorAll('.tile')].map((t) => t.innerText)")
+    assert tiles[4].split("\n") == ["5 %", "– not judged", "3 answers, 0 to 12 %"]
+    run(browser, "document.querySelectorAll('.tile')[4].click()")
+    browser.wait_until(lambda: words(browser, "#count") == "3 of 64 answers match")
+    browser.get("about:blank")
+    rows = [{"response": "It is.", "contexts": ["It is."]}]
+    score(rows, metrics="support", out=tmp_path / "one")
+    browser.get((tmp_path / "one" / "report.html").as_uri())
+    assert "not judged" not in words(browser, ".tiles")
+
+
+def test_a_page_of_many_answers_is_compressed_and_the_same(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    page = write_run_page(sample_run(tmp_path / "run", PACKED + 20))
+    data = page.read_bytes()
+    assert write_run_page(tmp_path / "run").read_bytes() == data
+    assert data.count(b'type="application/zstd"') == 1 + -(-(PACKED + 20) // DETAILS)
+    plain = sum(file.stat().st_size for file in (tmp_path / "run").glob("items.jsonl"))
+    assert len(data) < plain / 2
+    browser.get(page.as_uri())
+    assert words(browser, "#count") == f"{PACKED + 20:,} answers"
+    open_first(browser)
+    assert words(browser, "#item .response")
+    assert browser.messages() == []
 
 
 def shown_scores(browser: Chromium, metric: str) -> list[str]:

@@ -89,7 +89,7 @@ def test_what_can_be_read_of_a_damaged_run_is_shown(
     (run / "items.jsonl").write_text("".join(kept))
     page = write_bundle([run], tmp_path / "out")
     row = blocks(page.read_text(), "table")[0]["rows"][0]
-    assert row["cells"][6] == "finished"
+    assert row["cells"][7] == "finished"
     shown = (page.parent / row["cells"][0][0]["href"]).read_text()
     notice = payload(shown)["notices"][-1]
     assert notice.startswith("6 of 64 answers are missing from the list: 2 lines of items.jsonl")

@@ -262,6 +262,27 @@ def test_a_run_in_progress_appears_by_itself(browser: Chromium, tmp_path: Path) 
     assert browser.messages() == []
 
 
+def test_a_link_to_a_filtered_list_opens_at_the_list(browser: Chromium, served: Viewing) -> None:
+    """The list comes later than the page, which is too short to be scrolled before."""
+    show(browser, f"{served.url}run/{served.key('first')}/#items?verdict=not", "#list li")
+    top = "return document.getElementById('items').getBoundingClientRect().top"
+    browser.wait_until(lambda: 0 <= run(browser, top) < 120)
+    assert run(browser, "return document.getElementById('verdict').value") == "not"
+
+
+def test_on_a_phone_the_share_of_grounded_answers_comes_first(
+    browser: Chromium, served: Viewing
+) -> None:
+    show(browser, served.url, "main table")
+    resize(browser, 390)
+    script = """const row = [...document.querySelectorAll('tbody tr')].find(
+          (one) => one.querySelector('th').innerText.trim() === 'first');
+        const cell = row.querySelector('td'), label = getComputedStyle(cell, '::before').content;
+        return [label, cell.innerText.split(' ')[0], cell.getBoundingClientRect().right < 200]"""
+    assert run(browser, script) == ['"Grounded"', "38", True]
+    resize(browser, 1200)
+
+
 @pytest.mark.parametrize("width", [320, 390])
 def test_a_phone_shows_all(browser: Chromium, served: Viewing, width: int) -> None:
     show(browser, served.page(), "main table")

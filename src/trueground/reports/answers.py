@@ -31,7 +31,7 @@ from trueground.reports.items import (
     read_items,
 )
 from trueground.reports.sentences import STATUS_WORDS
-from trueground.reports.viewer import json_block, json_bytes
+from trueground.reports.viewer import json_block, json_bytes, packed_block
 from trueground.runs.directory import replacing
 from trueground.text.triples import Key, keys_of, pairs_of, triple_key
 from trueground.types import REASON_TITLES, Failure, Graph, Record, Status
@@ -39,6 +39,7 @@ from trueground.types import REASON_TITLES, Failure, Graph, Record, Status
 FOLDER = "report_items"
 DETAILS = 100  # answers in a block inside the page
 DETAILS_BESIDE = 250  # answers in a script beside it
+PACKED = 1_000  # answers in a page from which on its blocks are compressed
 INDEX = 5_000  # answers in a part of the index
 SNIPPET = 200  # characters of a text in the index of a page with a folder
 # Fields that the page has no place of its own for
@@ -106,6 +107,7 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
         folder.mkdir()
         _write_script(folder / "here.js", "TG.here()")
     rows = shown.selection.rows.tolist()
+    make_block = packed_block if len(rows) >= PACKED else json_block
     found = read_items(run_dir, Gaps() if shown.has_gaps else None, rows)
     for position, (row, item, record) in enumerate(found):
         index.append(_index_row(shown, row, item, record))
@@ -117,20 +119,20 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
             if shown.beside:
                 outside.append(told)
         if len(here) == DETAILS:
-            out.write(json_block(f"block-{blocks}", here))
+            out.write(make_block(f"block-{blocks}", here))
             here, blocks = [], blocks + 1
         if len(outside) == DETAILS_BESIDE:
             _write_details(folder, files, outside)
             outside, files = [], files + 1
         if len(index) == INDEX:
-            out.write(json_block(f"index-{parts}", _index_columns(shown, index)))
+            out.write(make_block(f"index-{parts}", _index_columns(shown, index)))
             index, parts = [], parts + 1
     if here:
-        out.write(json_block(f"block-{blocks}", here))
+        out.write(make_block(f"block-{blocks}", here))
     if outside:
         _write_details(folder, files, outside)
     if index:
-        out.write(json_block(f"index-{parts}", _index_columns(shown, index)))
+        out.write(make_block(f"index-{parts}", _index_columns(shown, index)))
         parts += 1
     about = {
         "parts": parts,

@@ -180,6 +180,8 @@ function AnswerList() {
   const { headline, metrics, statuses, verdictNames, kindNames, kindWords, judged, kindsThere } = about();
   const state = stateOf(listHash);
   const { value: listed, error } = useFound(() => TG.source.list(state, state.page), [listHash, told]);
+  /* A list that comes later makes the page longer: only then can it be scrolled to. */
+  useEffect(() => { if (listed && location.hash.startsWith(LIST)) document.getElementById("items")?.scrollIntoView({ behavior: "instant" }); }, [Boolean(listed)]);
   const set = (change) => setState({ ...state, page: 0, ...change });
   const turn = (to) => { setState({ ...state, page: to }); document.getElementById("items")?.scrollIntoView(); };
   const on = (name) => (event) => set({ [name]: event.target.value });

@@ -33,7 +33,12 @@ function Page({ page }) {
     return () => removeEventListener("hashchange", follow);
   }, []);
   const opened = TG.opened?.(hash) ?? null;
-  useEffect(() => { if (opened === null && hash.length > 1) sectionOf(hash)?.scrollIntoView(); }, [hash]);
+  const before = useRef("");
+  useEffect(() => {
+    const returns = before.current.startsWith("#item-");  // to where the list was left
+    before.current = hash;
+    if (opened === null && !returns && hash.length > 1) sectionOf(hash)?.scrollIntoView({ behavior: "instant" });
+  }, [hash]);
   return html`<header class="top"><span class="brand">trueground <span class="quiet">${page.version ?? ""}</span>${page.home ? html` <a class="home" href=${TG.safe(page.home)}>All runs</a>` : null}</span><${Theme} /></header>
     ${opened}
     <main id="overview" class=${page.kind} hidden=${opened !== null}>

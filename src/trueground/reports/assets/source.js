@@ -9,8 +9,14 @@
    A row is {n, id, question, response, verdict, claims, kinds, scores, status, by}. */
 const read = (name) => {
   const block = document.getElementById(name);
-  return block && JSON.parse(block.textContent);
+  return block && JSON.parse(block.type === "application/zstd" ? unpack(block.textContent) : block.textContent);
 };
+
+/* The text of a compressed block. */
+function unpack(base64) {
+  const packed = Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+  return new TextDecoder().decode(fzstd.decompress(packed));
+}
 const NOTHING = { q: "", verdict: "", kind: "", status: "", metric: "", low: "", high: "", sort: "worst", page: 0, by: {} };
 const collator = new Intl.Collator("en", { numeric: true });
 
