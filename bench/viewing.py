@@ -44,7 +44,6 @@ PAGES = [
     ("search, one letter", "list?q=a"),
     ("search, a word and a letter", "list?q=wustpor+r"),
     ("all together", "list?q=the+grel&verdict=not&kind=name&by.model=model-3&sort=-rouge_l&page=3"),
-    ("the worst", "worst?most=10"),
     ("one answer", "item?id=r{middle}"),
     ("one answer, filtered list", "item?q=the&sort=-f1&id=r{last}"),
 ]
