@@ -80,7 +80,7 @@ def test_all_metrics_and_those_asked_for(tmp_path: Path) -> None:
         return done.stdout
 
     every = shown("--all", "--worst", "0")
-    for word in ("Of 64 answers", "exact_match", "k_precision", "abstention rate", "rules-2"):
+    for word in ("Of 64 answers", "exact_match", "k_precision", "abstention rate", "rules-3"):
         assert word in every
     assert "worst" not in every
     asked = shown("--metrics", "k_precision,rouge_1", "--worst", "2")

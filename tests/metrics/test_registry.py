@@ -31,7 +31,7 @@ def test_keys_hold_what_differs_from_the_default() -> None:
     assert spec.key == "k_precision(abstain=zero)"
     assert spec.signature == (
         "k_precision|v:1|normalizer:squad|lang:en|abstain:zero|abstention_passage:false"
-        "|rules:rules-2"
+        "|rules:rules-3"
     )
     assert parse_spec(spec.key) == spec
 
