@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+_FAR = 1_000
 EXACT_BELOW = float(1 << 53)  # whole numbers below this are exact in a float
 
 
@@ -160,22 +161,23 @@ def exact_product(values: Floats, weights: Floats, limit: int, slices: int = 2) 
     bits = 52 - max(limit - 1, 1).bit_length()
     step = float(1 << bits)
     top = np.frexp(np.abs(values).max(axis=1, initial=0.0))[1]
-    rows, rest, cut = np.arange(len(values)), np.ldexp(values, -top[:, None]), []
+    rest = np.ldexp(values, -top[:, None])
+    parts, more = [], []  # the slices, and which of their rows have a next one
     for _ in range(slices):
         rest = rest * step
-        whole = np.rint(rest)
-        cut.append((rows, whole))
-        left = (rest != whole).any(axis=1)  # 0, 1 and the like fit into one slice
-        rows, rest = rows[left], (rest - whole)[left]
-    products = np.concatenate([whole for _, whole in cut]) @ weights
-    result, end = np.zeros((len(values), weights.shape[1])), len(products)
-    for rows, whole in reversed(cut):  # the lowest bits first
-        result[rows] += products[end - len(whole) : end]
-        result /= step
-        end -= len(whole)
-    half = top // 2  # 2 to the power `top` alone may be out of range
-    for exponent in (half, top - half):
-        result *= np.ldexp(1.0, exponent)[:, None]
+        parts.append(np.rint(rest))
+        rest = rest - parts[-1]
+        more.append(rest.any(axis=1))  # 0, 1 and the like fit into one slice
+        rest = rest[more[-1]]
+    products = np.concatenate(parts) @ weights
+    sums = np.split(products, np.cumsum([len(part) for part in parts[:-1]]))
+    for number in range(slices - 1, 0, -1):  # the lowest bits first
+        sums[number - 1][more[number - 1]] += sums[number] / step
+    result, exponents = sums[0], top - bits
+    if np.abs(exponents).max(initial=0) > _FAR:  # 2 to this power may be out of range
+        result *= np.ldexp(1.0, exponents // 2)[:, None]
+        exponents = exponents - exponents // 2
+    result *= np.ldexp(1.0, exponents)[:, None]
     return result
 
 

@@ -55,6 +55,7 @@ _BLOCK = 256
 _MOST_WEIGHT = max(8 * _BLOCK, EXACT_UP_TO)
 # The 16-bit numbers from which on a Poisson(1) weight is 1, 2, … 8, by inversion: P(weight < k) is
 # at most (step + 1/2) / 2¹⁶.
+_COMMON = 5
 _POISSON_STEPS = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
 _STRIDE = 1_000_003
 _NOISE = 1e-12
@@ -246,17 +247,21 @@ def _weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
         for low in range(0, units, _BLOCK):
             yield exact[low : low + _BLOCK]
         return
+    steps = np.array(_POISSON_STEPS, np.uint16)
+    first, *common = _POISSON_STEPS[:_COMMON]
     buffer = np.empty((_BLOCK, resamples))  # one block of weights, reused
     whole, reached = np.empty((2, _BLOCK, resamples), np.uint8)
     for number, low in enumerate(range(0, units, _BLOCK)):
         size = min(_BLOCK, units - low)
         raw = np.random.SFC64([seed, number]).random_raw(-(-size * resamples // 4))
         draws = raw.view(np.uint16)[: size * resamples].reshape(size, resamples)
-        # Comparing bytes is quicker than looking each number up in a table.
-        whole[:size] = 0
-        for step in _POISSON_STEPS:
+        # Comparing is quicker than looking each number up in a table, and 5 or more is rare.
+        np.greater_equal(draws, np.uint16(first), out=whole[:size].view(np.bool_))
+        for step in common:
             np.greater_equal(draws, np.uint16(step), out=reached[:size].view(np.bool_))
             whole[:size] += reached[:size]
+        rare = np.flatnonzero(reached[:size].view(np.bool_))
+        whole[:size].reshape(-1)[rare] = np.searchsorted(steps, draws.reshape(-1)[rare], "right")
         buffer[:size] = whole[:size]
         yield buffer[:size]
 
