@@ -21,12 +21,7 @@ from tests.builders.test_build import command, done
 from trueground.builders.base import BatchStage, CallEstimate, OtherModel
 from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.registry import BUILDERS
-from trueground.errors import (
-    CoverageError,
-    InputError,
-    RunInterrupted,
-    UsageError,
-)
+from trueground.errors import CoverageError, InputError, RunInterrupted, UsageError
 from trueground.models.calls import Spent
 from trueground.models.options import Price
 from trueground.models.perplexity import UnscoredText
