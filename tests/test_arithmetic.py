@@ -70,6 +70,9 @@ COUNTS = """
     requests rows spent st_size tokens triples unscored unsupported unused words
 """
 OTHER_COUNTS = {
+    "cli/run.py": {"outcomes.values()"},
+    "metrics/cited_sentences.py": {"(lengths[number - 1] for number in cited)"},
+    "text/value_index.py": {"(high - low for _, low, high in self._ranges(value, about))"},
     "benchmarks/statistics.py": {"_words((c.text for c in r.contexts))", "values"},
     "builders/grounding/plan.py": {"gold"},
     "builders/quality.py": {"found"},
@@ -77,7 +80,6 @@ OTHER_COUNTS = {
         "(Counter(ours) & Counter(theirs)).values()",
         "self.encoder.lengths([premise, hypothesis])",
     },
-    "judges/lexical/judge.py": {"count[word]"},
     "net/cache.py": {"row[1]"},
     "records/checks.py": {"count"},
     "reports/build_page.py": {"k[name]"},

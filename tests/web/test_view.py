@@ -238,7 +238,7 @@ def test_every_address_needs_the_link(served: Viewing) -> None:
     run = f"/run/{served.key('one')}/"
     pair = f"/compare/{served.key('one')}/{served.key('deep/two')}/"
     pages = ["/", "/page", "/state", "/assets/viewer.js", "/leaderboard/", "/leaderboard/page"]
-    pages += [run + name for name in ("", "report.html", "page", "state", "list", "worst")]
+    pages += [run + name for name in ("", "report.html", "page", "state", "list")]
     pages += [run + "item?id=hr-006", run + "answers.csv", run + "answers.jsonl", pair + "page"]
     for path in pages:
         assert served.get(path)[0] == 200, path

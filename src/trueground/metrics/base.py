@@ -199,10 +199,21 @@ def abstain_option(default: str) -> dict[str, MetricOption]:
 
 
 def apply_abstain(column: Column, context: BatchContext, options: Options) -> Column:
-    """The column under the metric's abstention policy."""
+    """Return the column under the metric's policy on responses that abstain.
+
+    A refusal makes no claims, so the policy covers items without claims, too.
+    """
     policy = options["abstain"]
     if policy == "as_is":
         return column
+    without_claims = column.status == CODES[Status.NO_CLAIMS]
+    covered = context.abstained & ((column.status == 0) | without_claims)
     if policy == "exclude":
-        return column.without(context.abstained, Status.ABSTAINED)
-    return column.replaced(context.abstained, 1.0 if policy == "one" else 0.0)
+        value, status = np.nan, Status.ABSTAINED
+    else:
+        value, status = float(policy == "one"), Status.SCORED
+    return replace(
+        column,
+        values=np.where(covered, value, column.values),
+        status=np.where(covered, np.uint8(CODES[status]), column.status),
+    )
