@@ -205,7 +205,7 @@ class Chromium:
         asked, self._requests = self._requests, []
         return asked
 
-    def wait_until(self, done: Callable[[], object], seconds: float = 10.0) -> None:
+    def wait_until(self, done: Callable[[], object], seconds: float = 30.0) -> None:
         """Wait until it holds; what is not there, or is just going, does not hold."""
         give_up = time.monotonic() + seconds
         while True:
