@@ -18,6 +18,7 @@ def run_bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.long
 def test_run_measured_of_a_small_program_excludes_memory_of_the_caller() -> None:
     held = bytearray(b"x" * HELD_MB * 1_000_000)
     used = run_measured([sys.executable, "-S", "-c", "pass"])

@@ -71,6 +71,7 @@ def test_a_sweep_over_retrievers_can_be_repeated(env: dict[str, str], tmp_path: 
     assert "data (sha256)" not in told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "moments", mostly_long(1, [([N + N // 4],), ([N // 4, N + N // 4, N + N // 2],)])
 )

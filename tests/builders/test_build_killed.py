@@ -74,6 +74,7 @@ def outcomes(folder: Path) -> dict[str, bytes]:
         return store.outcomes("check")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("waits", mostly_long(1, [([0.01],), ([0.0, 0.01],)]))
 def test_killed_at_the_end(home: Path, waits: list[float]) -> None:
     """All is asked; the process dies at several moments while it writes."""

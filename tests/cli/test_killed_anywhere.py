@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 from tests.evaluate.questions_file import write_questions
 from tests.killing import Forge, available, forge
+from tests.marks import mostly_long
 
 from trueground.graph import open_graph
 from trueground.retrieval.building import open_index
@@ -124,7 +125,7 @@ def kill_and_go_on(smithy: Forge, folder: Path, name: str, some: int | None) -> 
             open_index(out).open("bm25").close()
 
 
-@pytest.mark.parametrize("name", ["score", "run", "graph"])
+@pytest.mark.parametrize("name", mostly_long(2, ["score", "run", "graph"]))
 def test_killed_at_some_points(smithy: Forge, tmp_path: Path, name: str) -> None:
     kill_and_go_on(smithy, tmp_path, name, 2)
 

@@ -184,6 +184,7 @@ def test_nobody_lets_us_in_is_exit_4_and_the_key_stays_secret(
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.long
 def test_a_disk_that_is_full_ends_with_5_and_keeps_what_was_answered(
     env: dict[str, str], tmp_path: Path
 ) -> None:

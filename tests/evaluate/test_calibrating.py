@@ -103,6 +103,7 @@ def test_two_calibrations_of_one_judge(lexical: Path) -> None:
         make_parts(f"lexical(calibration={lexical})", calibration=lexical)
 
 
+@pytest.mark.long
 def test_processes_find_it_too(lexical: Path) -> None:
     rows = list(synthetic_records(300))
     found = [

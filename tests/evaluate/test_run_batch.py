@@ -467,6 +467,7 @@ def test_killed_anywhere(tmp_path: Path, seed: int, kills: Sequence[int]) -> Non
     assert len(log(tmp_path / "run")) == 40
 
 
+@pytest.mark.long
 @killed
 @pytest.mark.parametrize("kills", mostly_long(1, [2, 10]))
 def test_killed_among_many_parts(tmp_path: Path, kills: int) -> None:

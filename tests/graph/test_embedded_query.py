@@ -139,6 +139,7 @@ def made_up(random: Random, target: str) -> str:
     return f"PREFIX p:<{target[1:-1]}>PREFIX :<urn:x>PREFIX service:<urn:y>{form}{inner}}}"
 
 
+@pytest.mark.long
 def test_ten_thousand_made_up_queries_ask_no_one(graph: EmbeddedGraph) -> None:
     random = Random(16)
     ends = {"answered": 0, "has SERVICE": 0, "cannot": 0}

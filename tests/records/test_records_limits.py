@@ -65,7 +65,7 @@ def called(what: str, path: Path) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("name", "head", "piece"),
     mostly_long(
-        2,
+        1,
         [
             ("a.jsonl.zst", b'{"response": "', b"a"),
             ("a.csv.zst", b'id,response\n1,"', b"a"),

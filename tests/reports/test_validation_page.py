@@ -342,6 +342,7 @@ def test_graded_labels_have_a_row_each() -> None:
     assert [row["cells"][0] for row in grades["rows"]] == ["0", "0.5", "1"]
 
 
+@pytest.mark.long
 def test_many_sets_and_metrics_stay_light() -> None:
     raw = validation(16, 12, n=600)
     assert len(render_page(validation_page(raw)).encode()) < 5e6

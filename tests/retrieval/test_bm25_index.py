@@ -141,6 +141,7 @@ def test_hits_are_those_of_the_search_in_memory(tmp_path: Path, option: str) -> 
         same(disk.search(asked, top), memory.search(asked, top))
 
 
+@pytest.mark.long
 def test_long_lists_are_skipped_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +171,7 @@ def test_long_lists_are_skipped_and_nothing_is_lost(
         assert (skipped > 40) == (few < 1_000 and short < 1_000)
 
 
+@pytest.mark.long
 def test_the_same_bytes_however_it_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.marks import mostly_long
 from tests.retrieval.vectors import Clusters, Shelf, numbered
 
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
@@ -94,7 +95,7 @@ def recall(found: Ranked, exact: Ranked) -> float:
     return sum(shares) / len(shares)
 
 
-@pytest.mark.parametrize("store", ["float32", "float16"])
+@pytest.mark.parametrize("store", mostly_long(1, ["float16", "float32"]))
 def test_flat_ranks_are_those_of_a_full_sort(
     tmp_path: Path,
     encoders: dict[str, Clusters],
@@ -136,7 +137,8 @@ def test_vectors_that_differ_by_less_than_a_product_can_be_off_by() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "least"), [(HNSW, 0.98), (IVF, 0.9), ("dense:m(index=ivf,nlist=20,nprobe=20)", 1.0)]
+    ("written", "least"),
+    mostly_long(1, [(HNSW, 0.98), (IVF, 0.9), ("dense:m(index=ivf,nlist=20,nprobe=20)", 1.0)]),
 )
 def test_approximate_hits_are_near_the_exact_ones_and_scored_exactly(
     tmp_path: Path, encoders: dict[str, Clusters], written: str, least: float

@@ -174,6 +174,7 @@ def test_html_in_its_own_encoding(tmp_path: Path) -> None:
     assert read(write(tmp_path / "p.html", html))[0].text == "Größe."
 
 
+@pytest.mark.long
 def test_html_that_is_nested_too_deeply(tmp_path: Path) -> None:
     deep = "<div>" * 50_000 + "x"
     with pytest.raises(InputError, match=r"p\.html: its elements are nested too deeply"):

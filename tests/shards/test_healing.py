@@ -85,7 +85,7 @@ DAMAGES = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "kind"), mostly_long(3, DAMAGES))
+@pytest.mark.parametrize(("damage", "kind"), mostly_long(1, DAMAGES))
 def test_a_damaged_shard_is_scored_again_by_the_same_command(
     damage: Callable[[Path], None], kind: str, tmp_path: Path
 ) -> None:
@@ -102,7 +102,9 @@ def test_a_damaged_shard_is_scored_again_by_the_same_command(
     assert_right(data, out)
 
 
-@pytest.mark.parametrize(("damage", "kind"), [(flip, "items.jsonl"), (lose, "numbers")])
+@pytest.mark.parametrize(
+    ("damage", "kind"), mostly_long(1, [(lose, "numbers"), (flip, "items.jsonl")])
+)
 def test_score_heals_its_shards_by_itself(
     damage: Callable[[Path], None],
     kind: str,
@@ -117,7 +119,7 @@ def test_score_heals_its_shards_by_itself(
     assert "resuming the unfinished run in" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("damage", [lose, cut, flip])
+@pytest.mark.parametrize("damage", mostly_long(1, [flip, cut, lose]))
 def test_one_shard_alone_checks_what_it_wrote(
     damage: Callable[[Path], None], tmp_path: Path
 ) -> None:
@@ -154,7 +156,7 @@ def test_a_damaged_shard_in_a_store_is_scored_again(tmp_path: Path) -> None:
     assert not [path for path in memory.find("/healing/run") if "shards" in path]
 
 
-@pytest.mark.parametrize("left", range(4))
+@pytest.mark.parametrize("left", mostly_long(1, [2, 0, 1, 3]))
 def test_a_merge_that_was_killed_as_it_cleaned_up_ends(
     left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,7 +232,7 @@ def edit_in_place(data: Path) -> None:
     assert data.read_bytes() != content
 
 
-@pytest.mark.parametrize("write", [as_lines, as_array, as_csv, as_gzip, as_parquet])
+@pytest.mark.parametrize("write", mostly_long(2, [as_parquet, as_array, as_lines, as_csv, as_gzip]))
 def test_an_edit_of_the_same_size_and_time_is_found(
     write: Callable[[Path], Path], tmp_path: Path
 ) -> None:

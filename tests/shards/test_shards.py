@@ -90,7 +90,8 @@ def late_alias(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    "make", [lines_with_blanks, lines_without_ids, parquet, several_kinds, late_alias]
+    "make",
+    mostly_long(2, [several_kinds, parquet, lines_with_blanks, lines_without_ids, late_alias]),
 )
 def test_the_bytes_are_those_of_one_process(
     make: Callable[[Path], list[Path]], tmp_path: Path
@@ -226,6 +227,7 @@ def lost(number: int) -> int:
     return number * number
 
 
+@pytest.mark.long
 def test_a_lost_process_costs_nobody_else_anything() -> None:
     found: dict[int, int] = {}
     failed = LocalEngine(2).run(lost, {n: (n,) for n in range(6)}, found.__setitem__)

@@ -247,6 +247,7 @@ def test_what_cannot_be_read_is_said() -> None:
         krippendorff_alpha(labels, "ratio")  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_interval_is_that_of_resampled_items() -> None:
     """Against a bootstrap that builds its samples; the draws differ, the interval hardly."""
     rng = np.random.default_rng(3)
@@ -266,6 +267,7 @@ def test_interval_is_that_of_resampled_items() -> None:
         assert wide[0] < found[0] < found[1] < wide[1]
 
 
+@pytest.mark.long
 def test_ten_thousand_items_take_seconds() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(1, 6, (10_000, 3)).astype(np.float64)

@@ -85,6 +85,7 @@ def test_a_judge_that_knows_nothing_takes_no_part() -> None:
     assert constant.weight == 0
 
 
+@pytest.mark.long
 def test_intervals_cover_and_a_good_judge_narrows_them() -> None:
     for auroc, share in [(0.5, 0.5), (0.8, 0.3), (0.95, 0.5)]:
         coverage, width = covered(800, 100, auroc, share, 300)

@@ -118,6 +118,7 @@ def test_intervals_with_clusters_against_brute_force() -> None:
     assert alone.odds_ratio.value == found.odds_ratio.value
 
 
+@pytest.mark.long
 def test_the_interval_covers_the_truth() -> None:
     """d_z of 0.3, rank-biserial by its definition for normal differences, in 400 sets of 150."""
     random = np.random.default_rng(4)

@@ -36,6 +36,7 @@ SETTINGS_OF_SETS = (
 )
 
 
+@pytest.mark.long
 @given(*SETTINGS_OF_SETS)
 def test_each_resample_is_what_repeating_the_items_gives(
     n: int, seed: int, digits: int, ordinal: bool, kinds: int

@@ -26,6 +26,7 @@ def test_exact_without_ties_is_scipys(sizes: list[int], random: object) -> None:
     assert found.p == pytest.approx(theirs.pvalue, rel=1e-9)
 
 
+@pytest.mark.long
 @given(TIED.filter(lambda d: any(d)))
 def test_exact_with_ties_is_scipys_permutation(d: list[int]) -> None:
     """Up to 13 items scipy counts every pattern too."""

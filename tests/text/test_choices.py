@@ -281,7 +281,7 @@ def test_the_part_that_answers(response: str, part: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    mostly_long(3, [
+    mostly_long(1, [
         "(B)", "answer is ", " ", "\n", "answer ", "Answer:\n", "1. a\n", "The answer is B. ", "- ",
         "so the answer is not ", "B is correct ", "not A or ", "B, ", "neither A, ", "(B) and ",
         "\\boxed{", "it is \t", "Mars ",

@@ -109,6 +109,7 @@ def test_every_phrase_is_behind_a_cue():
         assert _has_cue(lowered) or find_languages(lowered), response
 
 
+@pytest.mark.long
 @given(st.from_regex(re.compile("|".join(_rules()[kind].pattern for kind in _KINDS))))
 def test_whatever_matches_a_phrase_has_a_cue(text):
     assert _has_cue(text), text

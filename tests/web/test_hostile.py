@@ -15,6 +15,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
+from tests.marks import mostly_long
 from tests.reports.report_fixture import sample_run
 from tests.web.hostile import HostileClient, Plan, wait_until
 from tests.web.labels.labelling import Browser, write_records
@@ -147,7 +148,7 @@ def attack(server: Server, plan: Plan, seconds: float, pause: float) -> None:
     assert log.count("\n") < 20
 
 
-@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("name", mostly_long(1, SERVERS))
 def test_server_under_attack_answers_its_user(name: str, tmp_path: Path) -> None:
     plan = Plan(400, 20, 20, 20, 10, 10, 56, total=2_000)
     with SERVERS[name](tmp_path, quick=True) as server:

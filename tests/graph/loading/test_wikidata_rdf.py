@@ -222,6 +222,7 @@ def _generated(path: Path, people: int) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_larger_dump_takes_no_more_memory(tmp_path: Path) -> None:
     """The readers alone, without a store: 20,000 lines and 200,000."""
     used = []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.marks import mostly_long
 
 import trueground as tg
 from trueground.judges import LexicalJudge
@@ -75,7 +76,7 @@ def shuffled(text: str) -> str:
     return " ".join(words)
 
 
-@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("name", mostly_long(3, SERIES))
 def test_judge_doubled_claim_and_text_at_most_doubles_the_calls(name: str) -> None:
     def calls(length: int) -> int:
         claim = written(SERIES[name], length)
@@ -119,7 +120,7 @@ def test_find_verbatim_skips_what_is_taken_back(text: str, offset: int | None) -
     assert span == (None if offset is None else (offset, offset + len("he left")))
 
 
-@pytest.mark.parametrize("name", ["list markers", "numbers", "number sentences"])
+@pytest.mark.parametrize("name", mostly_long(1, ["list markers", "numbers", "number sentences"]))
 def test_score_doubled_answer_and_texts_at_most_doubles_the_calls(name: str) -> None:
     def calls(length: int) -> int:
         answer = written(SERIES[name], length)

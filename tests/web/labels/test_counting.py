@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.marks import mostly_long
 from tests.web.labels.labelling import make_project, serving, write_records
 from tests.web.labels.test_serve import enter, started
 
@@ -98,7 +99,7 @@ def test_what_a_process_finds_wrong_is_told(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="there is no /proc")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", mostly_long(1, [signal.SIGKILL, signal.SIGINT]))
 def test_what_is_counted_ends_with_the_server(how: signal.Signals, tmp_path: Path) -> None:
     path = tmp_path / "labels.db"
     records = write_records(tmp_path / "records.jsonl")

@@ -106,6 +106,7 @@ def test_the_page_and_the_command_give_the_same_numbers(worked: Served, tmp_path
     assert kappa == shown["Cohen's kappa"]["value"]
 
 
+@pytest.mark.long
 def test_agreement_follows_the_labels(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +124,7 @@ def test_agreement_follows_the_labels(
         assert served.lead.get("/api/lead/disputes")["total"] == 1
 
 
+@pytest.mark.long
 def test_every_two_people_have_a_line(place: str, tmp_path: Path) -> None:
     with serving(make_project(place, tmp_path, 8, overlap=3)) as served:
         for name in ("Ann", "Ben", "Cleo"):
@@ -299,6 +301,7 @@ def test_exported_labels_validate_the_run(worked: Served, run: Path, tmp_path: P
     assert '"Calibration"' in json.dumps(page)  # the curve
 
 
+@pytest.mark.long
 def test_calibrating_is_the_command_that_is_shown(worked: Served, tmp_path: Path) -> None:
     download(worked.lead, "labels", tmp_path / "labels.jsonl")
     download(worked.lead, "records", tmp_path / "records.jsonl")
@@ -390,6 +393,7 @@ def test_the_overview_counts(worked: Served) -> None:
     assert found["address"] == worked.address.url
 
 
+@pytest.mark.long
 def test_the_judge_is_calibrated_as_the_run_had_it(tmp_path: Path) -> None:
     parts = ("--judge", "lexical(threshold=0.7)", "--decomposer", "rules")
     words = ("score", EXAMPLES, "--metrics", "support", *parts, "--out", tmp_path / "run")
@@ -401,6 +405,7 @@ def test_the_judge_is_calibrated_as_the_run_had_it(tmp_path: Path) -> None:
     assert shlex.split(command)[6:10] == list(parts)
 
 
+@pytest.mark.long
 def test_claims_are_calibrated_as_claims(tmp_path: Path) -> None:
     """Labels of parts of answers: no run's score is of a part, but the judge can be asked."""
     rows = [

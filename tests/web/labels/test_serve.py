@@ -84,6 +84,7 @@ def test_the_command_serves_until_it_is_told_to_end(place: str, tmp_path: Path) 
         assert process.wait(10) == 0
 
 
+@pytest.mark.long
 def test_a_project_keeps_its_address(place: str, tmp_path: Path) -> None:
     records = write_records(tmp_path / "records.jsonl")
     with started(place, "--from-run", records) as (_, address, token):
