@@ -393,10 +393,15 @@ class Element:
         self._browser.press(key)
 
     def _place(self) -> list[float]:
+        """Where it is, once it has rested: a page may still draw what is above it."""
         place = self._browser.call(self.id, _PLACE)
-        if place is None:
-            raise ChromiumError("the element cannot be seen")
-        return list(place)
+        while True:
+            if place is None:
+                raise ChromiumError("the element cannot be seen")
+            time.sleep(0.02)
+            before, place = place, self._browser.call(self.id, _PLACE)
+            if place == before:
+                return list(place)
 
 
 def _pipe() -> list[int]:
