@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marks import mostly_long
 
-from trueground.claims import Decomposer, RuleDecomposer, decomposers, get_decomposer
+from trueground.claims import Decomposer, RuleDecomposer, decomposers, get_decomposer, rules
 from trueground.errors import UsageError
 
 
@@ -197,3 +197,33 @@ def test_registry() -> None:
     assert (made.name, made.signature) == ("rules", "rules-4")
     with pytest.raises(UsageError, match="rules"):
         get_decomposer("rule")
+
+
+PIECES = [
+    "and ",
+    "AND ",
+    "but ",
+    "; ",
+    "Ada ran ",
+    "he sang ",
+    "won a, b, and c ",
+    "sand ",
+    "(x)",
+    '"',
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_split_statements_quick_look_changes_nothing(sentence: str) -> None:
+    quick = rules.split_statements(sentence)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rules, "_may_divide", lambda _: True)
+        thorough = rules.split_statements(sentence)
+    assert quick == thorough
+
+
+def test_split_statements_sentence_without_joint_is_not_read_word_by_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(rules, "View")
+    assert rules.split_statements("The tower is tall.") == [("", 0, 18)]

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.text.refusal import find_refusal
-from trueground.text.refusal_languages import Language, find_languages, fold, languages
+from trueground.text.refusal_languages import (
+    _WORD,
+    Language,
+    _words,
+    find_languages,
+    fold,
+    languages,
+)
 
 CASES = Path(__file__).parents[1] / "data" / "abstention_languages.jsonl"
 LABELLED = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
@@ -137,3 +144,8 @@ def test_language_any_text_is_read(text, language):
     span = language.find_refusal(text.lower(), after_source=True)
     assert span is None or 0 <= span[0] < span[1] <= len(text.lower())
     language.is_aside(text)
+
+
+@given(st.text() | st.text(st.characters(max_codepoint=127)))
+def test_words_are_the_runs_of_letters(text: str) -> None:
+    assert _words(text) == _WORD.findall(text)

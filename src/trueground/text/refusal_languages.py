@@ -26,6 +26,7 @@ _UNFOLDED = ("\u3040", "\ud7ff")  # from kana to Hangul: their marks are part of
 _FOLDED = str.maketrans("łđøı\u0649\u06cc\u06a9", "ldoi\u064a\u064a\u0643")
 _WHOLE_CLAUSE = "whole"
 _WORD = re.compile(r"[^\W\d_]+")
+_TO_SPACE = bytes(code if chr(code).isalpha() else 32 for code in range(128)).ljust(256)
 
 
 class FoldedText(NamedTuple):
@@ -176,13 +177,20 @@ def find_languages(lowered: str) -> list[Language]:
     """Return the languages of which a lower-case text contains a cue."""
     by_cue = _languages_by_cue()
     found: set[Language] = set()
-    words = _WORD.findall(lowered)
+    words = _words(lowered)
     if not by_cue.keys().isdisjoint(words):
         found.update(*(by_cue[word] for word in words if word in by_cue))
     for part, language in _cue_parts(lowered.isascii()):
         if part in lowered:
             found.add(language)
     return sorted(found, key=lambda language: language.name) if found else []
+
+
+def _words(lowered: str) -> list[str]:
+    """Return the runs of letters; a translation takes a fraction of the time of a search."""
+    if lowered.isascii():
+        return lowered.encode("ascii").translate(_TO_SPACE).decode("ascii").split()
+    return _WORD.findall(lowered)
 
 
 def _with_folded(cues: list[str]) -> frozenset[str]:
