@@ -273,7 +273,7 @@ def test_a_link_to_a_filtered_list_opens_at_the_list(browser: Chromium, served: 
 def test_on_a_phone_the_share_of_grounded_answers_comes_first(
     browser: Chromium, served: Viewing
 ) -> None:
-    show(browser, served.url, "main table")
+    show(browser, served.page(), "main table")
     resize(browser, 390)
     script = """const row = [...document.querySelectorAll('tbody tr')].find(
           (one) => one.querySelector('th').innerText.trim() === 'first');
