@@ -205,7 +205,7 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
         "k_precision": lambda text: tg.metrics.k_precision([text], contexts=[[text]]),
         "abstained": lambda text: tg.metrics.abstained([text]),
     }
-    for side in ("answer", "context", "both"):
+    for side in ("answer", "context", "both", "references"):
         readers[f"score, {side}"] = partial(_score, side)
     for name in NORMALIZERS:
         readers[name] = get_normalizer(name).rule
@@ -213,15 +213,18 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
 
 
 def _score(side: str, text: str) -> None:
-    """Score one record whose answer, context, or both and the reference are long."""
+    """Score one record whose answer and context are long, or its references are many."""
     words = text.split(" ")
     Random(3).shuffle(words)
     long, other = text, " ".join(words)
+    references = [other if side == "both" else CLAIM]
+    if side == "references":
+        references = [other[at : at + 20] for at in range(0, len(other), 20)]
     record = {
         "response": CLAIM if side == "context" else long,
         "question": "When was the tower finished?",
-        "contexts": [CLAIM if side == "answer" else other],
-        "references": [other if side == "both" else CLAIM],
+        "contexts": [CLAIM if side in ("answer", "references") else other],
+        "references": references,
     }
     for metrics in (None, MORE_METRICS):
         summary = tg.score([record], metrics=metrics).summary
@@ -273,7 +276,7 @@ def test_time_grows_with_the_text(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("side", ["answer", "context", "both"])
+@pytest.mark.parametrize("side", ["answer", "context", "both", "references"])
 def test_score_time_grows_with_texts_that_do_not_repeat(side: str) -> None:
     read = partial(_score, side)
     read(CLAIM)
@@ -283,6 +286,15 @@ def test_score_time_grows_with_texts_that_do_not_repeat(side: str) -> None:
         if all((_grows(read, piece) or 0) > TIMES**1.5 for _ in range(2))
     ]
     assert not slow
+
+
+def test_score_long_response_with_many_references_compares_each_word_once() -> None:
+    words = [f"word{i}" for i in range(8_000)]
+    record = {"response": " ".join(words), "references": words}
+    begin = process_time()
+    result = tg.score([record], metrics=["f1", "answer_accuracy", "rouge_1", "rouge_2", "rouge_l"])
+    assert process_time() - begin < 5  # seconds; minutes before
+    assert result.summary["answer_accuracy"].mean == 1
 
 
 @pytest.mark.parametrize("piece", ["字。", "`", "'", "“", "<!--"])

@@ -12,7 +12,7 @@ from rouge_score import rouge_scorer
 
 from trueground.metrics import functions
 from trueground.text.normalize import SQUAD
-from trueground.text.tokens import overlap, tokenise
+from trueground.text.tokens import overlap, overlap_with_each, tokenise
 
 WORDS = st.sampled_from(
     ["the", "a", "Paris", "paris.", "1,194", "café", "Straße", "don't", "x" * 20, "of", "中国", "—"]
@@ -68,3 +68,20 @@ def test_overlap_counts(items: list[tuple[str, str, str]]) -> None:
         assert counted.common[i] == sum((Counter(a) & Counter(b)).values())
         assert (counted.a[i], counted.b[i], counted.left[i]) == (len(a), len(b), len(left))
         assert counted.left_common[i] == sum((Counter(left) & Counter(b)).values())
+
+
+@given(st.lists(TEXT, min_size=1, max_size=4), st.lists(st.tuples(st.integers(0, 3), TEXT)))
+def test_overlap_with_each_equals_overlap_of_pairs(
+    texts: list[str], pairs: list[tuple[int, str]]
+) -> None:
+    rows = [row % len(texts) for row, _ in pairs]
+    repeated = [texts[row] for row in rows]
+    tokens = tokenise([*texts, *repeated, *(text for _, text in pairs)], SQUAD)
+    n, last = len(texts), len(tokens)
+    u, copies, k = (tokens.part(*p) for p in ((0, n), (n, n + len(rows)), (n + len(rows), last)))
+    expected = overlap(copies, k)
+    counted = overlap_with_each(u, k, np.array(rows, np.int64))
+    for values, expected_values in zip(
+        vars(counted).values(), vars(expected).values(), strict=True
+    ):
+        assert values.tolist() == expected_values.tolist()

@@ -19,7 +19,7 @@ from trueground.errors import UsageError
 from trueground.metrics.batch import Batch, Floats, Mask, Options
 from trueground.text.normalize import fact_key, get_normalizer
 from trueground.text.refusal import find_refusal
-from trueground.text.tokens import Ids, Overlap, Tokens, overlap, tokenise
+from trueground.text.tokens import Ids, Overlap, Tokens, overlap, overlap_with_each, tokenise
 from trueground.types import (
     Claim,
     Comparison,
@@ -280,7 +280,7 @@ class BatchContext:
         cut = n + len(batch.references_flat)
         u, r, rest = tokens.part(0, n), tokens.part(n, cut), tokens.part(cut, len(tokens))
         if not len(rest):
-            rest = tokens.take(np.empty(0, np.int64))
+            rest = tokens.part(0, 0)
             return Bundle(u, rest, rest, r)
         return Bundle(u, rest.part(0, n), rest.part(n, 2 * n), r)
 
@@ -312,7 +312,7 @@ class BatchContext:
 
         def compute() -> Overlap:
             bundle = self.tokens(name, lang)
-            return overlap(bundle.u.take(self.pair_items), bundle.r)
+            return overlap_with_each(bundle.u, bundle.r, self.pair_items)
 
         return self.once(("references", name, lang), compute)
 

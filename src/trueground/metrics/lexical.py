@@ -27,7 +27,7 @@ from trueground.metrics.base import (
 from trueground.metrics.batch import Column, Floats, Options, harmonic_mean, ratio
 from trueground.metrics.context import BatchContext
 from trueground.text.normalize import FAITHEVAL, contains_words, get_normalizer
-from trueground.text.tokens import Bags, Ids, Overlap, overlap, tokenise
+from trueground.text.tokens import Bags, Ids, Overlap, overlap_with_each, tokenise
 from trueground.types import Status
 
 _CORRECTNESS = "Adlakha et al. 2023, section 4.1"
@@ -81,15 +81,15 @@ def _f_measure(common: Ids, response: Ids, reference: Ids) -> Floats:
 
 def _rouge_n(context: BatchContext, bigrams: bool) -> Column:
     bundle = context.tokens("rouge")
-    u, r = bundle.u.take(context.pair_items), bundle.r
-    if not bigrams:
-        o = overlap(u, r)
-    else:
+    u: Bags = bundle.u
+    r: Bags = bundle.r
+    if bigrams:
         # One set of ids for both sides: the pairs of both are interned together.
         joined = Bags(
             np.concatenate((u.ids, r.ids)), np.concatenate((u.offsets, r.offsets[1:] + len(u.ids)))
         ).bigrams()
-        o = overlap(joined.part(0, len(u)), joined.part(len(u), len(joined)))
+        u, r = joined.part(0, len(u)), joined.part(len(u), len(joined))
+    o = overlap_with_each(u, r, context.pair_items)
     return Column.of(context.best(_f_measure(o.common, o.a, o.b)))
 
 

@@ -142,7 +142,13 @@ def contains_words(haystack: str, needle: str) -> bool:
     if not _is_word(haystack[at - 1 : at]) and not _is_word(haystack[end : end + 1]):
         return True
     # Perhaps further on. One search, since a needle can overlap itself at every place.
-    return _with_edges(needle) in _with_edges(haystack)
+    return _with_edges(needle) in _haystack_with_edges(haystack)
+
+
+@lru_cache(maxsize=4)
+def _haystack_with_edges(haystack: str) -> str:
+    """The same for many needles, which are looked for one after the other."""
+    return _with_edges(haystack)
 
 
 def _with_edges(text: str) -> str:

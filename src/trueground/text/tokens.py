@@ -89,14 +89,6 @@ class Tokens(Bags):
             self.ends[low:high],
         )
 
-    def take(self, rows: Ids) -> Tokens:
-        """The texts of these row numbers, in that order; a row may come several times."""
-        lengths = self.lengths[rows]
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        shift = np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        where = np.arange(offsets[-1]) + shift
-        return Tokens(self.ids[where], offsets, self.data, self.starts[where], self.ends[where])
-
     def strings(self) -> list[str]:
         """Each text in normalised form: its tokens joined by single spaces."""
         if not len(self.ids):
@@ -286,3 +278,30 @@ def overlap(u: Bags, k: Bags, h: Bags | None = None) -> Overlap:
     left_common = common - total(np.where(discounted, shared, 0))
     left = u.lengths - total(np.where(discounted, count, 0))
     return Overlap(common, u.lengths, k.lengths, left_common, left)
+
+
+def overlap_with_each(u: Bags, k: Bags, rows: Ids) -> Overlap:
+    """Compare text i of `k` with text `rows[i]` of `u`, which is counted once for all of them."""
+    width = max((int(t.ids.max()) for t in (u, k) if len(t.ids)), default=0).bit_length()
+    keys, counts = _count_ids(u, width)
+    pair_keys, pair_counts = _count_ids(k, width)
+    pairs = pair_keys >> width
+    searched = (rows[pairs] << width) + (pair_keys - (pairs << width))
+    position = np.searchsorted(keys, searched)
+    # A spare entry, so that there is one where all keys are smaller.
+    keys, counts = np.concatenate((keys, (-1,))), np.concatenate((counts, (0,)))
+    shared = np.where(keys[position] == searched, np.minimum(counts[position], pair_counts), 0)
+    common = np.bincount(pairs, shared, len(k)).astype(np.int64)
+    a = u.lengths[rows]
+    return Overlap(common, a, k.lengths, common, a)
+
+
+def _count_ids(bags: Bags, width: int) -> tuple[Ids, Ids]:
+    """The number of the list and the id below it in `width` bits, ascending; how often each is."""
+    small = len(bags).bit_length() + width < 31  # half the bytes to sort
+    kind = np.dtype(np.int32 if small else np.int64)
+    key = np.repeat((np.arange(len(bags)) << width).astype(kind), bags.lengths)
+    key |= bags.ids.astype(kind)
+    key.sort()
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    return key[first].astype(np.int64), np.diff(first, append=len(key))

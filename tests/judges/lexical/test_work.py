@@ -16,7 +16,11 @@ from tests.marks import mostly_long
 import trueground as tg
 from trueground.judges import LexicalJudge
 from trueground.judges.lexical.claim import ClaimView
-from trueground.judges.lexical.judge import MAX_COMPARISONS, count_comparisons, find_verbatim
+from trueground.judges.lexical.judge import (
+    MAX_COMPARISONS,
+    count_comparisons,
+    find_verbatim,
+)
 from trueground.judges.lexical.texts import ContextView, TextView
 from trueground.metrics import cited_sentences
 from trueground.metrics import context as metrics_context
@@ -41,6 +45,9 @@ SERIES: dict[str, Callable[[int], str]] = {
     "denials": lambda i: f"not word{i} ",
     "bounds": lambda i: f"at least {i} ",
     "opposites": lambda i: f"gain{i} loss gain un{i}happy ",
+    "almost the same sentence": lambda i: (
+        f"The tower in Paris was built in 1889 by {NAMES[i % 8]}{i}. "
+    ),
     "stated with cautions": lambda i: f"If he ran {i}, he ran. ",
 }
 

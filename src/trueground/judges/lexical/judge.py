@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import tomllib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from heapq import nlargest, nsmallest
+from itertools import islice
 from operator import mul
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +33,7 @@ from trueground.judges.lexical.claim import (
 )
 from trueground.judges.lexical.reading import without_citations
 from trueground.judges.lexical.rivals import find_rival
-from trueground.judges.lexical.texts import ContextView, TextView
+from trueground.judges.lexical.texts import ContextView, TextView, WeighedItem
 from trueground.text.refusal import REFUSAL_RULES, find_refusal
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
@@ -49,6 +50,9 @@ AGAINST = (
 )
 NAMES = FOR + AGAINST
 _AT_MOST = 2
+MAX_RARE = (
+    64  # sentences with a word; those with a more frequent one are ranked once for all claims
+)
 _BEST = 4  # sentences around which windows are tried
 _AROUND = 3  # sentences in a window
 _SMALLER = 0.02  # what each further sentence of a window must add
@@ -188,12 +192,29 @@ class _Comparison:
         self.weighed = [(item.identity, item.weight) for item in _counted_items(claim)]
         self.postings = {item.identity: _find(item, context) for item in claim.items}
         self.every = math.fsum([weight for _, weight in self.weighed]) or 1.0
-        self.scores: dict[int, float] = {}
-        scores = self.scores
-        for key, weight in self.weighed:
-            for number in self.postings[key]:
-                scores[number] = scores.get(number, 0.0) + weight
-        self.order = _best_sentences(scores) or [0]
+        self.scores = self._score()
+        self.order = _best_sentences(self.scores) or [0]
+
+    def _score(self) -> dict[int, float]:
+        """The weight of the claim that sentences have; of long texts only the best are listed."""
+        frequent = [pair for pair in self.weighed if len(self.postings[pair[0]]) > MAX_RARE]
+        if not frequent:
+            return _add_weights(self.weighed, self.postings)
+        rare = [key for key, postings in self.postings.items() if len(postings) <= MAX_RARE]
+        candidates = set[int]().union(*(self.postings[key] for key in rare))
+        few = {key: self.postings[key] for key in rare}
+        for key, _ in frequent:
+            few[key] = [n for n in candidates if _has(self.postings[key], n)]
+        scores = _add_weights(self.weighed, few)
+        ranked = self.context.rank(tuple(frequent), self._rank)
+        others = (pair for pair in ranked if pair[0] not in candidates)
+        scores.update(islice(others, _BEST))
+        return scores
+
+    def _rank(self, weighed: Sequence[WeighedItem]) -> list[tuple[int, float]]:
+        """The sentences with one of these items and their weights, the best first."""
+        scores = _add_weights(weighed, self.postings)
+        return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
     def find_place(self) -> tuple[float, BestPlace]:
         """(share of the best window of _AROUND sentences, the smallest that is nearly as good)."""
@@ -262,6 +283,23 @@ class _Comparison:
         return first
 
 
+def _add_weights(
+    weighed: Sequence[WeighedItem], postings: Mapping[tuple[object, ...], Sequence[int]]
+) -> dict[int, float]:
+    """The sum of the weights of each sentence, added in the order of the items."""
+    scores: dict[int, float] = {}
+    for key, weight in weighed:
+        for number in postings[key]:
+            scores[number] = scores.get(number, 0.0) + weight
+    return scores
+
+
+def _has(numbers: Sequence[int], number: int) -> bool:
+    """Whether an ascending sequence has a number."""
+    at = bisect_left(numbers, number)
+    return at < len(numbers) and numbers[at] == number
+
+
 def _best_sentences(scores: Mapping[int, float]) -> list[int]:
     """The _BEST sentences; of those with one score the first."""
     least = min(nlargest(_BEST, scores.values()), default=0.0)
@@ -273,6 +311,8 @@ def _best_sentences(scores: Mapping[int, float]) -> list[int]:
 
 def _mask(bits: Mapping[int, int], numbers: Sequence[int]) -> int:
     mask = 0
+    if len(numbers) > MAX_RARE:
+        numbers = [number for number in bits if _has(numbers, number)]
     for number in bits.keys() & numbers:
         mask |= bits[number]
     return mask

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import itemgetter
@@ -42,6 +42,10 @@ _TAKEN_BACK = re.compile(  # what may stand before a quoted claim; May is a mont
 _LIMITED = re.compile(r"\b(?:unless|except|provided that|false|untrue|rumou?rs?|myth)\b", re.I)
 
 Postings = Mapping[str, Sequence[int]]
+# What identifies a word or value of a claim, and its weight.
+WeighedItem = tuple[tuple[object, ...], float]
+Ranking = list[tuple[int, float]]
+_MAX_RANKINGS = 64
 
 
 class Cautions(NamedTuple):
@@ -234,6 +238,20 @@ class ContextView:
 
     def __init__(self, texts: Sequence[TextView]) -> None:
         self.texts = texts
+        self._rankings: dict[tuple[WeighedItem, ...], Ranking] = {}
+
+    def rank(
+        self,
+        weighed: tuple[WeighedItem, ...],
+        compute: Callable[[Sequence[WeighedItem]], Ranking],
+    ) -> Ranking:
+        """Return what is computed from these items, once for all claims that have them."""
+        ranking = self._rankings.get(weighed)
+        if ranking is None:
+            if len(self._rankings) >= _MAX_RANKINGS:
+                self._rankings.clear()
+            ranking = self._rankings[weighed] = compute(weighed)
+        return ranking
 
     @cached_property
     def starts(self) -> list[int]:
