@@ -71,14 +71,19 @@ class ProcessTree:
     def __init__(self, words: Sequence[str], **options: Any) -> None:
         self.mark = uuid.uuid4().hex
         environment = {**(options.pop("env", None) or os.environ), MARK: self.mark}
-        self.process = subprocess.Popen(
-            words,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            start_new_session=True,
-            **options,
-        )
+        # Below nohup everything ignores a hangup; the command must not inherit that.
+        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        try:
+            self.process = subprocess.Popen(
+                words,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+                **options,
+            )
+        finally:
+            signal.signal(signal.SIGHUP, before)
 
     def __enter__(self) -> Self:
         return self

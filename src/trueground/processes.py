@@ -150,6 +150,26 @@ def _pack(words: Sequence[str]) -> bytes:
 
 
 @contextlib.contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Raise KeyboardInterrupt after the block for a Ctrl-C within it.
+
+    For calls into libraries that a Ctrl-C in their midst would leave half started. Outside the main
+    thread, which alone gets interrupts, nothing is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    noted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: noted.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if noted:
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Deliver Ctrl-C after the block, and to no process that starts within it.
 

@@ -38,6 +38,9 @@ Claims = list[Claim] | Failure
 # Characters of texts that the claims of one item are compared with, summed over the claims: 500
 # claims with a context of 1 MB. The labelled answers of docs/trust.md need at most 200,000.
 MAX_CHARACTERS_COMPARED = 500_000_000
+# The same counted in texts, of which a model reads each beside each claim: 1,000 claims with 1,000
+# passages. The labelled answers need at most 1,000.
+MAX_TEXTS_COMPARED = 1_000_000
 
 ABSTENTION_PASSAGE = "I don't know."
 NO_TEXT = Failure(Status.MISSING_FIELD, "no context to check against")
@@ -361,20 +364,31 @@ class BatchContext:
         )
 
 
-def too_much_work(characters: int, claims: int, limit: int) -> Failure:
-    """Return why an item with so many characters to read is not judged."""
+def too_much_work(
+    amount: int, claims: int, limit: int, unit: str = "characters of text"
+) -> Failure:
+    """Return why an item with so much to read is not judged."""
     return Failure(
         Status.TOO_LONG,
-        f"{claims:,} claims are compared with {characters:,} characters of text in all; the limit "
-        f"for one item is {limit:,}",
+        f"{claims:,} claims are compared with {amount:,} {unit} in all; the limit for one item is "
+        f"{limit:,}",
     )
+
+
+def exceeds_limits(claims: int, characters: int, texts: int) -> Failure | None:
+    """Return why an item is not judged whose claims are compared with so much; None if it is."""
+    if characters > MAX_CHARACTERS_COMPARED:
+        return too_much_work(characters, claims, MAX_CHARACTERS_COMPARED)
+    if texts > MAX_TEXTS_COMPARED:
+        return too_much_work(texts, claims, MAX_TEXTS_COMPARED, "texts")
+    return None
 
 
 def _within_limit(item: list[ClaimRequest] | Failure) -> list[ClaimRequest] | Failure:
     """The item, or why it asks for more work than one item may."""
     if isinstance(item, Failure):
         return item
-    characters, texts, length = 0, None, 0
+    characters, n_texts, texts, length = 0, 0, None, 0
     for claim in item:
         if claim.request is None:
             continue
@@ -382,9 +396,8 @@ def _within_limit(item: list[ClaimRequest] | Failure) -> list[ClaimRequest] | Fa
             texts = claim.request.texts
             length = sum(map(len, texts))
         characters += length
-    if characters > MAX_CHARACTERS_COMPARED:
-        return too_much_work(characters, len(item), MAX_CHARACTERS_COMPARED)
-    return item
+        n_texts += len(texts)
+    return exceeds_limits(len(item), characters, n_texts) or item
 
 
 def claims_of(facts: Sequence[str] | None, source: str = "") -> list[Claim]:

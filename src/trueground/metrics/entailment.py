@@ -9,7 +9,7 @@ triple are counted, and absent is all of the minimum set that is not cited.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,13 @@ from trueground.arithmetic.sums import count_true
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.batch import Counts, Mask, Options, Tally, harmonic
-from trueground.metrics.context import BatchContext, Checked, ClaimCheck, ClaimRequest
+from trueground.metrics.context import (
+    BatchContext,
+    Checked,
+    ClaimCheck,
+    ClaimRequest,
+    exceeds_limits,
+)
 from trueground.metrics.triples import (
     REFERENCE,
     citation_details,
@@ -83,22 +89,27 @@ def find_value(value: str, sentence: str) -> tuple[int, int] | None:
 # Alignment: do sentences say what they cite?
 
 
-def _alignment_requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimRequest]]:
+def _alignment_requests(
+    context: BatchContext, check: ClaimCheck
+) -> list[list[ClaimRequest] | Failure]:
     """One request for each citation of an item, in order: does its sentence entail it?
 
     Where the value stands in the sentence none is asked, unless the variant is "paper".
     """
-    batch, look = context.batch, check.variant != "paper"
-    return [
-        [
+    look = check.variant != "paper"
+
+    def of_item(sentences: Sequence[Sentence]) -> list[ClaimRequest] | Failure:
+        citations = sum(len(s.citations) for s in sentences)
+        characters = sum(len(s.citations) * len(s.text) for s in sentences)
+        failure = exceeds_limits(citations, characters, citations)
+        return failure or [
             _alignment_request(citation, sentence, number, look)
             for number, sentence in enumerate(sentences)
             for citation in sentence.citations
         ]
-        if graphs
-        else []
-        for sentences, graphs in zip(batch.cited, batch.graphs, strict=True)
-    ]
+
+    items = zip(context.batch.cited, context.batch.graphs, strict=True)
+    return [of_item(sentences) if graphs else [] for sentences, graphs in items]
 
 
 def _alignment_request(c: Citation, sentence: Sentence, number: int, look: bool) -> ClaimRequest:
@@ -125,7 +136,7 @@ def _alignment(context: BatchContext, o: Options) -> Counts:
         pairs = zip(context.checks(*_alignment_check(o)), graph_status(context.batch), strict=True)
         for i, (checked, why) in enumerate(pairs):
             wanted = sum(len(sentence.citations) for sentence in context.batch.cited[i])
-            if not why and len(checked.verdicts) != wanted:
+            if not (why or checked.failure) and len(checked.verdicts) != wanted:
                 raise UsageError(
                     f"supported[{i}] has {len(checked.verdicts)} verdicts; expected {wanted}, one "
                     "for each citation in its order"
@@ -176,20 +187,26 @@ def _marked(context: BatchContext, reference: bool) -> list[AbsenceMarks | Statu
     return context.once(("marked", reference), compute)
 
 
-def _missing_requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimRequest]]:
+def _missing_requests(
+    context: BatchContext, check: ClaimCheck
+) -> list[list[ClaimRequest] | Failure]:
     """For each sentence with [NA], and in it for each absent triple: does the one entail the other?
 
     Claims have the place of the sentence.
     """
-    return [
-        [
-            _missing_request(sentence, number, name, value)
-            for number, sentence in item.sentences.items()
-            for _, name, value in item.absent
-        ]
-        if isinstance(item, AbsenceMarks)
-        else []
-        for item in _marked(context, check.variant == REFERENCE)
+    marked = _marked(context, check.variant == REFERENCE)
+    return [_requests_of(item) if isinstance(item, AbsenceMarks) else [] for item in marked]
+
+
+def _requests_of(item: AbsenceMarks) -> list[ClaimRequest] | Failure:
+    """The requests of an item; counted before they are made."""
+    pairs = len(item.sentences) * len(item.absent)
+    characters = len(item.absent) * sum(len(s.text) for s in item.sentences.values())
+    failure = exceeds_limits(pairs, characters, pairs)
+    return failure or [
+        _missing_request(sentence, number, name, value)
+        for number, sentence in item.sentences.items()
+        for _, name, value in item.absent
     ]
 
 

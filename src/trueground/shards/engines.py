@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any
 
 from trueground.errors import MissingExtraError, TruegroundError, UsageError, WorkerError
-from trueground.processes import WorkerPool, ending_with_us
+from trueground.processes import WorkerPool, ending_with_us, interrupts_deferred
 
 ATTEMPTS = 3
 _KNOCK_S = 10.0  # to reach the head of a cluster
@@ -142,7 +142,7 @@ class RayEngine:
             own: dict[str, Any] = {} if address else {"num_cpus": workers}
             try:
                 _knock(address)
-                with nullcontext() if address else ending_with_us():
+                with nullcontext() if address else ending_with_us(), interrupts_deferred():
                     ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
             except Exception as error:  # Ray raises many kinds
                 reason = (str(error).strip().splitlines() or [type(error).__name__])[0]

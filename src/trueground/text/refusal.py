@@ -121,6 +121,8 @@ def find_refusal(response: str, references: Sequence[str] = ()) -> str | None:
     `references` and none of them says such a thing. A bare "Unknown." is a refusal, unless one
     does. The words come back with white space collapsed and quotes straight.
     """
+    if not has_refusal_cue(response):  # whatever the references say
+        return None
     known = [reference for reference in references if reference.strip()]
     if any(_find(reference, ()) for reference in known):
         return _find(response, _OF_THE_WORLD)

@@ -15,16 +15,18 @@ from tests.marks import mostly_long
 
 import trueground as tg
 from trueground.judges import LexicalJudge
+from trueground.judges.lexical import judge
 from trueground.judges.lexical.claim import ClaimView
 from trueground.judges.lexical.judge import (
     MAX_COMPARISONS,
     count_comparisons,
+    find_evidence,
     find_verbatim,
 )
 from trueground.judges.lexical.texts import ContextView, TextView
 from trueground.metrics import cited_sentences
 from trueground.metrics import context as metrics_context
-from trueground.metrics.context import MAX_CHARACTERS_COMPARED
+from trueground.metrics.context import MAX_CHARACTERS_COMPARED, MAX_TEXTS_COMPARED
 from trueground.types import JudgeRequest
 
 LABELLED = Path(__file__).parents[4] / "shared" / "data" / "human"
@@ -127,7 +129,34 @@ def test_find_verbatim_skips_what_is_taken_back(text: str, offset: int | None) -
     assert span == (None if offset is None else (offset, offset + len("he left")))
 
 
-@pytest.mark.parametrize("name", mostly_long(1, ["list markers", "numbers", "number sentences"]))
+@pytest.mark.parametrize("seed", range(4))
+def test_find_evidence_of_ranked_sentences_is_that_of_all_sentences(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = random.Random(seed)
+    words = ["tower", "Paris", "built", "1889", "17", "cats", "gold", "never", "ship", "Ada", "red"]
+
+    def sentence() -> str:
+        text = " ".join(chosen.choices(words, k=chosen.randint(1, 6))).capitalize()
+        return f"{text} x{chosen.randint(0, 30)}."
+
+    texts = [" ".join(sentence() for _ in range(40)) for _ in range(2)]
+    claims = [sentence() for _ in range(10)]
+
+    def evidence() -> list[object]:
+        context = ContextView([TextView(text) for text in texts])
+        found = [find_evidence(ClaimView(claim), context) for claim in claims]
+        return [(one.features.tolist(), one.place, one.doubts) for one in found]
+
+    every_sentence = evidence()
+    monkeypatch.setattr(judge, "MAX_RARE", 2 * seed)
+    assert evidence() == every_sentence
+
+
+@pytest.mark.parametrize(
+    "name",
+    mostly_long(2, ["almost the same sentence", "list markers", "numbers", "number sentences"]),
+)
 def test_score_doubled_answer_and_texts_at_most_doubles_the_calls(name: str) -> None:
     def calls(length: int) -> int:
         answer = written(SERIES[name], length)
@@ -177,6 +206,20 @@ def test_score_claims_times_context_beyond_the_limit_is_too_long(
     assert "2 claims are compared with 1,002 characters" in json.dumps(above["evidence"])
 
 
+def test_score_claims_times_texts_beyond_the_limit_is_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metrics_context, "MAX_TEXTS_COMPARED", 6)
+    rows = [
+        {"id": "at", "response": "He ran. She sang.", "contexts": ["x"] * 3},
+        {"id": "above", "response": "He ran. She sang.", "contexts": ["x"] * 4},
+    ]
+    result = tg.score(rows, metrics=["support"], judge="lexical")
+    at, above = result.evidence
+    assert (at["status"], above["status"]) == ({"support": "scored"}, {"support": "too_long"})
+    assert "2 claims are compared with 8 texts" in json.dumps(above["evidence"])
+
+
 def test_score_passages_cited_beyond_the_limit_is_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -212,6 +255,8 @@ def test_budgets_leave_room_for_the_largest_labelled_answers() -> None:
     sentences = {id(row): row["response"].count(".") + 1 for row in rows}
     characters = max(3 * lengths[id(row)] * sentences[id(row)] for row in rows)
     assert HEAD_ROOM * characters < MAX_CHARACTERS_COMPARED
+    texts = max(3 * len(row["contexts"]) * sentences[id(row)] for row in rows)
+    assert HEAD_ROOM * texts < MAX_TEXTS_COMPARED
     rows.sort(key=lambda row: lengths[id(row)] * len(row["response"]))
     assert HEAD_ROOM * max(map(comparisons_of, rows[-40:])) < MAX_COMPARISONS
 

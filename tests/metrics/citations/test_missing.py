@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.metrics.citations.made import PairJudge, Row, claim, graph, k, triple
 
 import trueground as tg
 from trueground.errors import UsageError
+from trueground.metrics import context
 from trueground.metrics.entailment import off_topic
 from trueground.testing import FakeJudge
 
@@ -28,6 +30,25 @@ def scored(judge: Any, metrics: Any = NAMES, **fields: Any) -> dict[str, Any]:
 
 def values(judge: Any, metrics: Any = NAMES, **fields: Any) -> list[float | None]:
     return list(scored(judge, metrics, **fields)["scores"].values())
+
+
+def test_sentences_times_absent_triples_beyond_the_limit_are_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(context, "MAX_TEXTS_COMPARED", 8)
+    judge = PairJudge([])
+    item = scored(judge, "na_f1")
+    assert item["status"] == {"na_f1": "too_long"}
+    assert "9 claims are compared with 9 texts" in json.dumps(item["evidence"])
+    assert not judge.asked
+
+
+def test_citations_times_sentence_beyond_the_limit_are_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(context, "MAX_CHARACTERS_COMPARED", 9)
+    item = scored(PairJudge([]), "alignment")
+    assert item["status"] == {"alignment": "too_long"}
 
 
 def test_sentences_and_triples_are_counted_once() -> None:
