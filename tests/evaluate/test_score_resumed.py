@@ -203,22 +203,10 @@ def test_without_out_the_newest_unfinished_run_is_resumed(tmp_path: Path) -> Non
     unfinished = runs / "20260102T030405Z-a"
     interrupt(data, unfinished)
     tg.score(data, metrics="f1", out=runs / "20260103T030405Z-a", unique=True)
-    result = tg.score(
-        data,
-        metrics=METRICS,
-        judge=CountingJudge(),
-        out=runs / "20260104T030405Z-a",
-        unique=True,
-    )
-    assert result.path == unfinished
-    again = tg.score(
-        data,
-        metrics=METRICS,
-        judge=CountingJudge(),
-        out=runs / "20260104T030405Z-a",
-        unique=True,
-    )
-    assert again.path == runs / "20260104T030405Z-a"
+    new = runs / "20260104T030405Z-a"
+    options: dict[str, Any] = {"metrics": METRICS, "judge": CountingJudge(), "unique": True}
+    assert tg.score(data, out=new, **options).path == unfinished
+    assert tg.score(data, out=new, **options).path == new
 
 
 # kill -9

@@ -10,17 +10,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PAGE = """<!doctype html>
+_DOCUMENT = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>trueground</title>
-<link rel="icon" href="data:,">{refresh}
+<link rel="icon" href="data:,">{head}
 </head>
-<body><p>{text}</p></body>
+<body>
+{body}
+</body>
 </html>
 """
+
+
+def html_document(body: str, *, head: str = "") -> str:
+    """Return the HTML of a whole page.
+
+    Args:
+        body: HTML of the body.
+        head: More HTML for the end of the head, such as links to scripts.
+    """
+    return _DOCUMENT.format(head=head and f"\n{head}", body=body)
 
 
 def plain_page(text: str, *, leads_to: str | None = None) -> str:
@@ -28,8 +40,8 @@ def plain_page(text: str, *, leads_to: str | None = None) -> str:
     refresh = ""
     if leads_to is not None:
         target = html.escape(leads_to, quote=True)
-        refresh = f'\n<meta http-equiv="refresh" content="0; url={target}">'
-    return _PAGE.format(refresh=refresh, text=html.escape(text))
+        refresh = f'<meta http-equiv="refresh" content="0; url={target}">'
+    return html_document(f"<p>{html.escape(text)}</p>", head=refresh)
 
 
 @contextmanager

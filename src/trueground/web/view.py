@@ -26,6 +26,7 @@ from trueground.reports.viewer import viewer_script, viewer_style
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
 from trueground.runs.identity import resume_advice
 from trueground.web.access import LinkAccess
+from trueground.web.browser import html_document
 from trueground.web.index import RunIndex, read_query
 from trueground.web.indexing import grow
 from trueground.web.pages import work
@@ -38,21 +39,11 @@ _SOON_S, _LATER_S = 1.5, 3.0  # until the page looks again
 _RETRY_S = 5.0  # until an index that failed is tried again, when a page asks
 _PAGES = 16  # made by workers, that are kept
 _OPEN = 4  # runs whose columns may stay in memory
-_FRAME = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>trueground</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/assets/viewer.css">
-<script src="/assets/viewer.js" defer></script>
-</head>
-<body>
-<div id="viewer"><noscript>This page needs JavaScript.</noscript></div>
-</body>
-</html>
-"""
+_FRAME = html_document(
+    '<div id="viewer"><noscript>This page needs JavaScript.</noscript></div>',
+    head='<link rel="stylesheet" href="/assets/viewer.css">\n'
+    '<script src="/assets/viewer.js" defer></script>',
+)
 
 
 class _Opened:
