@@ -27,6 +27,7 @@ _ARTICLE = re.compile(r"\b(a|an|the)\b")
 # The edges of words, for `contains_words`.
 _LEFT = re.compile(r"(?<!\w)")
 _RIGHT = re.compile("(?=[^\\w\ufdd0])|\\Z")
+_WORDS = re.compile(r"\w+")
 _TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation + "‘’´`", " "))
 _DELETE = str.maketrans("", "", string.punctuation)
 
@@ -142,13 +143,14 @@ def contains_words(haystack: str, needle: str) -> bool:
     if not _is_word(haystack[at - 1 : at]) and not _is_word(haystack[end : end + 1]):
         return True
     # Perhaps further on. One search, since a needle can overlap itself at every place.
-    return _with_edges(needle) in _haystack_with_edges(haystack)
+    with_edges, words = _read_haystack(haystack)
+    return words.issuperset(_WORDS.findall(needle)) and _with_edges(needle) in with_edges
 
 
 @lru_cache(maxsize=4)
-def _haystack_with_edges(haystack: str) -> str:
-    """The same for many needles, which are looked for one after the other."""
-    return _with_edges(haystack)
+def _read_haystack(haystack: str) -> tuple[str, frozenset[str]]:
+    """(the text with its edges, its words): the same for many needles, one after the other."""
+    return _with_edges(haystack), frozenset(_WORDS.findall(haystack))
 
 
 def _with_edges(text: str) -> str:

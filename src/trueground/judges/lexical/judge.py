@@ -197,16 +197,21 @@ class _Comparison:
 
     def _score(self) -> dict[int, float]:
         """The weight of the claim that sentences have; of long texts only the best are listed."""
-        frequent = [pair for pair in self.weighed if len(self.postings[pair[0]]) > MAX_RARE]
+        frequent = {key for key, found in self.postings.items() if len(found) > MAX_RARE}
         if not frequent:
             return _add_weights(self.weighed, self.postings)
-        rare = [key for key, postings in self.postings.items() if len(postings) <= MAX_RARE]
+        rare = self.postings.keys() - frequent
         candidates = set[int]().union(*(self.postings[key] for key in rare))
         few = {key: self.postings[key] for key in rare}
-        for key, _ in frequent:
+        for key in frequent:
             few[key] = [n for n in candidates if _has(self.postings[key], n)]
-        scores = _add_weights(self.weighed, few)
-        ranked = self.context.rank(tuple(frequent), self._rank)
+        # A long claim can repeat a year in each sentence: its weights are added once for all.
+        weights: dict[tuple[object, ...], float] = {}
+        for key, weight in self.weighed:
+            weights[key] = weights.get(key, 0.0) + weight
+        scores = _add_weights(tuple(weights.items()), few)
+        repeated = tuple((key, weight) for key, weight in weights.items() if key in frequent)
+        ranked = self.context.rank(repeated, self._rank)
         others = (pair for pair in ranked if pair[0] not in candidates)
         scores.update(islice(others, _BEST))
         return scores
