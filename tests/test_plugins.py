@@ -79,7 +79,7 @@ def test_a_part_without_options_says_so() -> None:
 
 @pytest.mark.parametrize("word", ["²", "٣", "7" * 5_000, "1_0", "-1", "2.5", "0", "one", "+3"])
 def test_what_is_no_whole_number(word: str) -> None:
-    with pytest.raises(UsageError, match="a whole number, 1 or more, below 1,000") as told:
+    with pytest.raises(UsageError, match="a whole number, 1 or more") as told:
         PartSpec("judge", "b", options={"n": word}).whole("n", 4)
     assert len(str(told.value)) < 200
 

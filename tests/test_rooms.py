@@ -14,7 +14,8 @@ SRC = Path(trueground.__file__).parent
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "_version", "arithmetic"),
     ("errors",),
-    ("plugins", "protocols", "text", "options"),
+    ("options",),
+    ("plugins", "protocols", "text"),
     ("metrics", "progress", "stats", "net"),
     ("records", "models", "encoders", "processes"),
     ("retrieval", "graph"),

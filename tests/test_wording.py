@@ -9,8 +9,10 @@ import pytest
 import trueground as tg
 from trueground.builders.settings import EndpointDefaults
 from trueground.cli import app
-from trueground.cli._options import declared_by
+from trueground.cli._options import option_parameters
 from trueground.errors import UsageError, at_terminal, in_python
+from trueground.evaluate.run_settings import RunRequest
+from trueground.evaluate.score import ScoreRequest
 from trueground.options import Option
 
 
@@ -48,10 +50,17 @@ def test_options_as_parameters(words: str, python: str) -> None:
 
 def test_the_names_are_those_of_the_signatures() -> None:
     """Each option of a public function becomes its parameter."""
-    places = (tg.score, tg.run, tg.validate, tg.calibrate, tg.BuildSettings, EndpointDefaults)
+    places = (
+        ScoreRequest,
+        RunRequest,
+        tg.validate,
+        tg.calibrate,
+        tg.BuildSettings,
+        EndpointDefaults,
+    )
     seen = 0
     for place in places:
-        for parameter in declared_by(place):
+        for parameter in option_parameters(place):
             (declared,) = (m for m in parameter.annotation.__metadata__ if isinstance(m, Option))
             for flag in declared.flags or (f"--{parameter.name.replace('_', '-')}",):
                 shown = in_python(flag).strip("`").partition("=")

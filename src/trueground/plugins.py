@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from math import isfinite
-from typing import NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from trueground.errors import UsageError, unknown_name
+from trueground.options import DeclaredOption, Option, ValueRejectedError, declare, parse_value
 
 GROUPS = (
     "trueground.metrics",
@@ -37,7 +37,6 @@ _TOKEN = re.compile(rf"(?<![^\s:=(,+])(?:{_QUOTED})|.", re.DOTALL)
 _NEEDS_QUOTES = re.compile(r"[\s,()\"'+]")
 # Over the text as `mask_quoted` gives it.
 _PART = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?::\s*([^()]*?)\s*)?(?:\(([^()]*)\))?\s*", re.DOTALL)
-_DIGITS = 9  # of a whole number
 _SHOWN = 60  # characters of a value that is refused
 _only_here: set[tuple[str, str]] = set()
 _loading: list[bool] = []
@@ -117,36 +116,37 @@ class PartSpec:
             raise UsageError(f"the {self.kind} {self.name} takes no model; write {self.name}")
 
     def text(self, option: str, default: str, allowed: Iterable[str] = ()) -> str:
-        """The option's value. UsageError where it is not one of those allowed."""
-        value, allowed = self.options.get(option, default), tuple(allowed)
-        if allowed and value not in allowed:
-            raise self.refused(option, f"one of {', '.join(allowed)}")
+        """Return the text of the option. UsageError if it is not one of those allowed."""
+        kind = Literal[tuple(allowed)] if allowed else str
+        value: str = self._value(declare(option, kind, default, Option(None)))
         return value
 
     def number(
-        self, option: str, default: float | None, least: float | None = None
+        self,
+        option: str,
+        default: float | None,
+        least: float | None = None,
+        most: float | None = None,
+        *,
+        below: bool = False,
     ) -> float | None:
-        """The option as a finite number. UsageError where it is none, or below `least`."""
-        if option not in self.options:
-            return default
-        try:
-            value = float(self.options[option])
-        except ValueError:
-            value = float("nan")
-        if not isfinite(value) or (least is not None and value < least):
-            raise self.refused(option, "a number" + ("" if least is None else f", {least} or more"))
+        """Return the option as a finite number. UsageError if it is none, or out of range."""
+        kind = Option(None, min=least, max=most, below=below)
+        value: float | None = self._value(declare(option, float, default, kind))
         return value
 
     def whole(self, option: str, default: int, least: int = 1) -> int:
-        """The option as a whole number. UsageError: none, below `least`, more than nine digits."""
-        if option not in self.options:
-            return default
-        word = self.options[option]
-        known = word.isascii() and word.isdecimal() and len(word) <= _DIGITS
-        if not known or int(word) < least:
-            below = f"{10**_DIGITS:,}"
-            raise self.refused(option, f"a whole number, {least} or more, below {below}")
-        return int(word)
+        """Return the option as a whole number. UsageError if it is none, or below `least`."""
+        value: int = self._value(declare(option, int, default, Option(None, min=least)))
+        return value
+
+    def _value(self, declared: DeclaredOption) -> Any:
+        if declared.field not in self.options:
+            return declared.default
+        try:
+            return parse_value(declared, self.options[declared.field])
+        except ValueRejectedError as error:
+            raise self.refused(declared.field, str(error)) from None
 
     def refused(self, option: str, expected: str) -> UsageError:
         """The error for a value that cannot be meant."""

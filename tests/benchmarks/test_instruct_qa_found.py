@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.benchmarks.instruct_qa.corpus import shuffled
-from trueground.benchmarks.options import Value
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer
+from trueground.options import Value
 from trueground.retrieval.base import words
 from trueground.studies.sweep import variants
 from trueground.types import Record

@@ -13,18 +13,19 @@ from trueground.benchmarks.base import (
     Benchmark,
     Sources,
     Task,
+    TaskOptions,
     add_benchmark,
     all_benchmarks,
     benchmark,
     get_benchmark,
 )
-from trueground.benchmarks.options import OptionInfo, TaskOptions
 from trueground.errors import UsageError
+from trueground.options import Option, default_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToyOptions(TaskOptions):
-    depth: Annotated[Literal["low", "high"], OptionInfo("how deep")] = "low"
+    depth: Annotated[Literal["low", "high"], Option("how deep")] = "low"
 
 
 def toy(name: str) -> Benchmark:
@@ -43,8 +44,8 @@ def test_every_benchmark_declares_itself(name: str) -> None:
     assert found.default_tasks
     assert len(set(found.tasks)) == len(found.tasks)
     for option in found.declared:
-        assert option.doc
-        assert not option.allowed or option.default in (None, *option.allowed)
+        assert option.option.help
+        assert not option.choices or default_of(option) in (None, *option.choices)
     folder = files("trueground.benchmarks") / name.replace("-", "_")
     readme = (folder / "README.md").read_text(encoding="utf-8")
     for word in ("## Citation", "## Data", "## Deviations", found.source.partition(" ")[0]):

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from trueground.annotation.base import AnnotationTask
-from trueground.benchmarks.options import DeclaredOption
 from trueground.builders.base import (
     BatchStage,
     Builder,
@@ -32,6 +31,7 @@ from trueground.builders.registry import BUILDERS
 from trueground.builders.settings import Material
 from trueground.errors import InputError
 from trueground.models.prompts import Prompt
+from trueground.options import Option, declare
 from trueground.records import FileInfo
 
 
@@ -161,7 +161,7 @@ BUILDER = Builder(
         Role("judge", "who judges"),
         Role("second", "who judges too", needed=False),
     ),
-    options=(DeclaredOption("stages", "3", "How many stages"),),
+    options=(declare("stages", str, "3", Option("How many stages")),),
     prompts=("little_write", "little_judge"),
     prepare=prepare,
 )

@@ -19,9 +19,9 @@ import trueground as tg
 from trueground.annotation import export_tasks, import_answers, measure_agreement
 from trueground.benchmarks import count_data, fetch_data
 from trueground.cli import run_command
-from trueground.cli._options import declared_by, takes
+from trueground.cli._options import option_parameters, takes
 from trueground.graph import find_entities, link_questions, load_graph, query_graph
-from trueground.options import Cache, Option, Workers, check_whole_numbers
+from trueground.options import Cache, Option, Workers
 from trueground.retrieval import evaluate_index, make_index, search_index
 from trueground.studies.compare import compare
 from trueground.studies.errors import sort_errors
@@ -123,7 +123,7 @@ def test_a_command_has_what_its_function_declares(
 ) -> None:
     assert run_command([*command.split(), "--help"]) == 0
     words = capsys.readouterr().out.replace(",", " ").split()
-    declared = declared_by(function)
+    declared = option_parameters(function)
     assert declared
     for parameter in declared:
         [option] = [one for one in parameter.annotation.__metadata__ if isinstance(one, Option)]
@@ -155,11 +155,10 @@ def test_the_functions_for_event_loops_take_the_same() -> None:
     assert inspect.iscoroutinefunction(tg.ascore)
 
 
-def test_whole_numbers() -> None:
-    check_whole_numbers(limit=(None, 1), seed=(0, 0))
-    for bad in (-1, 0.5, "1"):
-        with pytest.raises(tg.errors.UsageError, match=r"seed=.*0 or more"):
-            check_whole_numbers(seed=(bad, 0))  # type: ignore[arg-type]
+@pytest.mark.parametrize("seed", [-1, 0.5, "1", True, 2**63])
+def test_score_seed_out_of_range_raises(seed: Any) -> None:
+    with pytest.raises(tg.errors.UsageError, match=r"--seed .*expected a whole number, 0 or more"):
+        tg.score([{"response": "a", "references": ["a"]}], seed=seed)
 
 
 def test_commands_run_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -316,16 +316,29 @@ def test_the_commands(tmp_path: Path) -> None:
     assert refused.exit_code != 0
 
 
-def test_names_of_score_stay_one(tmp_path: Path) -> None:
-    """The options of `score` that a run in shards can have are those of `score_shards`."""
+def test_score_shards_parameters_are_those_of_score_and_of_the_shards() -> None:
     import inspect
 
-    ours = set(inspect.signature(score_shards).parameters)
-    theirs = set(inspect.signature(tg.score).parameters)
-    assert theirs - ours == {"limit", "labels", "labels_drawn", "unique"}
-    assert ours - theirs == {"engine", "shards", "shard"}
+    sharded = set(inspect.signature(score_shards).parameters)
+    plain = set(inspect.signature(tg.score).parameters)
+    assert sharded - plain == {"engine", "shards", "shard"}
+    assert plain <= sharded
     assert score_module.score_shards is score_shards
     assert PLAN.startswith("shards/")
+
+
+@pytest.mark.parametrize(
+    "option", [{"limit": 3}, {"labels": "l.jsonl"}, {"labels_drawn": "random"}, {"unique": True}]
+)
+def test_score_shards_option_of_whole_runs_raises(tmp_path: Path, option: dict[str, Any]) -> None:
+    file = write_lines(tmp_path / "a.jsonl", rows_of(10))
+    with pytest.raises(UsageError, match="is not for a run in shards; leave it out"):
+        score_shards(file, out=tmp_path / "out", **option)
+
+
+def test_score_shards_without_out_raises(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the place that all shards share"):
+        score_shards(write_lines(tmp_path / "a.jsonl", rows_of(10)))
 
 
 def test_a_run_that_several_ask(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import pytest
 
-from trueground.benchmarks.base import Benchmark, Question, Sources, Task
-from trueground.benchmarks.options import OptionInfo, TaskOptions
+from trueground.benchmarks.base import Benchmark, Question, Sources, Task, TaskOptions
 from trueground.errors import UsageError
 from trueground.evaluate.run_settings import RunSettings
 from trueground.models.base import Message, Params
 from trueground.models.replay import FakeModel
+from trueground.options import Option
 from trueground.records.jsonl import decode_row
 from trueground.runs.directory import RESPONSES
 from trueground.studies.sweep import PAGE, draw, pairs_of, sweep, variants
@@ -23,8 +23,8 @@ from trueground.types import Passage, Record
 
 @dataclass(frozen=True, kw_only=True)
 class SmallOptions(TaskOptions):
-    tone: Annotated[str, OptionInfo("how", varied=True)] = "curt"
-    size: Annotated[str | None, OptionInfo("how large")] = None
+    tone: Annotated[str, Option("how", varied=True)] = "curt"
+    size: Annotated[str | None, Option("how large")] = None
 
 
 def _make(options: SmallOptions, _sources: Sources) -> Task:

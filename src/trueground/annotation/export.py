@@ -23,6 +23,7 @@ from trueground.annotation.files import (
 )
 from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.errors import InputError, OutputError, UsageError
+from trueground.options import split_pair
 from trueground.records.columns import field_text
 from trueground.records.problems import UNREADABLE
 from trueground.runs.directory import check_out_file, replacing
@@ -45,14 +46,15 @@ class FoundTasks(NamedTuple):
 
 
 def parse_where(texts: Sequence[str]) -> dict[str, str]:
-    """`meta.task=general` → {"meta.task": "general"}. UsageError."""
-    found: dict[str, str] = {}
+    """Return {"meta.task": "general"} of `meta.task=general`. Raises UsageError."""
+    form = "FIELD=VALUE, each field once"
+    values: dict[str, str] = {}
     for text in texts:
-        field, equals, value = text.partition("=")
-        if not equals or not field or field in found:
-            raise UsageError(f"--where {text!r} cannot be read; write FIELD=VALUE, each field once")
-        found[field] = value
-    return found
+        field, value = split_pair("--where", text, form, allow_empty=True)
+        if field in values:
+            raise UsageError(f"--where {text!r} cannot be read; write {form}")
+        values[field] = value
+    return values
 
 
 def find_tasks(

@@ -16,16 +16,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.benchmarks.options import (
+from trueground.benchmarks.studies import Studies
+from trueground.errors import unknown_name
+from trueground.options import (
     DeclaredOption,
+    Note,
+    Progress,
     Value,
     declared_options,
+    no_note,
+    no_progress,
     parse_options,
     unused_options,
 )
-from trueground.benchmarks.studies import Studies
-from trueground.errors import unknown_name
-from trueground.options import Note, Progress, no_note, no_progress
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.base import Message, Params
@@ -37,6 +40,18 @@ if TYPE_CHECKING:  # a declaration must be quick to load
 from trueground.plugins import find_part, load_plugins, register_part
 
 FOLDERS = ("faitheval", "truly_ground", "instruct_qa", "kalma")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskOptions:
+    """Base class of the options of a benchmark.
+
+    `task` is the requested task, `own_prompt` whether the user brings a prompt. Neither is an
+    option itself.
+    """
+
+    task: str = ""
+    own_prompt: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,9 +137,9 @@ class Benchmark:
     """A benchmark's declaration.
 
     `tasks` are those of `trueground run NAME` without a task first (`default_tasks`), then others.
-    `options` is a class of TaskOptions. `make(options, sources)` is the function that makes a Task
-    of them and raises UsageError, InputError; named as "package.module:name" it loads nothing heavy
-    before it is needed. `studies` are the paper's tables and figures, and what makes runs
+    `options` is a subclass of TaskOptions. `make(options, sources)` makes a Task of them and raises
+    UsageError, InputError; named as "package.module:name" it loads nothing heavy before it is
+    needed. `studies` are the paper's tables and figures, and what makes runs
     comparable with its numbers. `judge` names the judge under the options as given, for a user who
     names none.
     """

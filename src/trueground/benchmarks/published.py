@@ -16,9 +16,9 @@ from typing import Literal
 
 import msgspec
 
-from trueground.benchmarks.options import Value
 from trueground.errors import InputError
 from trueground.net.files import home
+from trueground.options import Value
 
 
 class PublishedScore(msgspec.Struct, frozen=True):

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from trueground.benchmarks.options import DeclaredOption, Value
 from trueground.models.prompts import blocks, mark_for
+from trueground.options import DeclaredOption, Value
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.annotation.base import AnnotationTask

@@ -12,7 +12,6 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.benchmarks.options import Value, settle_options
 from trueground.builders.ask import Ask, AskedModel
 from trueground.builders.base import REASONS, Builder, BuildPlan, BuiltDataset
 from trueground.builders.directory import (
@@ -52,6 +51,7 @@ from trueground.models.calls import Spent
 from trueground.models.options import OPTIONS, check_variable, endpoint_options, price_of
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, cache_path
+from trueground.options import Value, resolve_options
 from trueground.plugins import parse_model_part
 from trueground.records.problems import shorten
 from trueground.reports.build_page import shown_model
@@ -214,8 +214,6 @@ def _prepare(
         if prompt not in builder.prompts:
             known = ", ".join(builder.prompts)
             raise UsageError(f"build {builder.name} has no prompt {prompt!r}; it has {known}")
-    if not 0 <= settings.max_failed <= 1:
-        raise UsageError(f"--max-failed {settings.max_failed}: expected a share from 0 to 1")
     asked = make_models(builder, models, settings.endpoint)
     paths = [sources] if isinstance(sources, str | Path) else sources
     material = Material(
@@ -225,7 +223,7 @@ def _prepare(
         reached=settings.endpoint.options(),
         dry_run=dry_run,
     )
-    settled = settle_options(builder.options, f"build {builder.name}", options or {})
+    settled = resolve_options(builder.options, f"build {builder.name}", options or {})
     plan = builder.prepare(settled, material)
     try:
         if settings.prices is not None:  # a table that lacks one is no use at the end

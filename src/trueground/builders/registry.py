@@ -13,6 +13,7 @@ from typing import Any
 
 from trueground.builders.base import Builder
 from trueground.errors import OutputError, unknown_name
+from trueground.options import default_of
 from trueground.runs.directory import write_error
 
 README = "README.txt"
@@ -42,7 +43,7 @@ def catalogue() -> list[dict[str, Any]]:
             "takes": builder.takes,
             "roles": {role.name: role.doc for role in builder.roles},
             "options": {
-                o.name: {"default": o.default, "allowed": list(o.allowed), "doc": o.doc}
+                o.name: {"default": default_of(o), "allowed": list(o.choices), "doc": o.option.help}
                 for o in builder.options
             },
             "source": builder.source,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.errors import UsageError
 from trueground.models.options import (
     Deadline,
     Extra,
@@ -19,7 +18,17 @@ from trueground.models.options import (
     Timeout,
     TokensPerMinute,
 )
-from trueground.options import Cache, Note, Option, Progress, Seed, no_note, no_progress
+from trueground.options import (
+    Cache,
+    Note,
+    Option,
+    Progress,
+    Seed,
+    check_settings,
+    no_note,
+    no_progress,
+    split_pair,
+)
 
 if TYPE_CHECKING:
     from trueground.models.prompts import Prompt
@@ -48,6 +57,9 @@ class EndpointDefaults:
     seed: int | None = None
     extra: Extra = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        check_settings(self)
+
     def options(self) -> ModelOptions:
         """How a model is reached that says nothing of its own."""
         known = {one.name for one in fields(ModelOptions)} - {"extra"}
@@ -58,10 +70,8 @@ def _parse_prompts(texts: Sequence[str]) -> dict[str, Path]:
     """NAME=FILE, as --prompt takes it. Raises UsageError."""
     prompts = {}
     for text in texts:
-        name, equals, path = text.partition("=")
-        if not equals or not name.strip() or not path.strip():
-            raise UsageError(f"--prompt {text!r} cannot be read; write NAME=FILE")
-        prompts[name.strip()] = Path(path.strip())
+        name, path = split_pair("--prompt", text, "NAME=FILE")
+        prompts[name] = Path(path)
     return prompts
 
 
@@ -102,6 +112,9 @@ class BuildSettings:
     note: Note = no_note
     progress: Progress = no_progress
     command: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,31 +1,31 @@
-"""Commands out of the signatures of functions, and the options that only commands have."""
+"""Commands out of declared options, and the options that only commands have."""
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import wraps
-from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from trueground.cli._output import Format, Screen
-from trueground.errors import UsageError, hide_notes
-from trueground.options import UNSET, Option
-
-if TYPE_CHECKING:
-    from trueground.benchmarks.options import DeclaredOption
+from trueground.errors import hide_notes
+from trueground.options import (
+    UNSET,
+    DeclaredOption,
+    Option,
+    check_named,
+    declare,
+    declared_options,
+    default_of,
+    option_of,
+    parameters_of,
+)
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
-
-
-# The largest whole number that every JSON reader takes as it is, and that of 64 bits for seeds.
-_LARGEST, _LARGEST_SEED = 2**53 - 1, 2**63 - 1
 
 
 def _screen(
@@ -58,13 +58,13 @@ def takes(
     """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        own = {p.name: p for p in parameters_of(command)}
-        theirs = [] if function is None else declared_by(function)
-        if any(p.name == "format_" for p in theirs):
+        own = {p.name: p for p in command_parameters(command)}
+        declared = [] if function is None else option_parameters(function)
+        if any(p.name == "format_" for p in declared):
             own.pop("format_", None)
         early = {name for names in (before or {}).values() for name in names}
         parameters = [p for p in own.values() if p.kind is not _KEYWORD]
-        for parameter in theirs:
+        for parameter in declared:
             if parameter.name not in own:
                 parameters += [own[name] for name in (before or {}).get(parameter.name, ())]
                 parameters.append(parameter)
@@ -75,10 +75,20 @@ def takes(
 
 
 def as_command(
-    command: Callable[..., None], parameters: Sequence[inspect.Parameter]
+    command: Callable[..., None],
+    parameters: Sequence[inspect.Parameter],
+    settings: Mapping[str, type] | None = None,
 ) -> Callable[..., None]:
-    """The command with these parameters for typer; it is called with what they stand for."""
-    declared = {p.name: (p, d) for p in parameters if (d := _declaration(p)) is not None}
+    """Return the command with these parameters for typer; it is called with their values.
+
+    `settings` are parameters of the command that are objects: name → class. Each is made of the
+    parameters that are options of its class, which the command does not get by themselves.
+    """
+    declared = {p.name: (p, option) for p in parameters if (option := option_of(p)) is not None}
+    fields = {
+        name: [option.field for option in declared_options(kind)]
+        for name, kind in (settings or {}).items()
+    }
 
     @wraps(command)
     def run(**given: Any) -> None:
@@ -86,7 +96,13 @@ def as_command(
             is_ours = isinstance(given.get("format_"), Format)  # else that of a file
             format_ = given.pop("format_") if is_ours else Format.TEXT
             given["screen"] = Screen(format_, given.pop("quiet"), given.pop("no_progress"))
-        command(**_ready(declared, given))
+        values = _arguments(declared, given)
+        objects = {
+            name: kind(**{field: values[field] for field in fields[name] if field in values})
+            for name, kind in (settings or {}).items()
+        }
+        inner = {field for names in fields.values() for field in names}
+        command(**{name: value for name, value in values.items() if name not in inner}, **objects)
 
     shown = [_typer_parameter(p).replace(kind=_KEYWORD) for p in parameters]
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
@@ -112,15 +128,9 @@ def order_options(
     order: str, own: Callable[..., Any], *sources: Callable[..., Any]
 ) -> list[inspect.Parameter]:
     """The parameters with these names, of the command's own or declared by the sources."""
-    known = {p.name: p for source in sources for p in declared_by(source)}
-    known |= {p.name: p for p in parameters_of(own)}
+    known = {p.name: p for source in sources for p in option_parameters(source)}
+    known |= {p.name: p for p in command_parameters(own)}
     return [known[name] for name in order.split()]
-
-
-def pop_fields(values: dict[str, Any], source: type) -> dict[str, Any]:
-    """Take out of the values those that the class declares as options."""
-    names = [p.name for p in declared_by(source) if p.name in values]
-    return {name: values.pop(name) for name in names}
 
 
 def make_command(name: str, function: Callable[..., None], help_text: str | None = None) -> Any:
@@ -130,42 +140,38 @@ def make_command(name: str, function: Callable[..., None], help_text: str | None
     return typer.main.get_command(app)
 
 
-def parameters_of(source: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The named parameters of a function, or the fields of a class; annotations are values."""
-    names, found = vars(sys.modules[source.__module__]), []
-    for parameter in inspect.signature(source).parameters.values():
-        hint = source.__annotations__.get(parameter.name, parameter.annotation)
-        if isinstance(hint, str):
-            with suppress(NameError):  # the type of something heavy is no option of a command
-                hint = eval(hint, names)
-        if hint is Screen:
-            found += parameters_of(_screen)
-        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-            found.append(parameter.replace(annotation=hint))
-    return found
+def command_parameters(command: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a command, with those of the screen in the place of `screen: Screen`."""
+    parameters = []
+    for parameter in parameters_of(command):
+        if parameter.annotation is Screen:
+            parameters += parameters_of(_screen)
+        else:
+            parameters.append(parameter)
+    return parameters
 
 
-def declared_by(source: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Those of them that are options of a command."""
-    return [p for p in parameters_of(source) if _declaration(p) is not None]
-
-
-def _declaration(parameter: inspect.Parameter) -> Option | None:
-    metadata = getattr(parameter.annotation, "__metadata__", ())
-    return next((one for one in metadata if isinstance(one, Option)), None)
+def option_parameters(source: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function or class that are options of a command."""
+    return [p for p in parameters_of(source) if option_of(p) is not None]
 
 
 def _typer_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
     """The parameter as typer reads it; one without an `Option` is as typer wants it already."""
-    declared = _declaration(parameter)
+    declared = option_of(parameter)
     if declared is None:
         return parameter
     kind = get_args(parameter.annotation)[0] if declared.type is None else declared.type
     flags = declared.flags
     if kind is bool and not flags:
         flags = (f"--{parameter.name.replace('_', '-')}",)
+    is_closed = not declared.above and not declared.below  # typer knows closed ranges only
     option = typer.Option(
-        *flags, help=declared.help, metavar=declared.metavar, min=declared.min, max=declared.max
+        *flags,
+        help=declared.help,
+        metavar=declared.metavar,
+        min=declared.min if is_closed else None,
+        max=declared.max if is_closed else None,
     )
     default = _default(parameter, declared)
     return parameter.replace(default=default, annotation=Annotated[kind, option])
@@ -185,11 +191,11 @@ def _turns_off(parameter: inspect.Parameter, declared: Option) -> bool:
     return parameter.default is True and declared.flags[0].startswith("--no-")
 
 
-def _ready(
+def _arguments(
     declared: Mapping[str, tuple[inspect.Parameter, Option]], given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Arguments for a call; what the user did not name is left out, the function has a default."""
-    ready = {}
+    arguments = {}
     for name, value in given.items():
         if name in declared:
             parameter, option = declared[name]
@@ -199,37 +205,29 @@ def _ready(
                 value = not value
             elif option.parse and value is not None:
                 value = option.parse(value)
-        ready[name] = value
-    return ready
+            elif isinstance(value, int | float):
+                kind = get_args(parameter.annotation)[0]
+                check_named(declare(name, kind, parameter.default, option), value)
+        arguments[name] = value
+    return arguments
 
 
-def parameter_of(option: DeclaredOption) -> inspect.Parameter:
+def parameter_of(declared: DeclaredOption) -> inspect.Parameter:
     """A benchmark's option as a parameter that typer understands."""
-    flag = isinstance(option.default, bool)
-    allowed = f" [{'|'.join(option.allowed)}]" if option.allowed else ""
-    several = ". Repeatable: each is a run of its own" if option.varied else ""
+    default: Any = default_of(declared)
+    is_flag = isinstance(default, bool)
+    choices = f" [{'|'.join(declared.choices)}]" if declared.choices else ""
+    varied = declared.option.varied
+    several = ". Repeatable: each is a run of its own" if varied else ""
     info = typer.Option(
-        f"--{option.name}", help=option.doc + allowed + several, show_default=not flag
+        f"--{declared.name}",
+        help=f"{declared.option.help}{choices}{several}",
+        show_default=not is_flag,
     )
-    kind: Any = bool if flag else (str | None if option.default is None else str)
-    default: Any = option.default
-    if option.varied:
+    kind: Any = bool if is_flag else (str | None if default is None else str)
+    if varied:
         kind = list[str] | None if default is None else list[str]
         default = None if default is None else [default]
     return inspect.Parameter(
-        option.name.replace("-", "_"),
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, info],
+        declared.field, _KEYWORD, default=default, annotation=Annotated[kind, info]
     )
-
-
-def check_numbers(given: Mapping[str, Any]) -> None:
-    """UsageError for numbers that no model and no file takes: endless ones, too long ones."""
-    for name, value in given.items():
-        option = f"--{name.removesuffix('_seconds').replace('_', '-')}"
-        if isinstance(value, float) and not isfinite(value):
-            raise UsageError(f"{option} {value}: expected a finite number")
-        most = _LARGEST_SEED if name == "seed" else _LARGEST
-        if isinstance(value, int) and value > most:
-            raise UsageError(f"{option} {value}: expected a whole number up to {most:,}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,11 +18,9 @@ from trueground.cli._options import (
     HELP,
     ListedGroup,
     as_command,
-    check_numbers,
     make_command,
     order_options,
     parameter_of,
-    pop_fields,
     takes,
 )
 from trueground.cli._output import Screen, command_line, echo_note
@@ -30,6 +29,7 @@ from trueground.evaluate.score import OneShard
 
 if TYPE_CHECKING:
     from trueground.builders.base import Builder
+    from trueground.builders.settings import BuildSettings, EndpointDefaults
 
 # The options in the order of the help; those of the builder follow.
 _ORDER = """
@@ -81,11 +81,15 @@ def _command(builder: Builder) -> Any:
 
     first, *others = (role.name for role in builder.roles)
 
-    def run(*, model: str | None, **values: Any) -> None:
-        own = [option.name for option in builder.options]
-        options = {name: values.pop(name.replace("-", "_")) for name in own}
-        models = {first: model, **{name: values.pop(_field(name)) for name in others}}
-        _start(builder, {k: v for k, v in models.items() if v is not None}, options, **values)
+    fields = {option.field: option.name for option in builder.options}
+    roles = {"model": first, **{_field(role): role for role in others}}
+
+    def run(**values: Any) -> None:
+        options = {name: values[field] for field, name in fields.items()}
+        models = {role: values[field] for field, role in roles.items() if values[field] is not None}
+        own = {*fields, *roles}
+        common = {name: value for name, value in values.items() if name not in own}
+        _start(builder, models, options, **common)
 
     parameters = order_options(_ORDER, _own_options, EndpointDefaults, BuildSettings)
     for role in builder.roles[1:]:
@@ -97,7 +101,9 @@ def _command(builder: Builder) -> Any:
             )
         )
     parameters += [parameter_of(option) for option in builder.options]
-    return make_command(builder.name, as_command(run, parameters), _help(builder))
+    settings = {"settings": BuildSettings, "endpoint": EndpointDefaults}
+    command = as_command(run, parameters, settings)
+    return make_command(builder.name, command, _help(builder))
 
 
 def _help(builder: Builder) -> str:
@@ -135,13 +141,13 @@ def _start(
     out: Path,
     dry_run: bool,
     shard: str | None = None,
+    settings: BuildSettings,
+    endpoint: EndpointDefaults,
     screen: Screen,
-    **values: Any,
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
-    from trueground.builders.build import BuildSettings, Built, ask_shard, build
+    from trueground.builders.build import Built, ask_shard, build
     from trueground.builders.build import dry_run as estimate
-    from trueground.builders.settings import EndpointDefaults
     from trueground.models.options import price_of
     from trueground.net.pool import share_limits
     from trueground.options import parse_shard
@@ -149,11 +155,9 @@ def _start(
 
     part = None if shard is None else parse_shard(shard)
     share_limits(1 if part is None else part[1])
-    check_numbers(values)
-    endpoint = EndpointDefaults(**pop_fields(values, EndpointDefaults))
     with screen.progress() as progress:
-        settings = BuildSettings(
-            **values,
+        settings = replace(
+            settings,
             endpoint=endpoint,
             shard=part,
             note=echo_note,

@@ -76,6 +76,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         ]
     if kind == "benchmarks":
         from trueground.benchmarks.base import all_benchmarks
+        from trueground.options import default_of
 
         return [
             {
@@ -84,7 +85,11 @@ def _entries(kind: str) -> list[dict[str, Any]]:
                 "tasks": list(b.tasks),
                 "default_tasks": list(b.default_tasks),
                 "options": {
-                    o.name: {"default": o.default, "allowed": list(o.allowed), "doc": o.doc}
+                    o.name: {
+                        "default": default_of(o),
+                        "allowed": list(o.choices),
+                        "doc": o.option.help,
+                    }
                     for o in b.declared
                 },
                 "source": b.source,

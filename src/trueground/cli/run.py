@@ -19,11 +19,9 @@ from trueground.cli._options import (
     HELP,
     ListedGroup,
     as_command,
-    check_numbers,
     make_command,
     order_options,
     parameter_of,
-    pop_fields,
 )
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
@@ -32,9 +30,10 @@ from trueground.evaluate.score import OneShard
 
 if TYPE_CHECKING:
     from trueground.benchmarks.base import Benchmark
-    from trueground.benchmarks.options import Value
-    from trueground.evaluate.run_settings import RunSettings
-    from trueground.models.base import ChatModel
+    from trueground.evaluate.run_settings import RunOptions, RunSettings
+    from trueground.models.base import ChatModel, Params
+    from trueground.models.options import ModelOptions
+    from trueground.options import Value
     from trueground.studies.sweep import SweepOutcome, SweepRun
 
 # The options in the order of the help; those of the benchmark follow.
@@ -96,18 +95,22 @@ group = typer.Typer(
 
 
 def _command(benchmark: Benchmark, tasks: tuple[str, ...], name: str) -> Any:
-    from trueground.evaluate.run import run as run_task
+    from trueground.evaluate.run_settings import RunOptions, RunRequest
     from trueground.models.base import Params
     from trueground.models.options import ModelOptions
 
-    def run(**values: Any) -> None:
-        own = [option.name for option in benchmark.declared]
-        options = {name: values.pop(name.replace("-", "_")) for name in own}
-        _start(benchmark, tasks, options, **values)
+    fields = {option.field: option.name for option in benchmark.declared}
 
-    parameters = order_options(_ORDER, _own_options, run_task, ModelOptions, Params)
+    def run(**values: Any) -> None:
+        options = {name: values[field] for field, name in fields.items()}
+        common = {name: value for name, value in values.items() if name not in fields}
+        _start(benchmark, tasks, options, **common)
+
+    parameters = order_options(_ORDER, _own_options, RunRequest, ModelOptions, Params)
     parameters += [parameter_of(option) for option in benchmark.declared]
-    return make_command(name, as_command(run, parameters), _help(benchmark, tasks))
+    settings = {"settings": RunOptions, "model_options": ModelOptions, "params": Params}
+    command = as_command(run, parameters, settings)
+    return make_command(name, command, _help(benchmark, tasks))
 
 
 def _own_options(
@@ -141,9 +144,6 @@ def _own_options(
             "else runs/<utc-time>-<name>/"
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Sent to the model, and that of the intervals.")
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
     ] = False,
@@ -161,7 +161,9 @@ def _start(
     model: list[str],
     base_url: list[str] | None,
     api_key_env: list[str] | None,
-    seed: int | None,
+    settings: RunOptions,
+    model_options: ModelOptions,
+    params: Params,
     dry_run: bool,
     shard: str | None = None,
     judge: Any = None,
@@ -173,20 +175,18 @@ def _start(
     """Run the benchmark's tasks on every model named, and print what came of it."""
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.run_settings import RunSettings
-    from trueground.models.base import Params
-    from trueground.models.options import ModelOptions, check_variable
+    from trueground.models.options import check_variable
     from trueground.models.registry import make_model
     from trueground.net.pool import share_limits
     from trueground.options import parse_shard
 
     part = None if shard is None else parse_shard(shard)
     share_limits(1 if part is None else part[1])
-    check_numbers(values | {"seed": seed})
     created = make_parts(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
         decomposer,
         rater,
-        cache=values["cache"],
+        cache=settings.cache,
         calibration=judge_calibration,
     )
     with closing(created) as parts, ExitStack() as stack:
@@ -195,25 +195,17 @@ def _start(
             # Windows keeps what is still mapped into memory.
             folder = TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True)
             scratch = Path(stack.enter_context(folder))
-        params = Params(**pop_fields(values, Params), seed=seed)
-        settings = RunSettings(
-            **pop_fields(values, RunSettings),
-            params=params,
-            parts=parts,
-            seed=0 if seed is None else seed,
-            shard=part,
-            command=command_line(),
-        )
-        of_models = ModelOptions(**pop_fields(values, ModelOptions))
+        chosen = vars(settings) | {"params": params, "command": command_line()}
+        run_settings = RunSettings(**chosen, parts=parts, shard=part)
         for variable in api_key_env or ():
             check_variable("--api-key-env", variable)
         urls = _one_each("--base-url", base_url, model)
         keys = _one_each("--api-key-env", api_key_env, model)
         models = [
-            make_model(name, replace(of_models, base_url=url, api_key_env=key))
+            make_model(name, replace(model_options, base_url=url, api_key_env=key))
             for name, url, key in zip(model, urls, keys, strict=True)
         ]
-        _sweep(benchmark, tasks, options, models, model, settings, scratch, **values)
+        _sweep(benchmark, tasks, options, models, model, run_settings, scratch, **values)
 
 
 def _one_each(option: str, values: list[str] | None, names: Sequence[str]) -> Sequence[str | None]:

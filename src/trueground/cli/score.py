@@ -12,18 +12,17 @@ from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
 from trueground.errors import OutputError, UsageError
-from trueground.evaluate.score import EngineName, OneShard, ShardCount
+from trueground.evaluate.score import EngineName, OneShard, ScoreRequest, ShardCount
 from trueground.evaluate.score import score as score_records
 
 if TYPE_CHECKING:
     from trueground.evaluate.result import Result
-    from trueground.options import Progress
 
 _BRIEF_WORST = 3  # answers that are shown without --worst
 
 
 @takes(
-    score_records,
+    ScoreRequest,
     before={
         "limit": ("fail_under", "fail_over", "min_coverage", "all_", "worst", "out_csv", "format_")
     },
@@ -87,18 +86,20 @@ def score(
     if unique:
         name = "stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0]
         options["out"] = default_path(name)
-    common: dict[str, Any] = {
-        "require": [gate.metric for gate in gates],
-        "command": command_line(),
-    }
     with screen.progress() as progress:
+        options |= {
+            "require": [gate.metric for gate in gates],
+            "command": command_line(),
+            "progress": progress,
+        }
         if engine or shards or shard or "://" in str(options["out"]):
-            cut = {"engine": engine, "shards": shards, "shard": shard}
-            result = _score_shards(files, options | cut | common, progress)
+            from trueground.shards.score import score_shards
+
+            result = score_shards(files, **options, engine=engine, shards=shards, shard=shard)
             if result is None:
                 return
         else:
-            result = score_records(files, **options, **common, unique=unique, progress=progress)
+            result = score_records(files, **options, unique=unique)
     if out_csv is not None:
         result.write_csv(out_csv)
     _show(result, str(options["out"]), screen, worst, whole=all_ or "metrics" in options)
@@ -106,16 +107,6 @@ def score(
     for line in verdict.messages:
         echo_note(line)
     end_with(Outcome(gate_failed=verdict.failed, uncovered=verdict.uncovered))
-
-
-def _score_shards(files: list[str], options: dict[str, Any], progress: Progress) -> Result | None:
-    """The run; None where one shard of it was done."""
-    from trueground.shards.score import score_shards
-
-    for name in ("limit", "labels", "labels_drawn"):
-        if options.pop(name, None):
-            raise UsageError(f"--{name.replace('_', '-')} is not for a run in shards; leave it out")
-    return score_shards(files, **options, progress=progress)
 
 
 def _show(

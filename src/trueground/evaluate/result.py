@@ -15,6 +15,13 @@ import orjson
 from trueground.errors import UsageError, unknown_name
 from trueground.evaluate.plan import ABSTAINED
 from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.options import (
+    Option,
+    ValueRejectedError,
+    declare,
+    parse_value,
+    split_pair,
+)
 from trueground.plugins import bare_name, keys_named, split_key
 
 if TYPE_CHECKING:
@@ -208,6 +215,8 @@ class Result:
 
 
 _MOST_NAMED = 3  # metrics that one message names
+_GATE_FORM = "METRIC=NUMBER, as in k_precision=0.8, or VERDICT=SHARE, as in grounded=0.5"
+_GATE_LIMIT = declare("limit", float, 0.0, Option(None))
 
 
 @dataclass(frozen=True)
@@ -259,22 +268,17 @@ def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
     from trueground.evaluate.plan import macro_key, micro_key
     from trueground.metrics.registry import all_metrics, parse_spec
 
-    option = f"--fail-{'over' if ceiling else 'under'} {text!r}"
-    name, equals, number = text.rpartition("=")
+    option = f"--fail-{'over' if ceiling else 'under'}"
+    name, number = split_pair(option, text, _GATE_FORM, last=True)
     try:
-        if not equals or not name:
-            raise ValueError
-        limit = float(number)
-        if limit != limit:
-            raise ValueError
-    except ValueError:
-        raise UsageError(
-            f"{option} cannot be read; write METRIC=NUMBER, as in k_precision=0.8, or "
-            "VERDICT=SHARE, as in grounded=0.5"
-        ) from None
+        limit = parse_value(_GATE_LIMIT, number)
+    except ValueRejectedError:
+        raise UsageError(f"{option} {text!r} cannot be read; write {_GATE_FORM}") from None
     if name in ANSWER_VERDICTS:
         if not 0 <= limit <= 1:
-            raise UsageError(f"{option}: a share of answers lies between 0 and 1; 0.5 is 50 %")
+            raise UsageError(
+                f"{option} {text!r}: a share of answers lies between 0 and 1; 0.5 is 50 %"
+            )
         return Gate(name, limit, ceiling)
     _, plain, judge = split_key(name)
     macro = macro_key(plain)

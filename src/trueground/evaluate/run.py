@@ -2,88 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from trueground.evaluate.run_settings import (
-    Also,
-    Batch,
-    Limit,
-    PollSeconds,
-    Repeats,
-    RetryFailed,
-    RunSettings,
-    TimeLimit,
-)
-from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
-from trueground.models.base import Params
-from trueground.models.options import PriceTable
-from trueground.options import (
-    By,
-    Cache,
-    KeepRecords,
-    LabelsDrawn,
-    Option,
-    RateLabels,
-    ShowProgress,
-    for_event_loops,
-    no_progress,
-)
+from trueground.evaluate.run_settings import RunRequest, RunSettings
+from trueground.options import takes_fields_of
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from asyncio import Task as AsyncTask
 
     from trueground.benchmarks.base import Task
-    from trueground.benchmarks.options import Value
     from trueground.evaluate.result import Result
     from trueground.evaluate.session import Session
     from trueground.models.base import ChatModel
-    from trueground.models.options import ModelOptions
     from trueground.records import Check
 
 T = TypeVar("T")
 
 
-def run(
-    benchmark: str,
-    model: str | ChatModel,
-    *,
-    out: str | Path | None = None,
-    options: Mapping[str, Value] | None = None,
-    data: Annotated[
-        str | Path | None,
-        Option("The benchmark's data: a file or folder of your own.", type=Path | None),
-    ] = None,
-    prompt: str | Path | None = None,
-    model_options: ModelOptions | None = None,
-    judge: Judges = None,
-    judge_calibration: JudgeCalibrations = None,
-    decomposer: DecomposerName = "rules",
-    rater: RaterName = None,
-    params: Params = RunSettings.params,
-    limit: Limit = RunSettings.limit,
-    repeats: Repeats = RunSettings.repeats,
-    by: By = RunSettings.by,
-    also: Also = RunSettings.also,
-    seed: int = RunSettings.seed,
-    resamples: int = RunSettings.resamples,
-    cache: Cache = RunSettings.cache,
-    retry_failed: RetryFailed = RunSettings.retry_failed,
-    batch: Batch = RunSettings.batch,
-    poll_seconds: PollSeconds = RunSettings.poll_seconds,
-    prices: PriceTable = RunSettings.prices,
-    time_limit: TimeLimit = RunSettings.time_limit,
-    keep_records: KeepRecords = RunSettings.keep_records,
-    labels: RateLabels = RunSettings.labels,
-    labels_drawn: LabelsDrawn = RunSettings.labels_drawn,
-    progress: ShowProgress = no_progress,
-    command: Sequence[str] = RunSettings.command,
-) -> Result:
+@takes_fields_of(RunRequest)
+def run(request: RunRequest) -> Result:
     """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
 
     `model` is a name as for `trueground run --model`, or any ChatModel. `out` is the run directory,
@@ -94,69 +35,59 @@ def run(
 
     Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
     """
-    with _prepare(locals()) as prepared:
+    with _prepare(request) as prepared:
         return run_task(*prepared)
 
 
-async def _arun(*args: Any, **kwargs: Any) -> Result:
-    bound = inspect.signature(run).bind(*args, **kwargs)
-    bound.apply_defaults()
-    with _prepare(bound.arguments) as prepared:
+@takes_fields_of(RunRequest)
+async def arun(request: RunRequest) -> Result:
+    """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
+    with _prepare(request) as prepared:
         return await arun_task(*prepared)
 
 
-arun = for_event_loops(run, _arun)
-"""`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
-
-
 @contextmanager
-def _prepare(
-    arguments: Mapping[str, Any],
-) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
-    """The parts behind the names in the arguments of `run`. Raises UsageError, InputError."""
+def _prepare(request: RunRequest) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
+    """The components that the request names. Raises UsageError, InputError."""
     from trueground.benchmarks.base import Sources, get_benchmark
     from trueground.errors import UsageError
     from trueground.evaluate.parts import MEMBERS, make_parts
-    from trueground.models.options import ModelOptions
     from trueground.models.registry import make_model
     from trueground.progress import open_progress
     from trueground.protocols import check_members
     from trueground.runs.directory import free_path
 
-    name, slash, task_name = arguments["benchmark"].partition("/")
-    model, out, data, prompt = (arguments[key] for key in ("model", "out", "data", "prompt"))
-    options, judge, cache = arguments["options"] or {}, arguments["judge"], arguments["cache"]
+    name, slash, task_name = request.benchmark.partition("/")
+    model, options = request.model, request.options or {}
     if not isinstance(model, str):
         check_members("model", model, MEMBERS["model"])
-    found = get_benchmark(name)
+    benchmark = get_benchmark(name)
     parts = make_parts(
-        found.judge(options) if judge is None else judge,
-        arguments["decomposer"],
-        arguments["rater"],
-        cache=cache,
-        calibration=arguments["judge_calibration"],
+        benchmark.judge(options) if request.judge is None else request.judge,
+        request.decomposer,
+        request.rater,
+        cache=request.cache,
+        calibration=request.judge_calibration,
     )
-    with closing(parts), open_progress(arguments["progress"]) as progress:
-        if not slash or task_name not in found.tasks:
-            tasks = ", ".join(f"{name}/{known}" for known in found.tasks)
-            raise UsageError(f"{arguments['benchmark']!r} names no single task; tasks are: {tasks}")
-        settings: dict[str, Any] = {
-            field.name: arguments.get(field.name) for field in fields(RunSettings)
-        }
-        own = RunSettings(**(settings | {"parts": parts, "progress": progress}))
+    with closing(parts), open_progress(request.progress) as progress:
+        if not slash or task_name not in benchmark.tasks:
+            tasks = ", ".join(f"{name}/{task}" for task in benchmark.tasks)
+            raise UsageError(f"{request.benchmark!r} names no single task; tasks are: {tasks}")
+        settings = request.settings(parts, progress)
         sources = Sources(
-            Path(data) if data else None,
-            Path(prompt) if prompt else None,
+            Path(request.data) if request.data else None,
+            Path(request.prompt) if request.prompt else None,
             model if isinstance(model, str) else None,
-            limit=own.limit,
-            cache=cache,
+            limit=request.limit,
+            cache=request.cache,
         )
-        task = found.prepare(task_name, options, sources)
+        task = benchmark.prepare(task_name, options, sources)
         if isinstance(model, str):
-            model = make_model(model, arguments["model_options"] or ModelOptions())
+            model = make_model(model, request.model_options)
             check_members("model", model, MEMBERS["model"])  # a plug-in may have made it
+        out = request.out
         path = free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
-        yield task, model, path, own
+        yield task, model, path, settings
 
 
 def run_task(

@@ -1,14 +1,16 @@
 """How a benchmark run asks and scores. Light: the command reads the options here."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+# No `from __future__ import annotations`: options are read from the annotations as values.
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
 from trueground.models.base import Params
-from trueground.models.options import PriceTable
+from trueground.models.options import ModelOptions, PriceTable
 from trueground.options import (
+    MAX_SEED,
     By,
     Cache,
     KeepRecords,
@@ -16,76 +18,106 @@ from trueground.options import (
     Option,
     Progress,
     RateLabels,
-    check_whole_numbers,
+    ShowProgress,
+    Value,
+    check_resamples,
+    check_settings,
     no_progress,
 )
 
 if TYPE_CHECKING:
     from trueground.evaluate.parts import Parts
+    from trueground.models.base import ChatModel
 
 _NO_PARAMS = Params()
-
-Limit = Annotated[int | None, Option("Only the first N questions.", min=1)]
-Repeats = Annotated[int, Option("Answers to each question.", min=1)]
-Also = Annotated[
-    Sequence[str],
-    Option("Metrics beside the benchmark's own, as for score. Repeatable.", type=list[str] | None),
-]
-RetryFailed = Annotated[bool, Option("Ask again what failed, and only that.")]
-Batch = Annotated[bool, Option("Through the endpoint's batch files: slower, cheaper.")]
-PollSeconds = Annotated[
-    float, Option("--batch: seconds to the first look; grows to 60.", "--poll", min=0.01)
-]
-TimeLimit = Annotated[float | None, Option("Seconds for this session; resume later.", min=0.01)]
+_NO_MODEL_OPTIONS = ModelOptions()
 
 
-def _default_parts() -> Parts:
+def _default_parts() -> "Parts":
     from trueground.evaluate.parts import make_parts
 
     return make_parts()
 
 
-@dataclass(frozen=True)
-class RunSettings:
-    """How to ask and score; the fields are options of `trueground run`.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How to ask and score: options of `tg.run` and `trueground run`.
 
-    `params` are the user's own and win over those of the task's scheme. `seed` is that of the
-    intervals. `also` are metrics beside the task's own. `parts` are who splits, judges and rates;
-    who makes them also closes them. `time_limit` is in seconds and for this session only.
-    `shard` is (number from 0, how many) where only that part of the questions is asked.
-    `poll_seconds` is how soon the batches are looked at again, for the first time; it grows to a
-    minute.
+    `params` are the user's and win over those of the task's scheme. `seed` is that of the
+    intervals, `resamples` their number of bootstrap samples. `also` are metrics in addition to the
+    task's. `time_limit` is in seconds and for this session only. `poll_seconds` is how soon the
+    batches are looked at again for the first time; it grows to a minute.
     """
 
     params: Params = _NO_PARAMS
-    limit: Limit = None
-    repeats: Repeats = 1
+    limit: Annotated[int | None, Option("Only the first N questions.", min=1)] = None
+    repeats: Annotated[int, Option("Answers to each question.", min=1)] = 1
     by: By = ()
-    also: Also = ()
-    seed: int = 0
+    also: Annotated[
+        Sequence[str],
+        Option(
+            "Metrics beside the benchmark's own, as for score. Repeatable.", type=list[str] | None
+        ),
+    ] = ()
+    seed: Annotated[
+        int, Option("Sent to the model, and that of the intervals.", min=0, max=MAX_SEED)
+    ] = 0
     resamples: int = 2_000
-    parts: Parts = field(default_factory=_default_parts)
     cache: Cache = True
-    retry_failed: RetryFailed = False
-    batch: Batch = False
-    poll_seconds: PollSeconds = 5.0
+    retry_failed: Annotated[bool, Option("Ask again what failed, and only that.")] = False
+    batch: Annotated[bool, Option("Through the endpoint's batch files: slower, cheaper.")] = False
+    poll_seconds: Annotated[
+        float, Option("--batch: seconds to the first look; grows to 60.", "--poll", min=0.01)
+    ] = 5.0
     prices: PriceTable = None
-    time_limit: TimeLimit = None
+    time_limit: Annotated[
+        float | None, Option("Seconds for this session; resume later.", min=0.01)
+    ] = None
     keep_records: KeepRecords = True
     labels: RateLabels = ()
     labels_drawn: LabelsDrawn = None
-    shard: tuple[int, int] | None = None
-    progress: Progress = no_progress
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        check_whole_numbers(
-            repeats=(self.repeats, 1),
-            limit=(self.limit, 1),
-            seed=(self.seed, 0),
-            resamples=(self.resamples, 1),
-        )
-        if not 0 < self.poll_seconds < float("inf"):
-            from trueground.errors import UsageError
+        check_settings(self)
+        check_resamples(self.resamples)
 
-            raise UsageError(f"poll_seconds={self.poll_seconds!r}; it must be above 0")
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(RunOptions):
+    """The options of a run, with what the frame adds to them.
+
+    `parts` are who splits, judges and rates; who makes them also closes them. `shard` is (number
+    from 0, how many) if only that part of the questions is asked.
+    """
+
+    parts: "Parts" = field(default_factory=_default_parts)
+    shard: tuple[int, int] | None = None
+    progress: Progress = no_progress
+
+
+@dataclass(frozen=True)
+class RunRequest(RunOptions):
+    """What `tg.run` gets: a benchmark's task, a model, and each of the options."""
+
+    benchmark: str
+    model: "str | ChatModel"
+    _: KW_ONLY
+    out: str | Path | None = None
+    options: Mapping[str, Value] | None = None
+    data: Annotated[
+        str | Path | None,
+        Option("The benchmark's data: a file or folder of your own.", type=Path | None),
+    ] = None
+    prompt: str | Path | None = None
+    model_options: ModelOptions = _NO_MODEL_OPTIONS
+    judge: Judges = None
+    judge_calibration: JudgeCalibrations = None
+    decomposer: DecomposerName = "rules"
+    rater: RaterName = None
+    progress: ShowProgress = no_progress
+
+    def settings(self, parts: "Parts", progress: Progress) -> RunSettings:
+        """The settings of the run, with these parts."""
+        shared = {option.name: getattr(self, option.name) for option in fields(RunOptions)}
+        return RunSettings(**shared, parts=parts, progress=progress)

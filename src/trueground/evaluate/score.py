@@ -1,11 +1,12 @@
-"""`score`: check the rows, plan, map batches, write, summarise, draw the page.
+"""`score`: check the rows, plan, map batches, write, summarize, render the page.
 
-Its options stand here too; `run`, shards and studies share them.
+Its options are declared here, too; `run`, shards and studies share them.
 """
 
+# No `from __future__ import annotations`: options are read from the annotations as values.
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,9 +23,10 @@ from trueground.options import (
     Seed,
     ShowProgress,
     Workers,
-    check_whole_numbers,
-    for_event_loops,
+    check_resamples,
+    check_settings,
     no_progress,
+    takes_fields_of,
 )
 from trueground.records import Columns, SplitContexts
 
@@ -78,52 +80,65 @@ OneShard = Annotated[
 ]
 
 
-def score(
-    records: Any,
-    *,
+@dataclass(frozen=True)
+class ScoreRequest:
+    """What `tg.score` gets: the records, and each of its options.
+
+    `resamples` is the number of bootstrap samples. For the other fields see `score`.
+    """
+
+    records: Any
+    _: KW_ONLY
     metrics: Annotated[
         "str | Sequence[str | Spec] | None",
         Option(
             'Names, comma-separated: "f1,k_precision(abstain=zero)". Repeatable.',
             type=list[str] | None,
         ),
-    ] = None,
-    judge: Judges = "lexical",
-    judge_calibration: JudgeCalibrations = None,
-    decomposer: DecomposerName = "rules",
-    rater: RaterName = None,
-    cache: Cache = True,
+    ] = None
+    judge: Judges = "lexical"
+    judge_calibration: JudgeCalibrations = None
+    decomposer: DecomposerName = "rules"
+    rater: RaterName = None
+    cache: Cache = True
     out: Annotated[
         str | Path | None,
         Option(
             "Run directory. Default: runs/<utc-time>-<name>/", type=str | None, metavar="<path>"
         ),
-    ] = None,
-    overwrite: Overwrite = False,
-    by: By = (),
+    ] = None
+    overwrite: Overwrite = False
+    by: By = ()
     repeats_of: Annotated[
         str | None,
         Option(
             "Field that tells which question is answered, where questions have several answers: "
             "group, question, meta.… Default: ids such as q7#2, with meta.repeat."
         ),
-    ] = None,
-    labels: RateLabels = (),
-    labels_drawn: LabelsDrawn = None,
-    mapping: Columns = None,
-    split_contexts: SplitContexts = None,
-    on_bad_row: OnBadRow = "stop",
-    limit: Annotated[int | None, Option("Only the first N records.", min=1)] = None,
-    seed: Seed = 0,
-    resamples: int = 2_000,
-    workers: Workers = 1,
-    keep_records: KeepRecords = True,
-    unique: bool = False,
-    require: Sequence[str] = (),
-    command: Sequence[str] = (),
-    progress: ShowProgress = no_progress,
-) -> "Result":
-    """Score answers and summarise them.
+    ] = None
+    labels: RateLabels = ()
+    labels_drawn: LabelsDrawn = None
+    mapping: Columns = None
+    split_contexts: SplitContexts = None
+    on_bad_row: OnBadRow = "stop"
+    limit: Annotated[int | None, Option("Only the first N records.", min=1)] = None
+    seed: Seed = 0
+    resamples: int = 2_000
+    workers: Workers = 1
+    keep_records: KeepRecords = True
+    unique: bool = False
+    require: Sequence[str] = ()
+    command: Sequence[str] = ()
+    progress: ShowProgress = no_progress
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        check_resamples(self.resamples)
+
+
+@takes_fields_of(ScoreRequest)
+def score(request: ScoreRequest) -> "Result":
+    """Score answers and summarize them.
 
     `records` is a path or URL (or several), a polars or pandas data frame, or an iterable of dicts
     or Records (contract, section 1). `metrics` are names or one comma-separated text; without them
@@ -147,6 +162,19 @@ def score(
     for the folder, WriteError when writing stops midway, WorkerError when a process is lost,
     RunInterrupted on Ctrl-C.
     """
+    return score_request(request)
+
+
+@takes_fields_of(ScoreRequest)
+async def ascore(request: ScoreRequest) -> "Result":
+    """`score` for callers that own an event loop: the work is done in a thread."""
+    import asyncio
+
+    return await asyncio.to_thread(score_request, request)
+
+
+def score_request(request: ScoreRequest) -> "Result":
+    """Score as the request says; see `score`."""
     from trueground.errors import tell
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.plan import check_names, describe_missing, make_plan
@@ -156,68 +184,69 @@ def score(
     from trueground.progress import open_progress
     from trueground.records import open_records
 
-    check_whole_numbers(
-        workers=(workers, 1), seed=(seed, 0), resamples=(resamples, 1), limit=(limit, 1)
+    parts = make_parts(
+        request.judge,
+        request.decomposer,
+        request.rater,
+        cache=request.cache,
+        calibration=request.judge_calibration,
     )
-    parts = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
     plan_of = partial(
         make_plan,
-        metrics=metrics,
+        metrics=request.metrics,
         parts=parts,
-        by=(by,) if isinstance(by, str) else tuple(by),
-        seed=seed,
-        resamples=resamples,
+        by=(request.by,) if isinstance(request.by, str) else tuple(request.by),
+        seed=request.seed,
+        resamples=request.resamples,
     )
-    with closing(parts), open_progress(progress) as report:
+    with closing(parts), open_progress(request.progress) as report:
         # Names are read before the file is: a slip in an option should not cost a pass over it.
         plan_of(()).prepare()
-        if metrics is not None and (renamed := describe_renamed(metrics)):
+        if request.metrics is not None and (renamed := describe_renamed(request.metrics)):
             tell(renamed)
         with open_records(
-            records,
-            mapping=mapping,
-            on_bad_row=on_bad_row,
-            limit=limit,
-            split_contexts=split_contexts,
+            request.records,
+            mapping=request.mapping,
+            on_bad_row=request.on_bad_row,
+            limit=request.limit,
+            split_contexts=request.split_contexts,
         ) as source:
             check = source.check(lambda done: report("check", done, None))
             fields = [name for name, count in check.fields.items() if count]
-            plan = plan_of(fields, keep_records=keep_records and out is not None)
-            missing = describe_missing(plan, check, by_name=metrics is not None)
-            plan = replace(plan, repeats_of=find_repeats(repeats_of, check), missing=missing)
-            check_names(plan, check, require)
+            plan = plan_of(fields, keep_records=request.keep_records and request.out is not None)
+            missing = describe_missing(plan, check, by_name=request.metrics is not None)
+            plan = replace(
+                plan, repeats_of=find_repeats(request.repeats_of, check), missing=missing
+            )
+            check_names(plan, check, request.require)
             if missing:
                 tell(f"WARNING: {missing}")
             labelled = None
-            if labels:
+            if request.labels:
                 from trueground.evaluate.corrected import check_predicted, read_slice
 
-                runs = [] if out is None else [Path(out).name]
-                found = read_slice(labels, labels_drawn, source.batches(), runs=runs)
+                runs = [] if request.out is None else [Path(request.out).name]
+                found = read_slice(
+                    request.labels, request.labels_drawn, source.batches(), runs=runs
+                )
                 labelled = check_predicted(plan, found)
-            scoring = Scoring(plan, source, check, workers, report, labelled)
-            if out is None:
+            scoring = Scoring(plan, source, check, request.workers, report, labelled)
+            if request.out is None:
                 return scoring.in_memory()
             identity = identify_score(
                 plan,
                 check,
                 labels=None if labelled is None else labelled.files,
-                labels_drawn=labels_drawn,
-                mapping=dict(mapping or {}),
-                split_contexts=split_contexts,
-                on_bad_row=on_bad_row,
-                limit=limit,
+                labels_drawn=request.labels_drawn,
+                mapping=dict(request.mapping or {}),
+                split_contexts=request.split_contexts,
+                on_bad_row=request.on_bad_row,
+                limit=request.limit,
             )
             return scoring.to_folder(
-                Path(out), command, identity=identity, overwrite=overwrite, unique=unique
+                Path(request.out),
+                request.command,
+                identity=identity,
+                overwrite=request.overwrite,
+                unique=request.unique,
             )
-
-
-async def _score(*args: Any, **kwargs: Any) -> "Result":
-    import asyncio
-
-    return await asyncio.to_thread(score, *args, **kwargs)
-
-
-ascore = for_event_loops(score, _score)
-"""`score` for callers that own an event loop: the work is done in a thread."""

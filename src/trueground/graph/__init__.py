@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.options import Note, Option, Progress, no_note, no_progress
+from trueground.options import Note, Option, Progress, no_note, no_progress, split_pair
 
 if TYPE_CHECKING:
     from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, Row
@@ -74,15 +74,8 @@ def open_graph(
 
 
 def _parse_bindings(texts: Sequence[str]) -> dict[str, str]:
-    from trueground.errors import UsageError
-
-    bindings = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(f"--bind {text!r}; expected NAME=VALUE, such as name=Stephen Crane")
-        bindings[name.strip()] = value
-    return bindings
+    form = "NAME=VALUE, such as name=Stephen Crane"
+    return dict(split_pair("--bind", text, form, allow_empty=True) for text in texts)
 
 
 def load_graph(

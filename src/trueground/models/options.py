@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.options import Option
+from trueground.options import Option, check_settings, split_pair
 from trueground.plugins import PartSpec
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -49,19 +49,16 @@ def parse_extra(texts: Sequence[str]) -> dict[str, Any]:
     import orjson
 
     extra = {}
+    form = "NAME=JSON, as in reasoning_effort='\"low\"'"
     for text in texts:
-        name, equals, json = (part.strip() for part in text.partition("="))
+        name, _, _ = text.partition("=")
         if _is_secret(name):
-            raise _secret_param(name)
+            raise _secret_param(name.strip())
+        name, json = split_pair("--param", text, form, secret=True)
         try:
-            if not equals or not name:
-                raise ValueError
             extra[name] = orjson.loads(json)
         except ValueError:
-            raise UsageError(
-                f"--param {name!r} cannot be read; write NAME=JSON, as in "
-                "reasoning_effort='\"low\"'"
-            ) from None
+            raise UsageError(f"--param {name!r} cannot be read; write {form}") from None
         if inner := _secret_within(extra[name]):
             raise _secret_param(f"{name} … {inner}")
     return extra
@@ -128,6 +125,9 @@ class ModelOptions:
     dtype: Annotated[str | None, Option("hf: float32, bfloat16 …")] = None
     trust_remote_code: Annotated[bool, Option("hf: run code that comes with a model.")] = False
     extra: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 def endpoint_options(given: PartSpec, who: str, base: ModelOptions | None = None) -> ModelOptions:

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import UsageError, unknown_name
+from trueground.options import split_pair
 from trueground.records.problems import (
     FIELDS,
     Problem,
@@ -270,12 +271,11 @@ def parse_mapping(text: str) -> dict[str, str]:
     """
     mapping: dict[str, str] = {}
     for part in text.split(","):
-        field, equals, column = (piece.strip() for piece in part.partition("="))
-        if not (equals and field and column):
-            raise UsageError(
-                f"cannot read {part.strip()!r} in the mapping {text!r}; write "
-                "FIELD=COLUMN,FIELD=COLUMN, for example question=query,contexts=docs"
-            )
+        field, column = split_pair(
+            f"the mapping {text!r}:",
+            part,
+            "FIELD=COLUMN,FIELD=COLUMN, for example question=query,contexts=docs",
+        )
         if field in mapping:
             raise UsageError(f"the mapping {text!r} names the field {field!r} twice")
         mapping[field] = column

@@ -137,11 +137,10 @@ class Bm25Options(msgspec.Struct, frozen=True):
         given.check(("stem", "k1", "b"), model=False)
         default = Bm25Options()
         stem = given.text("stem", "true", ("true", "false")) == "true"
-        k1, b = given.number("k1", default.k1, 0), given.number("b", default.b, 0)
-        if k1 is None or k1 > _MOST_K1:
-            raise given.refused("k1", f"a number from 0 to {_MOST_K1}")
-        if b is None or b > 1:
-            raise given.refused("b", "a number from 0 to 1")
+        k1 = given.number("k1", default.k1, 0, _MOST_K1)
+        b = given.number("b", default.b, 0, 1)
+        assert k1 is not None
+        assert b is not None
         return Bm25Options(stem, k1 + 0.0, b + 0.0)
 
     @property

@@ -3,33 +3,20 @@
 # No `from __future__ import annotations`: the command line reads the options here as values.
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.evaluate.score import (
     DecomposerName,
     EngineName,
-    JudgeCalibrations,
     Judges,
     OneShard,
     RaterName,
+    ScoreRequest,
     ShardCount,
 )
-from trueground.options import (
-    By,
-    Cache,
-    KeepRecords,
-    OnBadRow,
-    Overwrite,
-    Progress,
-    Seed,
-    ShowProgress,
-    Workers,
-    check_whole_numbers,
-    no_progress,
-    parse_shard,
-)
+from trueground.options import Cache, Progress, Workers, parse_shard, takes_fields_of
 from trueground.records import Columns, SplitContexts
 
 if TYPE_CHECKING:
@@ -44,33 +31,29 @@ if TYPE_CHECKING:
 MERGE_ATTEMPTS = 3  # in each, shards that prove damaged are found and scored again
 
 
-def score_shards(
-    records: str | Path | Sequence[str | Path],
-    *,
-    out: str | Path,
-    engine: EngineName = None,
-    shards: ShardCount = None,
-    shard: OneShard = None,
-    metrics: Sequence[str] | str | None = None,
-    judge: Judges = "lexical",
-    judge_calibration: JudgeCalibrations = None,
-    decomposer: DecomposerName = "rules",
-    rater: RaterName = None,
-    cache: Cache = True,
-    overwrite: Overwrite = False,
-    by: By = (),
-    repeats_of: str | None = None,
-    mapping: Columns = None,
-    split_contexts: SplitContexts = None,
-    on_bad_row: OnBadRow = "stop",
-    seed: Seed = 0,
-    resamples: int = 2_000,
-    workers: Workers = None,
-    keep_records: KeepRecords = True,
-    require: Sequence[str] = (),
-    command: Sequence[str] = (),
-    progress: ShowProgress = no_progress,
-) -> "Result | None":
+@dataclass(frozen=True)
+class ShardsRequest(ScoreRequest):
+    """What `tg.score_shards` gets: what `tg.score` gets, and how the work is cut into shards."""
+
+    workers: Workers = None
+    engine: EngineName = None
+    shards: ShardCount = None
+    shard: OneShard = None
+
+    def __post_init__(self) -> None:
+        from trueground.errors import UsageError
+
+        super().__post_init__()
+        for name in ("limit", "labels", "labels_drawn", "unique"):
+            if getattr(self, name):
+                option = name.replace("_", "-")
+                raise UsageError(f"--{option} is not for a run in shards; leave it out")
+        if self.out is None:
+            raise UsageError("a run in shards needs --out: the place that all shards share")
+
+
+@takes_fields_of(ShardsRequest)
+def score_shards(request: ShardsRequest) -> "Result | None":
     """Score files in shards, on this machine or a cluster: the same numbers as `tg.score`.
 
     `records` are paths or URLs, `out` a folder or a URL that every worker reaches; judge,
@@ -82,18 +65,19 @@ def score_shards(
     Raises what `tg.score` raises, and WorkerError where shards failed: it names them, the others
     are kept.
     """
+    return score_shards_request(request)
+
+
+def score_shards_request(request: ShardsRequest) -> "Result | None":
+    """Score in shards as the request says; see `score_shards`."""
     from trueground.errors import UsageError, tell
-    from trueground.metrics.registry import parse_specs
     from trueground.net.files import remove_empty
     from trueground.progress import open_progress
     from trueground.shards.engines import make_engine
     from trueground.shards.merge import DamagedShardsError, finish_merge, merge
-    from trueground.shards.plan import ShardSettings
     from trueground.shards.store import open_store
 
-    check_whole_numbers(
-        workers=(workers, 1), seed=(seed, 0), resamples=(resamples, 1), shards=(shards, 1)
-    )
+    records, shards, shard = request.records, request.shards, request.shard
     names = [str(one) for one in ([records] if isinstance(records, str | Path) else records)]
     number, of = (None, shards) if shard is None else parse_shard(shard)
     if shards not in (None, of):
@@ -102,34 +86,24 @@ def score_shards(
         raise UsageError(
             "standard input (-) cannot be cut into shards, as it is read once; write it to a file"
         )
-    judges = list(judge) if isinstance(judge, list | tuple) and judge else [judge or "lexical"]
-    if not all(isinstance(one, str) for one in [*judges, decomposer, rater or ""]):
-        raise UsageError("in shards, judge, decomposer and rater are names, not objects")
-    calibrations = judge_calibration or ()
-    if isinstance(calibrations, str | Path):
-        calibrations = [calibrations]
-    settings = ShardSettings(
-        metrics=None if metrics is None else tuple(spec.key for spec in parse_specs(metrics)),
-        judges=tuple(map(str, judges)),
-        calibrations=tuple(map(str, calibrations)),
-        decomposer=str(decomposer),
-        rater=None if rater is None else str(rater),
-        cache=cache,
-        by=(by,) if isinstance(by, str) else tuple(by),
-        repeats_of=repeats_of,
-        mapping=dict(mapping or {}),
-        split_contexts=split_contexts,
-        skip=on_bad_row == "skip",
-        seed=seed,
-        resamples=resamples,
-        keep_records=keep_records,
-    )
-    with open_progress(progress) as report:
+    settings = _shard_settings(request)
+    out = request.out
+    assert out is not None
+    with open_progress(request.progress) as report:
         store = open_store(out)
-        where = make_engine(engine or "local", workers)
-        made = _check_place(store, overwrite=overwrite)
+        where = make_engine(request.engine or "local", request.workers)
+        made = _check_place(store, overwrite=request.overwrite)
         try:
-            plan = _plan(store, settings, names, of, where, require, report, overwrite=overwrite)
+            plan = _plan(
+                store,
+                settings,
+                names,
+                of,
+                where,
+                request.require,
+                report,
+                overwrite=request.overwrite,
+            )
         except BaseException:
             remove_empty(made)
             raise
@@ -141,11 +115,43 @@ def score_shards(
         for _ in range(MERGE_ATTEMPTS - 1):
             _score_missing(store, plan, names, where, report)
             try:
-                return merge(out, command=command, progress=report)
+                return merge(out, command=request.command, progress=report)
             except DamagedShardsError as error:
                 tell(f"WARNING: {error.finding}; they are scored again")
         _score_missing(store, plan, names, where, report)
-        return merge(out, command=command, progress=report)
+        return merge(out, command=request.command, progress=report)
+
+
+def _shard_settings(request: ShardsRequest) -> "ShardSettings":
+    """What every shard computes. Raises UsageError for components that are no names."""
+    from trueground.errors import UsageError
+    from trueground.metrics.registry import parse_specs
+    from trueground.shards.plan import ShardSettings
+
+    judge, decomposer, rater = request.judge, request.decomposer, request.rater
+    judges = list(judge) if isinstance(judge, list | tuple) and judge else [judge or "lexical"]
+    if not all(isinstance(one, str) for one in [*judges, decomposer, rater or ""]):
+        raise UsageError("in shards, judge, decomposer and rater are names, not objects")
+    calibrations = request.judge_calibration or ()
+    if isinstance(calibrations, str | Path):
+        calibrations = [calibrations]
+    metrics = None if request.metrics is None else parse_specs(request.metrics)
+    return ShardSettings(
+        metrics=None if metrics is None else tuple(spec.key for spec in metrics),
+        judges=tuple(map(str, judges)),
+        calibrations=tuple(map(str, calibrations)),
+        decomposer=str(decomposer),
+        rater=None if rater is None else str(rater),
+        cache=request.cache,
+        by=(request.by,) if isinstance(request.by, str) else tuple(request.by),
+        repeats_of=request.repeats_of,
+        mapping=dict(request.mapping or {}),
+        split_contexts=request.split_contexts,
+        skip=request.on_bad_row == "skip",
+        seed=request.seed,
+        resamples=request.resamples,
+        keep_records=request.keep_records,
+    )
 
 
 def _score_one(store: "RunStore", plan: "ShardPlan", names: Sequence[str], number: int) -> None:

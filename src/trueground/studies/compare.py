@@ -4,18 +4,30 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from trueground.errors import UsageError
-from trueground.options import LabelsDrawn, Level, Option, RateLabels, Resamples, Seed
+from trueground.options import (
+    LabelsDrawn,
+    Level,
+    Option,
+    RateLabels,
+    Resamples,
+    Seed,
+    ValueRejectedError,
+    check_arguments,
+    declare,
+    parse_value,
+    split_pair,
+)
 from trueground.plugins import keys_named
 
 if TYPE_CHECKING:
     from trueground.studies.compare_pair import MetricComparison, PairComparison
 
 _LONGEST_NAME = 24  # of a run, in letters
+_LIMIT = declare("limit", float, 0.0, Option(None, min=0))
 
 
 def _split(texts: Sequence[str]) -> list[str]:
@@ -117,7 +129,13 @@ def compare(
         int, Option("Changed items to name, per metric, won and lost each.", min=0)
     ] = 20,
     power: Annotated[
-        float, Option("Probability with which a difference shall be found, 0.5 to 1.")
+        float,
+        Option(
+            "Probability with which a difference shall be found, 0.5 to 1.",
+            min=0.5,
+            max=1,
+            below=True,
+        ),
     ] = 0.8,
     detect: Annotated[
         Sequence[float],
@@ -150,6 +168,7 @@ def compare(
     from trueground.studies.pairing import Side, align, common_metrics
     from trueground.studies.run_level import columns_for
 
+    check_arguments(compare, resamples=resamples, seed=seed, level=level, flips=flips, power=power)
     detect = tuple(dict.fromkeys(detect))
     options = CompareOptions(resamples, seed, level, allow_mismatch, flips, power, detect)
     runs = with_questions([open_run(Path(path)) for path in paths])
@@ -213,19 +232,15 @@ def _name_runs(paths: Sequence[Path]) -> list[str]:
 
 
 def parse_limits(texts: Sequence[str]) -> dict[str, float]:
-    """`support=0.01` or `support` → how much worse each metric may be. Raises UsageError."""
+    """Return how much worse each metric may be, of `support=0.01` or `support`. UsageError."""
+    form = "METRIC or METRIC=X, X a number of 0 or more, as in support=0.01"
     limits: dict[str, float] = {}
     for text in texts:
-        name, equals, number = text.rpartition("=")
-        if not equals or ")" in number:  # the = of an option: k_precision(abstain=zero)
-            name, number = text, "0"
+        has_limit = "=" in text and ")" not in text.rpartition("=")[2]  # else that of an option
+        spec = text if has_limit else f"{text}=0"
+        name, number = split_pair("--fail-if-worse", spec, form, last=True)
         try:
-            limits[name.strip()] = limit = float(number)
-        except ValueError:
-            limit = -1.0
-        if not name.strip() or not isfinite(limit) or limit < 0:
-            raise UsageError(
-                f"--fail-if-worse {text!r} cannot be read; write METRIC or METRIC=X, X a number of "
-                "0 or more, as in support=0.01"
-            )
+            limits[name] = parse_value(_LIMIT, number)
+        except ValueRejectedError:
+            raise UsageError(f"--fail-if-worse {text!r} cannot be read; write {form}") from None
     return limits

@@ -16,7 +16,6 @@ from trueground.errors import UsageError
 from trueground.evaluate.plan import macro_key
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
-from trueground.options import check_draws, check_whole_numbers
 from trueground.reports.items import item_links
 from trueground.stats.bootstrap import ALIKE, Floats
 from trueground.stats.effects import Effects, Planning, effects_of, plan
@@ -135,10 +134,6 @@ class CompareOptions:
     tests: int = 1
 
     def __post_init__(self) -> None:
-        check_draws(self.resamples, self.seed, self.level)
-        check_whole_numbers(flips=(self.flips, 0))
-        if not 0.5 <= self.power < 1:
-            raise UsageError(f"power={self.power}; it must be 0.5 or more and below 1, such as 0.8")
         for difference in self.detect:
             if not 0 < difference < inf:
                 raise UsageError(

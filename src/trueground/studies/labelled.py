@@ -27,6 +27,7 @@ from trueground.annotation.labels import (
     describe_changed,
 )
 from trueground.errors import InputError, UsageError, unknown_name
+from trueground.options import split_pair
 from trueground.records import Check, RecordSource, open_records
 from trueground.runs.directory import RECORDS
 from trueground.studies.finished import FinishedRun, hash_texts, open_run
@@ -38,18 +39,16 @@ _NOT_OF_USE = {NO_LABEL, TIED, "bad_row"}  # reasons that do not come from `use`
 
 
 def parse_keep(texts: Iterable[str]) -> dict[str, float]:
-    """`relevant=1` → {"relevant": 1}. UsageError: no label, or no number."""
+    """Return the labels to keep: {"relevant": 1} of `relevant=1`. Raises UsageError."""
+    form = "LABEL=VALUE, as in relevant=1 (yes is 1)"
+    words = {"yes": 1.0, "no": 0.0}
     keep: dict[str, float] = {}
     for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
+        name, value = split_pair("--keep", text, form)
         try:
-            keep[name] = {"yes": 1.0, "no": 0.0}[value] if value in ("yes", "no") else float(value)
+            keep[name] = words[value] if value in words else float(value)
         except ValueError:
-            equals = ""
-        if not (name and equals):
-            raise UsageError(
-                f"--keep {text!r} cannot be read; write LABEL=VALUE, as in relevant=1 (yes is 1)"
-            )
+            raise UsageError(f"--keep {text!r} cannot be read; write {form}") from None
     return keep
 
 

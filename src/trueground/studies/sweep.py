@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.base import Benchmark, Sources, Task
-from trueground.benchmarks.options import Value
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate.batches import check_batches
 from trueground.evaluate.questions import check_questions
@@ -24,6 +23,7 @@ from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import check_same, identify_run
 from trueground.models.base import ChatModel
 from trueground.models.options import price_of
+from trueground.options import Value, default_of
 from trueground.runs.directory import check_resumable, free_path, read_manifest, safe_name
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
@@ -86,9 +86,9 @@ def variants(
     for all. UsageError: one value twice, and whatever `prepare` raises.
     """
     several = {
-        option.name: _values(option.name, options[option.name], option.default)
+        option.name: _values(option.name, options[option.name], default_of(option))
         for option in benchmark.declared
-        if option.varied and option.name in options
+        if option.option.varied and option.name in options
     }
     if prompts:
         several[_PROMPT] = _values(_PROMPT, prompts, None)

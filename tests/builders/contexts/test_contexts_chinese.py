@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from trueground.benchmarks.options import parse_options
 from trueground.builders.base import Rejected
 from trueground.builders.contexts import ContextsOptions
 from trueground.builders.contexts.checks import (
@@ -21,6 +20,7 @@ from trueground.builders.contexts.checks import (
     weigh,
 )
 from trueground.builders.contexts.stages import check_stage
+from trueground.options import parse_options
 from trueground.types import Choice
 
 OLD, NEW = "林海生", "何立春"

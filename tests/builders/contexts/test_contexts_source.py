@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from tests.builders.contexts.world import choice_record, context, record, write_records
 
-from trueground.benchmarks.options import settle_options
 from trueground.builders.base import BuildPlan, Rejected
 from trueground.builders.contexts.checks import ContextQuestion, Sample
 from trueground.builders.contexts.plan import prepare
@@ -17,6 +16,7 @@ from trueground.builders.flow import read_source, run_batch
 from trueground.builders.registry import get_builder
 from trueground.builders.settings import Material
 from trueground.errors import InputError, UsageError
+from trueground.options import resolve_options
 
 ROLES = {"writer": "big", "judge": "small"}
 
@@ -24,7 +24,7 @@ ROLES = {"writer": "big", "judge": "small"}
 def plan(path: Path, **options: str) -> BuildPlan:
     given = {name.replace("_", "-"): value for name, value in options.items()}
     material = Material(paths=(path,), roles=ROLES)
-    settled = settle_options(get_builder("contexts").options, "contexts", given)
+    settled = resolve_options(get_builder("contexts").options, "contexts", given)
     return prepare(settled, material)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trueground.benchmarks.options import parse_options
 from trueground.builders.base import Rejected
 from trueground.builders.flow import read_source
 from trueground.builders.grounding import GroundingBuildOptions
@@ -18,6 +17,7 @@ from trueground.builders.grounding.documents import REASONS, DocumentLibrary
 from trueground.builders.grounding.items import SourceDocument
 from trueground.builders.settings import Material
 from trueground.errors import InputError
+from trueground.options import parse_options
 
 
 def _library(

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from trueground.benchmarks.options import parse_options
 from trueground.builders.base import Rejected
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding import sets as sets_module
 from trueground.builders.grounding.items import DocumentSet, SourceDocument
 from trueground.builders.grounding.sets import choose_passage, cut_passages, set_id, sets_stage
 from trueground.errors import UsageError
+from trueground.options import parse_options
 
 
 def _documents(links: dict[str, tuple[str, ...]]) -> list[SourceDocument]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from trueground.benchmarks.base import Benchmark
-from trueground.benchmarks.options import OptionInfo, TaskOptions
+from trueground.benchmarks.base import Benchmark, TaskOptions
 from trueground.benchmarks.studies import Delta, Mean, Measure, Pivot, Studies
 from trueground.errors import UsageError
+from trueground.options import Option
 
 TASKS = ("unanswerable", "inconsistent", "counterfactual")
 
@@ -24,41 +24,41 @@ class FaithEvalOptions(TaskOptions):
 
     scheme: Annotated[
         Literal["direct", "cot", "sampling"],
-        OptionInfo(
+        Option(
             "direct and cot: temperature 0, cot asks for the answer and then for the reasoning; "
             "sampling: temperature 0.3, top-p 0.9"
         ),
     ] = "direct"
     task_instruction: Annotated[
         Literal["auto", "on", "off"],
-        OptionInfo(
+        Option(
             'whether to offer the answer "unknown" or "conflict"; auto: where the task is about it'
         ),
     ] = "auto"
     documents: Annotated[
         Literal["both", "original", "new"],
-        OptionInfo(
+        Option(
             "inconsistent: both documents, or one of them, scored against its own answer",
             tasks=("inconsistent",),
         ),
     ] = "both"
     of: Annotated[
         Literal["unanswerable", "inconsistent", "counterfactual"],
-        OptionInfo("original: whose questions are asked", tasks=("original",)),
+        Option("original: whose questions are asked", tasks=("original",)),
     ] = "unanswerable"
     closed_book: Annotated[
         bool,
-        OptionInfo("original --of counterfactual: ask without a context", tasks=("original",)),
+        Option("original --of counterfactual: ask without a context", tasks=("original",)),
     ] = False
     original: Annotated[
         Path | None,
-        OptionInfo(
+        Option(
             "file or folder with the original contexts and answers (MRQA) or keys (ARC-Challenge)"
         ),
     ] = None
     only_phrase_filtered: Annotated[
         Literal["off", "phrase", "words"],
-        OptionInfo(
+        Option(
             "counterfactual: only items whose answer phrase, or all words of it, stand in the "
             "context",
             tasks=("counterfactual",),

@@ -22,11 +22,11 @@ from trueground.benchmarks.faitheval.source import (
     right_choice,
     task_files,
 )
-from trueground.benchmarks.options import Value
 from trueground.benchmarks.rows import RowFiles, texts_of
 from trueground.errors import InputError
 from trueground.models.base import Params
 from trueground.models.prompts import Prompt, packaged_prompt
+from trueground.options import Value
 from trueground.plugins import format_part, parse_part
 from trueground.records import FileInfo
 from trueground.text.normalize import FAITHEVAL, contains_words

@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from trueground.benchmarks.base import Benchmark
-from trueground.benchmarks.options import OptionInfo, TaskOptions
+from trueground.benchmarks.base import Benchmark, TaskOptions
 from trueground.benchmarks.studies import Delta, Measure, Scatter, Share, Studies, Sweep
+from trueground.options import Option
 
 _SEARCHES = {"setting": ("retrieved", "irrelevant")}
 _OPEN = {"setting": ("retrieved", "gold", "irrelevant")}
@@ -26,7 +26,7 @@ class QaOptions(TaskOptions):
 
     setting: Annotated[
         Literal["retrieved", "gold", "irrelevant", "closed-book"],
-        OptionInfo(
+        Option(
             "what the model is given: passages that a retriever finds, the gold ones, one that is "
             "irrelevant, or none",
             varied=True,
@@ -34,7 +34,7 @@ class QaOptions(TaskOptions):
     ] = "retrieved"
     instruction: Annotated[
         Literal["v1", "v2"],
-        OptionInfo(
+        Option(
             'v1: answer, given the passages; v2: say "I don\'t know" where they do not hold the '
             "answer",
             varied=True,
@@ -43,7 +43,7 @@ class QaOptions(TaskOptions):
     ] = "v1"
     retriever: Annotated[
         str,
-        OptionInfo(
+        Option(
             'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", multi-hop:"dense:MODEL", file:RESULTS',
             varied=True,
             applies=_SEARCHES,
@@ -51,13 +51,13 @@ class QaOptions(TaskOptions):
     ] = "bm25"
     corpus: Annotated[
         Path | None,
-        OptionInfo(
+        Option(
             "where passages are found: documents, a file of passages, or an index", applies=_OPEN
         ),
     ] = None
     retrieval_query: Annotated[
         Literal["auto", "all", "last"],
-        OptionInfo(
+        Option(
             "what is searched for where a question has a history: its retrieval_query or else all "
             "turns, all turns, or the last one",
             applies={**_SEARCHES, **_TURNS},
@@ -65,7 +65,7 @@ class QaOptions(TaskOptions):
     ] = "auto"
     passages: Annotated[
         int,
-        OptionInfo(
+        Option(
             "how many are retrieved. Default: 8, topiocqa 4",
             min=1,
             unset=True,
@@ -74,7 +74,7 @@ class QaOptions(TaskOptions):
     ] = 0
     irrelevant_rank: Annotated[
         int,
-        OptionInfo(
+        Option(
             "irrelevant: the first passage after this rank, if it is no gold",
             min=1,
             applies={"setting": ("irrelevant",)},
@@ -82,29 +82,29 @@ class QaOptions(TaskOptions):
     ] = 1000
     preset: Annotated[
         Literal["paper", "greedy"],
-        OptionInfo(
+        Option(
             "paper: top-p 0.95, temperature 0.95, seed 0, at least 1 new token; greedy: "
             "temperature 0; both at most 500 new tokens"
         ),
     ] = "paper"
     post_process: Annotated[
         Literal["off", "first-line", "turns"],
-        OptionInfo(
+        Option(
             "what of a reply is scored: all, its first line, or what stands before the model "
             "begins another turn or passage"
         ),
     ] = "off"
     history_turns: Annotated[
         int,
-        OptionInfo("turns shown of a conversation; the middle is cut", min=0, applies=_TURNS),
+        Option("turns shown of a conversation; the middle is cut", min=0, applies=_TURNS),
     ] = 10
     gold: Annotated[
         Path | None,
-        OptionInfo("nq: file of gold passages, as DPR's nq-test_gold_info.json", tasks=("nq",)),
+        Option("nq: file of gold passages, as DPR's nq-test_gold_info.json", tasks=("nq",)),
     ] = None
     gold_needed: Annotated[
         Literal["auto", "any", "all"],
-        OptionInfo(
+        Option(
             "how many of a question's gold passages must be retrieved; auto: all for hotpotqa, "
             "else any",
             applies={"setting": ("retrieved",)},
@@ -112,14 +112,14 @@ class QaOptions(TaskOptions):
     ] = "auto"
     without_gold: Annotated[
         Literal["error", "skip"],
-        OptionInfo(
+        Option(
             "setting gold: what to do with questions that have no gold passage",
             applies={"setting": ("gold",)},
         ),
     ] = "error"
     variant: Annotated[
         Literal["distractor", "fullwiki"],
-        OptionInfo("hotpotqa: which of its two versions", tasks=("hotpotqa",)),
+        Option("hotpotqa: which of its two versions", tasks=("hotpotqa",)),
     ] = "distractor"
 
     @property

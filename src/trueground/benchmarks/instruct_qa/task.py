@@ -12,10 +12,10 @@ from trueground.benchmarks.base import Question, Sources, Task
 from trueground.benchmarks.instruct_qa import QaOptions
 from trueground.benchmarks.instruct_qa.corpus import FoundPassages, QaCorpus
 from trueground.benchmarks.instruct_qa.source import QaQuestion, read_items, task_files
-from trueground.benchmarks.options import Value
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message, Params
 from trueground.models.prompts import Prompt, PromptFile
+from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.retrieval.base import SearchQuery, words
 from trueground.retrieval.gold import GoldPassage, make_query, matches

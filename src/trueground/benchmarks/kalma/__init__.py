@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from trueground.benchmarks.base import Benchmark
-from trueground.benchmarks.options import OptionInfo, TaskOptions
+from trueground.benchmarks.base import Benchmark, TaskOptions
 from trueground.benchmarks.studies import Delta, Measure, PaperJudge, Pivot, Studies, Sweep
 from trueground.errors import UsageError
+from trueground.options import Option
 
 PEOPLE = ("human", "Q5")  # section 3.1
 ANY_TYPE = "any"
@@ -26,7 +26,7 @@ class KalmaOptions(TaskOptions):
 
     knowledge: Annotated[
         Literal["given", "gold", "linked"] | None,
-        OptionInfo(
+        Option(
             "given: the graphs that come with a question; gold: those of the entities that its "
             "minimum set names; linked: those of the entities that are found by their names in the "
             "question. Default: given"
@@ -34,18 +34,18 @@ class KalmaOptions(TaskOptions):
     ] = None
     graph: Annotated[
         str | None,
-        OptionInfo(
+        Option(
             "knowledge graph for gold and linked: a folder made by `trueground graph load`, a file "
             "of graphs or RDF, sparql:URL or wikidata. Default: all graphs of the data together"
         ),
     ] = None
     recognizer: Annotated[
         str | None,
-        OptionInfo("linked: how names are found, dictionary or spacy:MODEL. Default: dictionary"),
+        Option("linked: how names are found, dictionary or spacy:MODEL. Default: dictionary"),
     ] = None
     types: Annotated[
         tuple[str, ...],
-        OptionInfo(
+        Option(
             "linked: names or ids of classes, with commas between, of which an entity must have "
             "one, or any. Default: human,Q5; for your own questions any",
             expected=f"classes with commas between, or {ANY_TYPE}",
@@ -53,33 +53,31 @@ class KalmaOptions(TaskOptions):
     ] = ()
     minimum: Annotated[
         Path | None,
-        OptionInfo(
+        Option(
             "file of minimum sets: [[question, [[qid, property, value], …]], …]",
             excludes={"synthetic-minimum": "take the sets of a file, or draw them"},
         ),
     ] = None
     first_round: Annotated[
         Path | None,
-        OptionInfo(
+        Option(
             "file of the first round's knowledge, for variant=reference-code", needs=("minimum",)
         ),
     ] = None
     synthetic_minimum: Annotated[
         int | None,
-        OptionInfo(
+        Option(
             "draw minimum sets of this size from the graphs; every page says that they are made up",
             min=1,
         ),
     ] = None
     minimum_seed: Annotated[
         int,
-        OptionInfo(
-            "seed of that draw. Default: 0", min=0, unset=True, needs=("synthetic-minimum",)
-        ),
+        Option("seed of that draw. Default: 0", min=0, unset=True, needs=("synthetic-minimum",)),
     ] = 0
     remove: Annotated[
         int | None,
-        OptionInfo(
+        Option(
             "gold graphs without the first so many pieces of the minimum set: 0, 1, 2, 3",
             min=0,
             varied=True,
@@ -88,7 +86,7 @@ class KalmaOptions(TaskOptions):
     ] = None
     remove_from: Annotated[
         Literal["later", "all"],
-        OptionInfo(
+        Option(
             "with --first-round, what --remove takes: later, only what later rounds added, as the "
             "authors do; all, the set in its order. Default: later",
             unset=True,
@@ -97,7 +95,7 @@ class KalmaOptions(TaskOptions):
     ] = "later"
     retrieval_accuracy: Annotated[
         int | None,
-        OptionInfo(
+        Option(
             "gold graphs, of which so many percent stay and the others are replaced: 100, 80, 60 …",
             min=0,
             max=100,
@@ -107,7 +105,7 @@ class KalmaOptions(TaskOptions):
     ] = None
     replace_seed: Annotated[
         int,
-        OptionInfo(
+        Option(
             "seed of what is replaced, and by what. Default: 0",
             min=0,
             unset=True,
@@ -116,7 +114,7 @@ class KalmaOptions(TaskOptions):
     ] = 0
     at_temperature: Annotated[
         float | None,
-        OptionInfo(
+        Option(
             "temperature of the answers, where several are compared; without it 0.5, or "
             "--temperature",
             min=0,
@@ -127,11 +125,11 @@ class KalmaOptions(TaskOptions):
     ] = None
     demonstration: Annotated[
         str | None,
-        OptionInfo('worked example, {"question", "knowledge", "answer"}, or none'),
+        Option('worked example, {"question", "knowledge", "answer"}, or none'),
     ] = None
     rated: Annotated[
         int,
-        OptionInfo(
+        Option(
             "rate the answers to so many of the questions asked, three times each, for coherence, "
             "consistency, fluency and relevance (needs a rater: --rater)",
             min=0,
@@ -140,9 +138,7 @@ class KalmaOptions(TaskOptions):
     ] = 0
     rated_seed: Annotated[
         int,
-        OptionInfo(
-            "seed of whose answers are rated. Default: 0", min=0, unset=True, needs=("rated",)
-        ),
+        Option("seed of whose answers are rated. Default: 0", min=0, unset=True, needs=("rated",)),
     ] = 0
 
     def __post_init__(self) -> None:

@@ -30,9 +30,9 @@ from trueground.benchmarks.kalma.source import (
     read_published,
     read_sets,
 )
-from trueground.benchmarks.options import Value
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Params
+from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.types import Graph, Record, Triple
 

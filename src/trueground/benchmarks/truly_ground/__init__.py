@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from trueground.benchmarks.base import Benchmark
-from trueground.benchmarks.options import OptionInfo, TaskOptions
+from trueground.benchmarks.base import Benchmark, TaskOptions
 from trueground.benchmarks.studies import (
     Delta,
     Measure,
@@ -22,6 +21,7 @@ from trueground.benchmarks.studies import (
     Sweep,
 )
 from trueground.errors import UsageError
+from trueground.options import Option
 
 DISTRACTOR_SET = "2k_distractor"  # of the published file of distractors
 
@@ -36,7 +36,7 @@ class TrulyGroundOptions(TaskOptions):
 
     preset: Annotated[
         Literal["greedy", "paper", "llama2", "vicuna", "falcon", "tulu"],
-        OptionInfo(
+        Option(
             "greedy: temperature 0; paper: the same, scored as the paper's code does, by its judge "
             "where none is named; llama2, vicuna, falcon: top-k 10 at temperature 1; tulu: "
             "temperature 0.6; each with at most 2,048 new tokens"
@@ -44,23 +44,23 @@ class TrulyGroundOptions(TaskOptions):
     ] = "greedy"
     distractors: Annotated[
         Path | None,
-        OptionInfo(
+        Option(
             'file of distractors, {"Q0": {"2k_distractor": ["Title: …"]}}; without it and '
             "--retriever qId2distractor.json of the data, or else they are mined by bm25"
         ),
     ] = None
-    distractor_set: Annotated[str, OptionInfo("which set of that file")] = DISTRACTOR_SET
+    distractor_set: Annotated[str, Option("which set of that file")] = DISTRACTOR_SET
     retriever: Annotated[
-        str | None, OptionInfo("mine distractors from the corpus with bm25 or dense:MODEL")
+        str | None, Option("mine distractors from the corpus with bm25 or dense:MODEL")
     ] = None
     corpus: Annotated[
         Path | None,
-        OptionInfo("folder of localDocId2localDocText.json and …title.json, if not the data's"),
+        Option("folder of localDocId2localDocText.json and …title.json, if not the data's"),
     ] = None
-    top: Annotated[int, OptionInfo("how many passages to mine for a question", min=1)] = 40
+    top: Annotated[int, Option("how many passages to mine for a question", min=1)] = 40
     budget: Annotated[
         int | None,
-        OptionInfo(
+        Option(
             "tokens of all contexts together, the gold ones included; mined: 2048, a file: all it "
             "has",
             min=1,
@@ -68,23 +68,23 @@ class TrulyGroundOptions(TaskOptions):
     ] = None
     gold_position: Annotated[
         Literal["random", "beginning", "middle", "end"],
-        OptionInfo("where the gold contexts stand among the distractors"),
+        Option("where the gold contexts stand among the distractors"),
     ] = "random"
-    position_seed: Annotated[int, OptionInfo("seed of the random position", min=0)] = 0
+    position_seed: Annotated[int, Option("seed of the random position", min=0)] = 0
     tokenizer: Annotated[
         str | None,
-        OptionInfo(
+        Option(
             "tokenizer.json, model folder or name that tokens are counted with; default: that of a "
             "model hf:…, else 4 characters a token"
         ),
     ] = None
     input_cap: Annotated[
         int | None,
-        OptionInfo("most tokens of a prompt; distractors are left out to stay within it", min=1),
+        Option("most tokens of a prompt; distractors are left out to stay within it", min=1),
     ] = None
     fluency: Annotated[
         bool,
-        OptionInfo("also rate the fluency of free-form answers (needs a rater: --rater)"),
+        Option("also rate the fluency of free-form answers (needs a rater: --rater)"),
     ] = False
 
     def __post_init__(self) -> None:

@@ -11,7 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.benchmarks.options import Value
 from trueground.benchmarks.rows import read_entries
 from trueground.benchmarks.truly_ground import DISTRACTOR_SET, TrulyGroundOptions
 from trueground.benchmarks.truly_ground.source import (
@@ -29,6 +28,7 @@ from trueground.benchmarks.truly_ground.source import (
     read_items,
 )
 from trueground.errors import InputError, UsageError
+from trueground.options import Value
 from trueground.records.files import data_files
 from trueground.records.problems import Problem, describe
 from trueground.retrieval.corpus import read_corpus, read_published

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.benchmarks.base import Question, Sources, Task
-from trueground.benchmarks.options import Value
 from trueground.benchmarks.truly_ground import TrulyGroundOptions
 from trueground.benchmarks.truly_ground.distractors import (
     Distractors,
@@ -30,6 +29,7 @@ from trueground.benchmarks.truly_ground.source import (
 from trueground.errors import UsageError
 from trueground.models.base import Message, Params
 from trueground.models.prompts import Prompt
+from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.types import Passage, Record
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from trueground.benchmarks.options import OptionInfo, declared_options
 from trueground.builders.base import Builder, Role, prepare_in
+from trueground.options import Option, declared_options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,45 +19,43 @@ class ContextsOptions:
     seed: int = 0
     task: Annotated[
         tuple[str, ...],
-        OptionInfo(
+        Option(
             "unanswerable, inconsistent, counterfactual, or several with commas between. Default: "
             "all that the records allow",
             unset=True,
         ),
     ] = ()
     on_bad_row: Annotated[
-        Literal["stop", "skip"], OptionInfo("what a wrong row does: end all, or be left out")
+        Literal["stop", "skip"], Option("what a wrong row does: end all, or be left out")
     ] = "stop"
     require_answer: Annotated[
         Literal["yes", "no"],
-        OptionInfo("leave out records whose answer does not stand in their context"),
+        Option("leave out records whose answer does not stand in their context"),
     ] = "yes"
-    max_context_words: Annotated[int, OptionInfo("longer contexts are left out", min=1)] = 4_000
+    max_context_words: Annotated[int, Option("longer contexts are left out", min=1)] = 4_000
     kept: Annotated[
         float,
-        OptionInfo(
+        Option(
             "inconsistent: share of the context's words that must be kept, 0 to 1", min=0, max=1
         ),
     ] = 0.6
-    kept_unanswerable: Annotated[float, OptionInfo("the same for unanswerable", min=0, max=1)] = 0.4
-    min_words: Annotated[
-        int, OptionInfo("counterfactual: the shortest context, in words", min=0)
-    ] = 100
+    kept_unanswerable: Annotated[float, Option("the same for unanswerable", min=0, max=1)] = 0.4
+    min_words: Annotated[int, Option("counterfactual: the shortest context, in words", min=0)] = 100
     phrase: Annotated[
         Literal["words", "phrase"],
-        OptionInfo(
+        Option(
             "counterfactual: the option must stand in the context as a phrase, or with all its "
             "words"
         ),
     ] = "words"
-    second_sample: Annotated[int, OptionInfo("how many items the second judge sees", min=1)] = 100
+    second_sample: Annotated[int, Option("how many items the second judge sees", min=1)] = 100
     second: Annotated[
         Literal["keep", "drop"],
-        OptionInfo("what becomes of items that the second judge finds invalid"),
+        Option("what becomes of items that the second judge finds invalid"),
     ] = "keep"
     language: Annotated[
         Literal["check", "any"],
-        OptionInfo("check: a context in another language falls; any: it may be in any"),
+        Option("check: a context in another language falls; any: it may be in any"),
     ] = "check"
 
 

@@ -16,7 +16,6 @@ import msgspec
 from trueground.annotation.base import AnnotationTask, Label
 from trueground.benchmarks.faitheval import TASKS
 from trueground.benchmarks.faitheval.source import Choices, dataset_name, read_choices
-from trueground.benchmarks.options import Value, parse_options
 from trueground.benchmarks.rows import DataRow, Text, Texts, named, read_row, texts_of
 from trueground.benchmarks.rows import Label as RowLabel
 from trueground.builders.base import BuildPlan, BuiltDataset, Rejected, SourceStep
@@ -37,6 +36,7 @@ from trueground.builders.rows import Unusable, check_rows, fault, source_files, 
 from trueground.builders.settings import Material
 from trueground.errors import InputError, unknown_name
 from trueground.models.base import CHARACTERS_PER_TOKEN
+from trueground.options import Value, parse_options
 from trueground.records import FileInfo
 from trueground.records.problems import Problem, describe
 from trueground.text.draws import draw

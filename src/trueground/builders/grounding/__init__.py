@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.options import OptionInfo, declared_options
 from trueground.builders.base import Builder, Role, prepare_in
+from trueground.options import Option, declared_options
 
 LINKS = "links"
 NUMBERS = ("popularity", "views", "pageviews")
@@ -22,55 +22,53 @@ class GroundingBuildOptions:
 
     popularity_field: Annotated[
         str | None,
-        OptionInfo(
+        Option(
             "which field holds the number of a document's popularity; links: how many other "
             f"documents link to it. Default: the first there is of {', '.join(NUMBERS)}"
         ),
     ] = None
     popularity_share: Annotated[
         float,
-        OptionInfo(
+        Option(
             "share of the documents that are popular, and unpopular", min=0, max=0.5, above=True
         ),
     ] = 0.3
     meta: Annotated[
         Path | None,
-        OptionInfo("file of rows {path, id or title; a number of popularity; links} of documents"),
+        Option("file of rows {path, id or title; a number of popularity; links} of documents"),
     ] = None
     hops: Annotated[
         int,
-        OptionInfo("most links between two documents that are asked about together", min=1),
+        Option("most links between two documents that are asked about together", min=1),
     ] = 3
     sets: Annotated[
         int | None,
-        OptionInfo("most document sets of each class (popularity, one document or two)", min=1),
+        Option("most document sets of each class (popularity, one document or two)", min=1),
     ] = None
-    context_words: Annotated[int, OptionInfo("words of a document's passage, at most", min=20)] = (
-        250
-    )
-    max_document_words: Annotated[int, OptionInfo("longer documents are left out", min=20)] = 20000
+    context_words: Annotated[int, Option("words of a document's passage, at most", min=20)] = 250
+    max_document_words: Annotated[int, Option("longer documents are left out", min=20)] = 20000
     candidates: Annotated[
-        int, OptionInfo("question-answer pairs to write for a document set", min=1, max=50)
+        int, Option("question-answer pairs to write for a document set", min=1, max=50)
     ] = 10
     min_quality: Annotated[
         int,
-        OptionInfo("least quality (1-5) that the judge must give a question", min=1, max=5),
+        Option("least quality (1-5) that the judge must give a question", min=1, max=5),
     ] = 3
     decomposer: Annotated[
         str,
-        OptionInfo("takes contexts apart into facts: rules, or llm:MODEL(base_url=URL)"),
+        Option("takes contexts apart into facts: rules, or llm:MODEL(base_url=URL)"),
     ] = "rules"
     fact_judge: Annotated[
-        str, OptionInfo("says whether a context holds a gold fact; any judge of `score`")
+        str, Option("says whether a context holds a gold fact; any judge of `score`")
     ] = "lexical"
     conflict: Annotated[
         Literal["full", "none"],
-        OptionInfo("none: the original version alone, without changed knowledge"),
+        Option("none: the original version alone, without changed knowledge"),
     ] = "full"
     distractors: Annotated[
-        int, OptionInfo("passages of other documents a question; 0: none", min=0)
+        int, Option("passages of other documents a question; 0: none", min=0)
     ] = 40
-    retriever: Annotated[str, OptionInfo("finds them: bm25 or dense:MODEL")] = "bm25"
+    retriever: Annotated[str, Option("finds them: bm25 or dense:MODEL")] = "bm25"
 
 
 BUILDER = Builder(

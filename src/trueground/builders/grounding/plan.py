@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from trueground.annotation.base import AnnotationTask
-from trueground.benchmarks.options import Value, parse_options
 from trueground.benchmarks.truly_ground.distractors import make_counter
 from trueground.benchmarks.truly_ground.source import (
     DISTRACTORS,
@@ -58,6 +57,7 @@ from trueground.builders.quality import BuiltItem
 from trueground.builders.settings import Material
 from trueground.claims import get_decomposer
 from trueground.models.base import CHARACTERS_PER_TOKEN
+from trueground.options import Value, parse_options
 from trueground.plugins import parse_part
 from trueground.records import FileInfo
 from trueground.retrieval.gold import Gold, fill, mine

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.options import OptionInfo, declared_options
 from trueground.builders.base import Builder, Role, prepare_in
 from trueground.errors import UsageError
+from trueground.options import Option, declared_options
 
 _YesNo = Literal["yes", "no"]
 
@@ -22,61 +22,57 @@ class KalmaBuildOptions:
 
     judge: bool = False
     graph: Annotated[
-        str | None, OptionInfo("folder of `graph load`, file, wikidata or sparql:URL; needed")
+        str | None, Option("folder of `graph load`, file, wikidata or sparql:URL; needed")
     ] = None
     on_bad_row: Annotated[
-        Literal["stop", "skip"], OptionInfo("what a wrong row does: end all, or be left out")
+        Literal["stop", "skip"], Option("what a wrong row does: end all, or be left out")
     ] = "stop"
     name_words: Annotated[
-        int, OptionInfo("names of fewer words are incomplete; 2 for people", min=1)
+        int, Option("names of fewer words are incomplete; 2 for people", min=1)
     ] = 1
     types: Annotated[
         tuple[str, ...],
-        OptionInfo(
+        Option(
             "classes of the entities, as human,Q5", expected="classes with commas between, or any"
         ),
     ] = ("any",)
     relation_map: Annotated[
-        Path | None, OptionInfo('JSON: {"relation": ["property of the graph", …], …}')
+        Path | None, Option('JSON: {"relation": ["property of the graph", …], …}')
     ] = None
-    all_edges: Annotated[_YesNo, OptionInfo("accept any edge between the two")] = "no"
+    all_edges: Annotated[_YesNo, Option("accept any edge between the two")] = "no"
     skip_properties: Annotated[
         str,
-        OptionInfo("never cited: properties with commas between, trivial, or none"),
+        Option("never cited: properties with commas between, trivial, or none"),
     ] = "trivial"
     alpha: Annotated[
         float,
-        OptionInfo("weight of a rare relation against a fluent sentence, 0 to 1", min=0, max=1),
+        Option("weight of a rare relation against a fluent sentence, 0 to 1", min=0, max=1),
     ] = 0.5
     coherence: Annotated[
         Literal["softmax", "scaled"],
-        OptionInfo(
+        Option(
             "how fluency is weighed: softmax, the paper's, decides near-ties only and rates no "
             "others; scaled weighs as --alpha says, and rates every candidate"
         ),
     ] = "softmax"
-    perplexity: Annotated[
-        str | None, OptionInfo("who rates sentences; needed unless --alpha is 1")
-    ] = None
+    perplexity: Annotated[str | None, Option("who rates sentences; needed unless --alpha is 1")] = (
+        None
+    )
     candidates: Annotated[
-        int, OptionInfo("triples that are rated in a round, rarest relations", min=1)
+        int, Option("triples that are rated in a round, rarest relations", min=1)
     ] = 100
     counts: Annotated[
-        Path | None, OptionInfo("counts.json of a build, in place of those of these rows")
+        Path | None, Option("counts.json of a build, in place of those of these rows")
     ] = None
-    rounds: Annotated[int, OptionInfo("the first annotates, each other adds a triple", min=1)] = 5
+    rounds: Annotated[int, Option("the first annotates, each other adds a triple", min=1)] = 5
     minimum_rounds: Annotated[
-        int | None, OptionInfo("items of fewer rounds fall; default: all rounds", min=1)
+        int | None, Option("items of fewer rounds fall; default: all rounds", min=1)
     ] = None
-    language: Annotated[Literal["check", "any"], OptionInfo("check: no other language; any")] = (
-        "check"
-    )
-    require_authentic: Annotated[_YesNo, OptionInfo("leave out what the judge finds wrong")] = "no"
+    language: Annotated[Literal["check", "any"], Option("check: no other language; any")] = "check"
+    require_authentic: Annotated[_YesNo, Option("leave out what the judge finds wrong")] = "no"
     require_said: Annotated[
         Literal["auto", "yes", "no"],
-        OptionInfo(
-            "leave out sentences that do not say what they cite; auto: where there is a judge"
-        ),
+        Option("leave out sentences that do not say what they cite; auto: where there is a judge"),
     ] = "auto"
 
     def __post_init__(self) -> None:

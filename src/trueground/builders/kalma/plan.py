@@ -12,7 +12,6 @@ import msgspec
 
 from trueground.annotation.base import AnnotationTask
 from trueground.benchmarks.kalma.source import FILES
-from trueground.benchmarks.options import Value, parse_options
 from trueground.builders.base import BuildPlan, BuiltDataset
 from trueground.builders.checks import need_languages
 from trueground.builders.kalma import KalmaBuildOptions
@@ -42,6 +41,7 @@ from trueground.builders.rows import source_files
 from trueground.builders.settings import Material
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.models.prompts import Prompt
+from trueground.options import Value, parse_options
 from trueground.records import FileInfo
 from trueground.text.citations import read_triples
 from trueground.text.triples import format_graph, pairs_of, triple_key

@@ -13,7 +13,6 @@ from trueground.benchmarks.published import PublishedTable, published
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec, parse_specs, split_specs
-from trueground.options import check_whole_numbers
 from trueground.plugins import keys_named, split_key
 from trueground.studies.finished import FinishedRun
 from trueground.studies.labelled import LabelledSet
@@ -24,29 +23,10 @@ PaperRow = dict[str, Any]
 _RATES = {"false_negatives": "false_negative_rate", "false_positives": "false_positive_rate"}
 
 
-def check_options(
-    workers: int | None,
-    seed: int,
-    resamples: int,
-    worst: int,
-    level: float,
-    threshold: float,
-    verdict: str | None,
-    *,
-    not_for_pairs: Mapping[str, Any],
-) -> None:
-    """UsageError for a number out of its range, and for `not_for_pairs` that are set."""
-    check_whole_numbers(
-        workers=(workers, 1), seed=(seed, 0), resamples=(resamples, 1), worst=(worst, 0)
-    )
-    if not 0 < level < 1:
-        raise UsageError(f"level={level!r}; it must be a number between 0 and 1")
-    if not 0 <= threshold <= 1:
-        raise UsageError(f"threshold={threshold!r}; scores from 0 to 1 are compared with it")
-    if verdict is not None and verdict not in VERDICTS:
-        raise unknown_name("verdict", verdict, VERDICTS)
-    for name, option in not_for_pairs.items():
-        if option:
+def check_pair_options(options: Mapping[str, Any]) -> None:
+    """Check that none of these options is set, which are not for pairs. Raises UsageError."""
+    for name, value in options.items():
+        if value:
             raise UsageError(
                 f"{name.replace('_', '-')} is for labels of single responses; leave it out with "
                 "pairs"

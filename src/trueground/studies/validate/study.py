@@ -18,6 +18,7 @@ from trueground.options import (
     Seed,
     ShowProgress,
     Workers,
+    check_arguments,
     no_progress,
 )
 from trueground.records import Columns
@@ -129,17 +130,21 @@ def validate(
         undo_on_failure,
     )
 
-    notes.check_options(
-        *(workers, seed, resamples, worst, level, threshold, verdict),
-        not_for_pairs={
-            "ordinal": ordinal,
-            "labels": labels,
-            "keep": keep,
-            "with_published": with_published,
-        }
-        if pairs
-        else {},
+    check_arguments(
+        validate,
+        workers=workers,
+        seed=seed,
+        resamples=resamples,
+        worst=worst,
+        level=level,
+        threshold=threshold,
+        verdict=verdict,
+        limit=limit,
     )
+    if pairs:
+        notes.check_pair_options(
+            {"ordinal": ordinal, "labels": labels, "keep": keep, "with_published": with_published}
+        )
     output = None if out is None else ValidationOutput(Path(out), overwrite)
     start = datetime.now(UTC).isoformat()
     with undo_on_failure(output, cache), ExitStack() as stack:

@@ -8,29 +8,30 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from trueground.benchmarks.options import (
-    OptionInfo,
+from trueground.errors import UsageError
+from trueground.options import (
+    Option,
     declared_options,
+    default_of,
     format_options,
     parse_options,
     unused_options,
 )
-from trueground.errors import UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Small:
     task: str = "open"
-    shots: Annotated[int, OptionInfo("examples", min=1, max=7)] = 2
-    seed: Annotated[int, OptionInfo("seed. Default: 0", unset=True, min=0, needs=("file",))] = 0
-    kept: Annotated[float, OptionInfo("share", min=0, max=1)] = 1.0
-    half: Annotated[float, OptionInfo("share", min=0, max=0.5, above=True)] = 0.3
-    style: Annotated[Literal["short", "long"], OptionInfo("how", varied=True)] = "short"
-    how: Annotated[Literal["a", "b"] | None, OptionInfo("which", tasks=("closed",))] = None
-    file: Annotated[Path | None, OptionInfo("where", excludes={"drawn": "choose"})] = None
-    drawn: Annotated[bool, OptionInfo("flag", applies={"style": ("long",)})] = False
-    types: Annotated[tuple[str, ...], OptionInfo("names")] = ()
-    name: Annotated[str | None, OptionInfo("text")] = None
+    shots: Annotated[int, Option("examples", min=1, max=7)] = 2
+    seed: Annotated[int, Option("seed. Default: 0", unset=True, min=0, needs=("file",))] = 0
+    kept: Annotated[float, Option("share", min=0, max=1)] = 1.0
+    half: Annotated[float, Option("share", min=0, max=0.5, above=True)] = 0.3
+    style: Annotated[Literal["short", "long"], Option("how", varied=True)] = "short"
+    how: Annotated[Literal["a", "b"] | None, Option("which", tasks=("closed",))] = None
+    file: Annotated[Path | None, Option("where", excludes={"drawn": "choose"})] = None
+    drawn: Annotated[bool, Option("flag", applies={"style": ("long",)})] = False
+    types: Annotated[tuple[str, ...], Option("names")] = ()
+    name: Annotated[str | None, Option("text")] = None
 
     def __post_init__(self) -> None:
         if self.shots == 3:
@@ -48,7 +49,7 @@ def refused(words: str, task: str = "open", **given: Any) -> None:
 
 def test_they_are_declared_with_their_defaults_as_text() -> None:
     found = {option.name: option for option in declared_options(Small)}
-    assert {name: option.default for name, option in found.items()} == {
+    assert {name: default_of(option) for name, option in found.items()} == {
         "shots": "2",
         "seed": None,
         "kept": "1",
@@ -60,9 +61,9 @@ def test_they_are_declared_with_their_defaults_as_text() -> None:
         "types": None,
         "name": None,
     }
-    assert found["style"].allowed == ("short", "long")
-    assert found["how"].allowed == ("a", "b")
-    assert found["style"].varied
+    assert found["style"].choices == ("short", "long")
+    assert found["how"].choices == ("a", "b")
+    assert found["style"].option.varied
 
 
 def test_values_as_what_they_mean() -> None:
@@ -114,7 +115,8 @@ def test_no_whole_numbers(text: str) -> None:
 
 
 def test_what_is_refused() -> None:
-    refused("^--seed 9999999999: expected a whole number, 0 or more$", seed="9999999999", file="f")
+    words = "^--seed 9999999999: expected a whole number, 0 or more, below 1,000,000,000$"
+    refused(words, seed="9999999999", file="f")
     refused("^--style loud: expected one of short, long$", style="loud")
     refused("unknown option of small 'stile'.*'style'", stile="long")
     refused("^--file is empty; give it a value, or leave it out$", file=" ")

@@ -1,0 +1,72 @@
+"""Public functions whose parameters are the fields of one class.
+
+Every option of such a function is declared once, as a field. The function, its twin for event
+loops, the command line and inner functions share the class instead of repeating the parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ForwardRef, ParamSpec, TypeVar, cast, get_args
+
+from trueground.options.declaration import option_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def takes_fields_of(request: Callable[P, R]) -> Callable[[Callable[[R], T]], Callable[P, T]]:
+    """Let a function of one request take the fields of the request as its parameters.
+
+    Args:
+        request: The dataclass of the request.
+
+    Returns:
+        A decorator of functions, also of coroutine functions.
+
+    Example:
+        >>> @takes_fields_of(ScoreRequest)
+        ... def score(request: ScoreRequest) -> Result: ...
+        >>> score("answers.jsonl", metrics="f1")
+    """
+    signature = inspect.signature(request)
+
+    def decorate(work: Callable[[R], T]) -> Callable[P, T]:
+        def make(args: Any, kwargs: Any) -> R:
+            bound = signature.bind(*args, **kwargs)  # its errors don't name the class
+            return request(*bound.args, **bound.kwargs)
+
+        if inspect.iscoroutinefunction(work):
+
+            @wraps(work)
+            async def function(*args: Any, **kwargs: Any) -> Any:
+                return await work(make(args, kwargs))
+
+        else:
+
+            @wraps(work)
+            def function(*args: Any, **kwargs: Any) -> Any:
+                return work(make(args, kwargs))
+
+        public = cast(Any, function)
+        del public.__wrapped__  # signatures would be read from it
+        public.__signature__ = signature.replace(
+            parameters=[_plain(parameter) for parameter in signature.parameters.values()],
+            return_annotation=inspect.signature(work).return_annotation,
+        )
+        return cast("Callable[P, T]", public)
+
+    return decorate
+
+
+def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return the parameter with its type alone, for `help`."""
+    if option_of(parameter) is None:
+        return parameter
+    annotation = get_args(parameter.annotation)[0]
+    if isinstance(annotation, ForwardRef):
+        annotation = annotation.__forward_arg__
+    return parameter.replace(annotation=annotation)

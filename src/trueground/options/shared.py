@@ -1,0 +1,106 @@
+"""Options that several functions have, and the callbacks that they take."""
+
+# No `from __future__ import annotations` here and in modules that declare options as parameters of
+# functions: annotations are read as values, without importing the modules of heavy types.
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from trueground.errors import UsageError
+from trueground.options.declaration import Option, declare
+from trueground.options.values import MAX_SEED, check_named
+
+# progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
+Progress = Callable[[str, int, int | None], None]
+# What public functions take: a callback, or True for bars on standard error.
+ShowProgress = Progress | bool
+# note(message): what the user should know beside the result.
+Note = Callable[[str], None]
+
+_SEED = Option("Seed of all random sampling.", "--seed", min=0, max=MAX_SEED)
+_RESAMPLES = Option("Bootstrap samples.", "--resamples", min=1)
+_LEVEL = Option(
+    "Confidence level of the intervals, between 0 and 1.",
+    "--level",
+    min=0,
+    max=1,
+    above=True,
+    below=True,
+)
+
+OnBadRow = Annotated[Literal["stop", "skip"], Option("stop, or skip.", "--on-bad-row")]
+Seed = Annotated[int, _SEED]
+Resamples = Annotated[int, _RESAMPLES]
+Level = Annotated[float, _LEVEL]
+Overwrite = Annotated[bool, Option("Replace --out.", "--overwrite")]
+Cache = Annotated[
+    bool, Option("Neither read nor write what is kept of earlier calls.", "--no-cache")
+]
+Workers = Annotated[int | None, Option("Processes. Default: by size.", min=1, default=None)]
+KeepRecords = Annotated[bool, Option("Do not keep the records with the run.", "--no-records")]
+By = Annotated[
+    str | Sequence[str],
+    Option("Break down by a field. Repeatable.", type=list[str] | None),
+]
+Label = Annotated[
+    str | None,
+    Option(
+        "Key of `human`; several annotators stand as LABEL:ANNOTATOR. Default: faithful, else "
+        "the only one.",
+        "--label",
+    ),
+]
+LabelPaths = Annotated[
+    Sequence[str | Path],
+    Option(
+        "Labels of `trueground annotate`, beside the records. Repeatable.",
+        "--labels",
+        type=list[Path] | None,
+    ),
+]
+RateLabels = Annotated[
+    str | Path | Sequence[str | Path],
+    Option(
+        "People's labels of some answers: the rate that people would give all of them, with an "
+        "interval. JSON lines with id and human, or of `trueground annotate`. Repeatable.",
+        "--labels",
+        type=list[Path] | None,
+    ),
+]
+LabelsDrawn = Annotated[
+    Literal["random"] | None,
+    Option(
+        "random: the answers in --labels were drawn at random, where the file does not say so.",
+        "--labels-drawn",
+    ),
+]
+PositiveAbove = Annotated[float, Option("A label above this is positive.", "--positive-above")]
+
+
+def no_progress(_phase: str, _done: int, _total: int | None) -> None:
+    """Ignore the progress."""
+
+
+def no_note(_message: str) -> None:
+    """Ignore the message."""
+
+
+def check_resamples(resamples: int) -> None:
+    """Check a number of bootstrap samples. Raises UsageError."""
+    check_named(declare("resamples", int, 1, _RESAMPLES), resamples)
+
+
+def check_draws(resamples: int, seed: int, level: float) -> None:
+    """Check the options of bootstrap intervals. Raises UsageError."""
+    check_resamples(resamples)
+    check_named(declare("seed", int, 0, _SEED), seed)
+    check_named(declare("level", float, 0.95, _LEVEL), level)
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Return (number from 0, number of shards) of `3/16`. Raises UsageError."""
+    number, slash, count = text.partition("/")
+    is_pair = slash and all(part.isascii() and part.isdecimal() for part in (number, count))
+    if not is_pair or not 1 <= int(number) <= int(count):
+        raise UsageError(f"--shard {text}: expected I/N, as in 3/16, I from 1 to N")
+    return int(number) - 1, int(count)

@@ -1,0 +1,174 @@
+"""Declared options: their values, their ranges, and pairs such as NAME=VALUE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import pytest
+
+from trueground.errors import UsageError
+from trueground.options import (
+    MAX_SEED,
+    MAX_WHOLE,
+    Option,
+    ValueRejectedError,
+    check_arguments,
+    check_settings,
+    check_value,
+    declare,
+    declared_options,
+    parse_shard,
+    parse_value,
+    split_pair,
+    takes_fields_of,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+WHOLE = declare("n", int, 1, Option(None, min=1))
+SHARE = declare("share", float, 0.5, Option(None, min=0, max=1, above=True, below=True))
+ANY = declare("any", float, 0.0, Option(None))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    rows: str | np.ndarray[Any, Any]
+    count: Annotated[int, Option("Count.", min=1)] = 1
+    side: Annotated[Literal["left", "right"] | None, Option("Side.")] = None
+    array: Annotated[np.ndarray[Any, Any] | None, Option("Heavy type.", type=str)] = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@takes_fields_of(Request)
+def measure(request: Request) -> int:
+    """Return the count."""
+    return request.count
+
+
+@takes_fields_of(Request)
+async def measure_later(request: Request) -> int:
+    """Return the count."""
+    return request.count
+
+
+def test_declared_options_reads_types_choices_and_defaults() -> None:
+    count, side, array = declared_options(Request)
+    assert (count.name, count.type, count.default) == ("count", int, 1)
+    assert side.choices == ("left", "right")
+    assert side.optional
+    assert array.option.type is str
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.0, "1", True, None, nan, inf])
+def test_check_value_of_whole_number_out_of_range_raises(value: object) -> None:
+    with pytest.raises(ValueRejectedError, match="a whole number, 1 or more"):
+        check_value(WHOLE, value)
+
+
+def test_check_value_of_number_too_long_for_json_raises() -> None:
+    check_value(WHOLE, MAX_WHOLE)
+    with pytest.raises(ValueRejectedError, match=r"1 or more, up to 9,007,199,254,740,991"):
+        check_value(WHOLE, MAX_WHOLE + 1)
+
+
+def test_check_value_of_seed_takes_64_bits() -> None:
+    seed = declare("seed", int, 0, Option(None, min=0, max=MAX_SEED))
+    check_value(seed, MAX_SEED)
+    with pytest.raises(ValueRejectedError, match="0 or more, up to 9,223,372,036,854,775,807"):
+        check_value(seed, MAX_SEED + 1)
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.0, 1.0, -0.1, 2])
+def test_check_value_on_open_bounds_raises(value: float) -> None:
+    with pytest.raises(ValueRejectedError, match="a number between 0 and 1"):
+        check_value(SHARE, value)
+
+
+@pytest.mark.parametrize("value", [inf, -inf, nan])
+def test_check_value_of_endless_number_raises(value: float) -> None:
+    with pytest.raises(ValueRejectedError, match="a finite number"):
+        check_value(ANY, value)
+
+
+def test_parse_value_without_range_takes_a_sign() -> None:
+    assert parse_value(ANY, " -1.5e2 ") == -150.0
+    with pytest.raises(ValueRejectedError, match="a number"):
+        parse_value(ANY, "1_0")
+
+
+def test_parse_value_of_path_and_names() -> None:
+    assert parse_value(declare("p", Path | None, None, Option(None)), "a/b") == Path("a/b")
+    assert parse_value(declare("t", tuple[str, ...], (), Option(None)), "x, y,x") == ("x", "y")
+
+
+def test_check_settings_names_the_option() -> None:
+    with pytest.raises(UsageError, match=r"--count 0: expected a whole number, 1 or more"):
+        Request(rows="a", count=0)
+    with pytest.raises(UsageError, match=r"expected one of left, right"):
+        Request(rows="a", side="up")  # type: ignore[arg-type]
+
+
+def test_check_arguments_uses_the_declaration_of_the_function() -> None:
+    def plot(*, size: Annotated[int, Option("Size.", "--big", min=2)] = 2) -> None: ...
+
+    check_arguments(plot, size=2)
+    with pytest.raises(UsageError, match=r"--big 1: expected a whole number, 2 or more"):
+        check_arguments(plot, size=1)
+
+
+def test_takes_fields_of_gives_the_function_the_parameters_of_the_class() -> None:
+    import asyncio
+    import inspect
+
+    parameters = inspect.signature(measure).parameters
+    assert list(parameters) == ["rows", "count", "side", "array"]
+    assert measure(rows="a", count=3) == 3
+    assert asyncio.run(measure_later(rows="a", count=4)) == 4
+    assert inspect.iscoroutinefunction(measure_later)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
+        measure(rows="a", depth=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("text", "last", "pair"),
+    [
+        (" a = b ", False, ("a", "b")),
+        ("a=b=c", False, ("a", "b=c")),
+        ("k(x=y)=0.5", True, ("k(x=y)", "0.5")),
+    ],
+    ids=["spaces", "first", "last"],
+)
+def test_split_pair_cuts_at_an_equals_sign(text: str, last: bool, pair: tuple[str, str]) -> None:
+    assert split_pair("--map", text, "A=B", last=last) == pair
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=", "=b", " = "])
+def test_split_pair_without_name_or_value_raises(text: str) -> None:
+    with pytest.raises(UsageError, match=r"cannot be read; write A=B"):
+        split_pair("--map", text, "A=B")
+
+
+def test_split_pair_of_a_secret_keeps_the_value_out_of_the_message() -> None:
+    with pytest.raises(UsageError) as raised:
+        split_pair("--param", "=hunter2", "A=B", secret=True)
+    assert "hunter2" not in str(raised.value)
+
+
+def test_split_pair_takes_an_empty_value_if_allowed() -> None:
+    assert split_pair("--where", "a=", "A=B", allow_empty=True) == ("a", "")
+
+
+@pytest.mark.parametrize("text", ["5/4", "0/4", "x", "1/", "/4", "1/x", "-1/4"])
+def test_parse_shard_of_no_pair_raises(text: str) -> None:
+    with pytest.raises(UsageError, match="expected I/N"):
+        parse_shard(text)
+
+
+def test_parse_shard_counts_from_zero() -> None:
+    assert parse_shard("3/16") == (2, 16)
