@@ -14,7 +14,8 @@ SRC = Path(trueground.__file__).parent
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "_version", "arithmetic"),
     ("errors",),
-    ("plugins", "protocols", "text", "options"),
+    ("plugins", "protocols", "text", "options", "loop"),
+    ("functions",),
     ("metrics", "progress", "stats", "net"),
     ("records", "models", "encoders", "processes"),
     ("retrieval", "graph"),

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from trueground.benchmarks.reads import RecordsReads, peek
 from trueground.errors import UsageError, unknown_name
 
 _NUMBERS = {
@@ -62,7 +63,7 @@ class OptionInfo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskOptions:
+class TaskOptions(RecordsReads):
     """What the options of every benchmark know beside themselves.
 
     `task` is the task that is asked, `own_prompt` whether the user brings a prompt.
@@ -217,7 +218,7 @@ def format_options(options: Any) -> dict[str, Value]:
     defaults = {one.name: one.default for one in fields(type(options))}
     for option in declared_options(type(options)):
         name = option.name.replace("-", "_")
-        value = getattr(options, name)
+        value = peek(options, name)
         found[option.name] = option.default if value == defaults[name] else _text_of(value)
     return found
 
