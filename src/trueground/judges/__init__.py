@@ -174,7 +174,7 @@ def _forget_earlier(made: FunctionJudge[..., Any]) -> None:
 
     earlier = _functions.get(made.name)
     if earlier is not None and is_redefinition(made.function, earlier.function):
-        del judges[made.name], _functions[made.name]
+        judges.pop(made.name, None)
 
 
 def kinds() -> list[dict[str, Any]]:
