@@ -14,8 +14,9 @@ SRC = Path(trueground.__file__).parent
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "_version", "arithmetic"),
     ("errors",),
-    ("options",),
+    ("options", "loop"),
     ("plugins", "protocols", "text"),
+    ("functions",),
     ("metrics", "progress", "stats", "net"),
     ("records", "models", "encoders", "processes"),
     ("retrieval", "graph"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import FunctionType
 from typing import Any, TypeVar
 
 import msgspec
@@ -45,6 +46,10 @@ def check_members(kind: str, component: object, members: Mapping[str, str]) -> N
     if isinstance(component, type):
         raise UsageError(
             f"{kind}={component.__name__} is a class; expected an object: {component.__name__}()"
+        )
+    if isinstance(component, FunctionType) and kind == "judge":
+        raise UsageError(
+            f"judge={component.__name__} is a plain function; decorate it with @tg.judge"
         )
     shown = ", ".join(f"{name}()" if kind_ == "method" else name for name, kind_ in members.items())
     name = type(component).__name__

@@ -33,7 +33,7 @@ def test_lexical_metrics_equal_the_naive_script(
     responses = [i[0] for i in items]
     expected = [naive.all_metrics(u, refs, [k], h) for u, refs, k, h in items]
     for name in [*naive.CORRECTNESS, *naive.FAITHFULNESS, *naive.DISCOUNTED]:
-        values = functions.MetricFunction(name)(responses, **columns)
+        values = functions.metric_function(name)(responses, **columns)
         for (_u, refs, k, h), value, want in zip(items, values, expected, strict=True):
             missing = (name.startswith("k_") and not k.strip()) or (
                 name.endswith("_pp") and not h.strip()
@@ -50,7 +50,7 @@ def test_rouge_equals_the_library(pairs: list[tuple[str, str]]) -> None:
     scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=False)
     expected = [scorer.score(reference, response) for response, reference in pairs]
     for name, theirs in (("rouge_1", "rouge1"), ("rouge_2", "rouge2"), ("rouge_l", "rougeL")):
-        values = functions.MetricFunction(name)(
+        values = functions.metric_function(name)(
             [p[0] for p in pairs], references=[[p[1]] for p in pairs]
         )
         assert np.allclose(values, [e[theirs].fmeasure for e in expected], rtol=0, atol=1e-12)

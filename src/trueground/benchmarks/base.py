@@ -12,21 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueground.benchmarks.reads import RecordsReads, peek, start_recording, unread_fields
 from trueground.benchmarks.studies import Studies
-from trueground.errors import unknown_name
+from trueground.errors import UsageError, unknown_name
 from trueground.options import (
     DeclaredOption,
     Note,
     Progress,
     Value,
     declared_options,
+    default_of,
     no_note,
     no_progress,
     parse_options,
+    resolve_options,
     unused_options,
 )
 
@@ -43,7 +47,7 @@ FOLDERS = ("faitheval", "truly_ground", "instruct_qa", "kalma")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskOptions:
+class TaskOptions(RecordsReads):
     """Base class of the options of a benchmark.
 
     `task` is the requested task, `own_prompt` whether the user brings a prompt. Neither is an
@@ -72,8 +76,9 @@ class Task:
     first); `by` are the breakdown fields; `params` what the task's scheme asks of the model, before
     the user's own. `trim` makes of a reply the response that is scored; the log keeps the reply.
     `notices` are short sentences that every page of the run must show, such as that something in it
-    is made up; the first call of `questions()` may add some. The frame sets `benchmark`, `name` and
-    `unused`, the options that were given and have no effect on this task.
+    is made up; the first call of `questions()` may add some. The frame sets `benchmark`, `name`,
+    `unused`, the options that were given and have no effect on this task, and `check_settings`,
+    which raises UsageError for a setting that neither making the task nor `questions()` has read.
     """
 
     benchmark: str = ""
@@ -89,10 +94,11 @@ class Task:
     trim: Callable[[str], str] | None = None
     unused: tuple[str, ...] = ()
     notices: Sequence[str] = ()
+    check_settings: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
-class Sources:
+class Sources(RecordsReads):
     """Where a task takes its material from; None means the place where `data fetch` keeps it.
 
     `model` is the name of the model that will be asked, where there is one only. `note` is told
@@ -168,17 +174,52 @@ class Benchmark:
             raise unknown_name(f"task of {self.name}", task, self.tasks)
         own_prompt = sources.prompt is not None
         options = parse_options(self.options, self.name, given, task=task, own_prompt=own_prompt)
+        unused = unused_options(options, self.name, given)
         make = self.make
         if isinstance(make, str):
             module, _, function = make.partition(":")
             make = getattr(import_module(module), function)
+        sources = replace(sources)  # the reads of this task alone
+        start_recording(options)
+        start_recording(sources)
         made: Task = make(options, sources)
+        title = f"{self.name}/{task}"
+        _check_prompt(title, made, peek(sources, "prompt"))
+        texts = resolve_options(self.declared, self.name, given)
+        chosen = [
+            option.name
+            for option in self.declared
+            if texts[option.name] != default_of(option) and option.name not in unused
+        ]
         return replace(
             made,
             benchmark=self.name,
             name=task,
             headline=made.headline or made.metrics[0],
-            unused=unused_options(options, self.name, given),
+            unused=unused,
+            check_settings=partial(_check_read, title, chosen, options, sources),
+        )
+
+
+def _check_prompt(title: str, task: Task, prompt: Path | None) -> None:
+    """Raise UsageError unless the manifest of the task's run names the user's prompt."""
+    if prompt is not None and all(file.id != prompt.name for file in task.prompts):
+        raise UsageError(
+            f"the task {title} doesn't use the prompt {prompt}, so the run would be the same as "
+            "without it. Leave the prompt out, or choose a task that takes one"
+        )
+
+
+def _check_read(title: str, chosen: Sequence[str], options: Any, sources: Sources) -> None:
+    """Raise UsageError for the user's options and data that the task hasn't read."""
+    fields = {name.replace("-", "_"): name for name in chosen}
+    unread = [fields[field] for field in unread_fields(options, fields)]
+    if peek(sources, "data") is not None:
+        unread += unread_fields(sources, ["data"])
+    if unread:
+        raise UsageError(
+            f"the task {title} doesn't read --{unread[0]}, so the run would be the same as "
+            f"without it. Leave --{unread[0]} out, or choose a task that takes it"
         )
 
 

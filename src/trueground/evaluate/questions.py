@@ -99,7 +99,8 @@ def make_run_plan(task: Task, settings: RunSettings) -> Plan:
 def check_questions(task: Task, settings: RunSettings) -> Check:
     """Read every question once: how many answers are wanted, and what stands in the records.
 
-    Raises InputError for a row that is no question, UsageError for a breakdown that is not there.
+    Raises InputError for a row that is no question, UsageError for a breakdown that is not there,
+    and for a setting of the user that the task ignores.
     """
     tally, progress = Tally(), settings.progress
     for drawn in Questionnaire(task, settings).drawn():
@@ -107,6 +108,7 @@ def check_questions(task: Task, settings: RunSettings) -> Check:
         if tally.n % 1024 == 0:
             progress("check", tally.n, None)
     progress("check", tally.n, tally.n)
+    task.check_settings()
     check = Check(tally.n, [], 0, tally.fields(), False, list(task.files), tally.breakdowns())
     own = [name for name in make_run_plan(task, settings).by if name != f"meta.{REPEAT}"]
     check_breakdowns(own, check)

@@ -267,7 +267,8 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
 
     Tokens of the input are a quarter of its characters: a rule of thumb for English. `tokens_out`
     and `usd` are upper bounds where `bounded`. `judged`: language models judge or rate too, which
-    is not counted. Reads only. Raises OutputError where `out` holds another run.
+    is not counted. Reads only. Raises OutputError where `out` holds another run, UsageError for a
+    setting of the user that the task ignores.
     """
     check_same(out, identify_run(task, settings, model.signature))
     index = ResponseIndex(out / RESPONSES)
@@ -283,6 +284,7 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
                 cached += 1
             else:
                 tokens_in += estimate_tokens(call.request.messages)
+    task.check_settings()
     calls = items - answered - cached
     limit = questionnaire.params.max_tokens
     tokens_out = calls * (limit or _USUAL_TOKENS_OUT)

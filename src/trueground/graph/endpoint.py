@@ -47,7 +47,7 @@ from trueground.graph.rdf import (
     to_historical,
 )
 from trueground.graph.sparql import bound, check_reading, is_iri, is_language, is_text, language
-from trueground.net.loop import LoopClosedError, LoopThread
+from trueground.loop import LoopClosedError, LoopThread
 
 WIKIDATA = "https://query.wikidata.org/sparql"
 PAGE = 5_000  # rows

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from trueground.judges.base import MODELS, Judge, ask, lazy_factory
 from trueground.judges.lexical import LexicalJudge
 from trueground.plugins import PartSpec, load_plugins, make_part, parse_part, register_part
 
+if TYPE_CHECKING:
+    from trueground.judges.from_functions import FunctionJudge
+
 __all__ = ["Judge", "LexicalJudge", "ask", "get_judge", "judge", "judges", "kinds"]
 
 Factory = Callable[..., Judge]
+P = ParamSpec("P")
+Scored = TypeVar("Scored", bound=float | Awaitable[float])
 
 
 def _lexical(given: PartSpec) -> Judge:
@@ -68,6 +73,8 @@ judges: dict[str, Factory] = {
     ),
     "stack": _stack,
 }
+# Those that are functions, by name.
+_functions: dict[str, FunctionJudge[..., Any]] = {}
 
 
 def get_judge(text: str, *, cache: bool = True) -> Judge:
@@ -89,17 +96,85 @@ def get_judge(text: str, *, cache: bool = True) -> Judge:
     return calibrated(inner, path, keep_threshold="threshold" in others)
 
 
-def judge(name: str) -> Callable[[Factory], Factory]:
-    """Decorator: register a class, or a function that makes a judge, under a name.
+@overload
+def judge(function: Callable[P, Scored], /) -> FunctionJudge[P, Scored]: ...
 
-    It is called without arguments, or with a `PartSpec` where it has a parameter `given`.
+
+@overload
+def judge(name: str, /) -> Callable[[Factory], Factory]: ...
+
+
+@overload
+def judge(
+    *, name: str | None = None, threshold: float = 0.5, version: int | str | None = None
+) -> Callable[[Callable[P, Scored]], FunctionJudge[P, Scored]]: ...
+
+
+def judge(
+    function: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    threshold: float | None = None,
+    version: int | str | None = None,
+) -> Any:
+    """Register a judge: a function of one claim, or a class under a name.
+
+    The short form decorates a function with the parameters `claim` and `texts`, and `question` if
+    it needs to know what was asked. It returns True (1), False (0), or the probability from 0 to 1
+    that the texts support the claim. It may be async. You can still call it yourself.
+
+    `@tg.judge("name")` registers a class, or a function that makes a judge. It is called without
+    arguments, or with a `PartSpec` if it has a parameter `given`.
+
+    Args:
+        function: The function to register, or a name.
+        name: Name of the judge. Default: the function's name.
+        threshold: Probability above which a claim is supported (short form). Default: 0.5.
+        version: Version for the signature (short form). By default, a hash of the function's
+            source, so a run with an edited judge isn't resumed. The hash doesn't cover other
+            functions that it calls: if they change, pass another version.
+
+    Returns:
+        In the short form a judge that you can also call like the function, else the class.
+
+    Raises:
+        UsageError: The name is taken, or a parameter has another name. At the first call
+            ProtocolError, if the function returns anything else.
+
+    Example:
+        >>> @tg.judge
+        ... def verbatim(claim: str, texts: list[str]) -> bool:
+        ...     return any(claim in text for text in texts)
+        >>> tg.score("answers.jsonl", judge=verbatim)
     """
+    from trueground.judges.from_functions import FunctionJudge, is_judge_function, judge_factory
 
-    def register(factory: Factory) -> Factory:
-        register_part("judge", judges, name, factory)
-        return factory
+    if isinstance(function, str):
+        function, name = None, function
 
-    return register
+    def register(component: Any) -> Any:
+        is_factory = name is not None and not is_judge_function(component)
+        if is_factory and threshold is None and version is None:
+            register_part("judge", judges, str(name), component)
+            return component
+        limit = 0.5 if threshold is None else threshold
+        made = FunctionJudge(component, name=name, threshold=limit, version=version)
+        _forget_earlier(made)
+        register_part("judge", judges, made.name, judge_factory(made))
+        _functions[made.name] = made
+        return made
+
+    return register if function is None else register(function)
+
+
+def _forget_earlier(made: FunctionJudge[..., Any]) -> None:
+    """Free the name if this is the same function, defined again in a notebook's cell."""
+    from trueground.functions import is_redefinition
+
+    earlier = _functions.get(made.name)
+    if earlier is not None and is_redefinition(made.function, earlier.function):
+        judges.pop(made.name, None)
 
 
 def kinds() -> list[dict[str, Any]]:

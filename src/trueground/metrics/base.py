@@ -88,7 +88,7 @@ class Metric:
     extra: str | None = None
     in_default_set: bool = True
     higher_is_better: bool = True
-    version: int = 1
+    version: int | str = 1
 
 
 def counted(

@@ -108,7 +108,8 @@ class Checked(NamedTuple):
 class Results:
     """All answers about a batch, by request: one mapping of verdicts for each judge.
 
-    `claims` are those of each text that was split, `comparisons` are by comparer. Of the checks in
+    `claims` are those of each text that was split, `comparisons` are by comparer, `replies` by the
+    user's function that gave them (async functions only, by their arguments). Of the checks in
     `spare` nothing is asked about responses that decline to answer; with `spare_claims` such
     responses are not split either.
     """
@@ -119,6 +120,7 @@ class Results:
     comparisons: defaultdict[str, dict[ComparisonRequest, Comparison]] = field(
         default_factory=lambda: defaultdict(dict)
     )
+    replies: dict[object, dict[bytes, object]] = field(default_factory=dict)
     spare: frozenset[ClaimCheck] = frozenset()
     spare_claims: bool = False
 

@@ -16,6 +16,13 @@ from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.batch import Batch, Floats
 from trueground.metrics.context import BatchContext, Checked, ClaimCheck
 from trueground.metrics.registry import get_metric
+from trueground.metrics.signatures import (
+    ARGUMENTS,
+    VERDICTS,
+    docstring_of,
+    signature_of,
+    stand_ins,
+)
 from trueground.types import Choice, Claim, Graph, Passage, Triple, Turn, Verdict
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -28,6 +35,7 @@ _CONVERT: dict[str, Callable[[Any], Any]] = {
     ],
     "references": lambda refs: [refs] if isinstance(refs, str) else list(refs),
     "gold_facts": list,
+    "response_facts": list,
     "answerable": bool,
     "choices": lambda options: [  # a dict from label to text is as good as a list
         _struct(Choice, o) for o in (options.items() if isinstance(options, dict) else options)
@@ -37,55 +45,60 @@ _CONVERT: dict[str, Callable[[Any], Any]] = {
     "absent_knowledge": lambda triples: [_triple("absent_knowledge", t) for t in triples],
     "metas": dict,
 }
-# What a caller has judged, by the subject of a check; `supported` also stands for citations.
-_VERDICTS = {
-    "claims": "supported",
-    "facts": "facts_stated",
-    "response": "entailed",
-    "references": "references_stated",
-}
-# Where the argument has another name than the needed field, and the batch than the argument.
-_ARGUMENTS = {"question": "questions", "given_references": "references"}
+# Where the batch has another name than the argument.
 _COLUMNS = {"knowledge": "graphs"}
 
 
-class MetricFunction:
-    """One metric as a function; `options` are the metric's own."""
+def metric_function(name: str) -> Callable[..., Floats]:
+    """Return a metric as a function over lists, with its own signature and docstring.
 
-    def __init__(self, name: str) -> None:
-        metric = get_metric(name)
-        self.__name__ = name
-        self.__doc__ = (
-            f"{metric.doc} ({metric.source}).\n\n"
-            "Lists have one entry per response. Returns an array of shape (n,), NaN where the "
-            "item has no score."
+    The function takes all columns that records have, so that one call fits several metrics; those
+    that the metric doesn't read change nothing.
+
+    Args:
+        name: Name of the metric, also as other tools call it.
+
+    Raises:
+        UsageError: There is no such metric.
+
+    Example:
+        >>> f1 = metric_function("f1")
+        >>> f1(["It is tall."], references=[["It is tall."]])
+        array([1.])
+    """
+    metric = get_metric(name)
+
+    def function(responses: Sequence[str], **columns: Any) -> Floats:
+        return _compute(name, responses, columns)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "trueground.metrics"
+    function.__doc__ = docstring_of(metric)
+    function.__signature__ = signature_of(metric)  # type: ignore[attr-defined]
+    return function
+
+
+def _compute(name: str, responses: Sequence[str], columns: Mapping[str, Any]) -> Floats:
+    """Return the values of a metric, shape (n,). Raises UsageError."""
+    if isinstance(responses, str):
+        raise UsageError("responses must be a list of texts; write [response] for one")
+    wrong = next((i for i, u in enumerate(responses) if not isinstance(u, str)), None)
+    if wrong is not None:
+        raise UsageError(
+            f"responses[{wrong}] is {type(responses[wrong]).__name__}; expected a text, and an "
+            "empty one for an empty answer"
         )
-
-    def __call__(self, responses: Sequence[str], **columns: Any) -> Floats:
-        """Values of shape (n,). Columns: questions, histories, contexts, references, gold_facts,
-        answerable, choices, knowledge, gold_knowledge, absent_knowledge, metas; for metrics that
-        read verdicts `supported`, `facts_stated`, `entailed` and `references_stated`, a list of
-        booleans or probabilities per item (in which order, docs/citations.md tells). All other
-        names are options of the metric. Raises UsageError.
-        """
-        if isinstance(responses, str):
-            raise UsageError("responses must be a list of texts; write [response] for one")
-        wrong = next((i for i, u in enumerate(responses) if not isinstance(u, str)), None)
-        if wrong is not None:
-            raise UsageError(
-                f"responses[{wrong}] is {type(responses[wrong]).__name__}; expected a text, and an "
-                "empty one for an empty answer"
-            )
-        inputs = {n: columns.pop(n) for n in [*_CONVERT, *_VERDICTS.values()] if n in columns}
-        options = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in columns.items()}
-        spec = make_spec(get_metric(self.__name__), options)
-        _check_columns(spec, inputs, len(responses))
-        values = [np.empty(0)]
-        for low in range(0, len(responses), _BATCH):
-            part = slice(low, low + _BATCH)
-            some = {name: column[part] for name, column in inputs.items()}
-            values.append(spec.column(_context(spec, list(responses[part]), some)).values)
-        return np.concatenate(values)
+    inputs = {n: columns[n] for n in [*_CONVERT, *VERDICTS.values()] if columns.get(n) is not None}
+    chosen = {n: v for n, v in columns.items() if n not in _CONVERT and n not in VERDICTS.values()}
+    options = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in chosen.items()}
+    spec = make_spec(get_metric(name), options)
+    _check_columns(spec, inputs, len(responses))
+    values = [np.empty(0)]
+    for low in range(0, len(responses), _BATCH):
+        part = slice(low, low + _BATCH)
+        some = {name: column[part] for name, column in inputs.items()}
+        values.append(spec.column(_context(spec, list(responses[part]), some)).values)
+    return np.concatenate(values)
 
 
 def _check_columns(spec: Spec, inputs: Mapping[str, Any], n: int) -> None:
@@ -93,18 +106,12 @@ def _check_columns(spec: Spec, inputs: Mapping[str, Any], n: int) -> None:
     for name, column in inputs.items():
         if len(column) != n:
             raise UsageError(f"{name} has {len(column)} entries, responses {n}")
-    cites = any(check.subject not in _VERDICTS for check in spec.checks)
-    stands_for = {
-        "contexts": () if cites else ("supported", "entailed"),
-        "gold_facts": ("facts_stated",),
-        "references": ("references_stated",),
-        "question": ("histories",),
-    }
+    cites = any(check.subject not in VERDICTS for check in spec.checks)
     for need in spec.needs:
-        argument = _ARGUMENTS.get(need, need)
-        if not any(name in inputs for name in (argument, *stands_for.get(need, ()))):
+        argument = ARGUMENTS.get(need, need)
+        if not any(name in inputs for name in (argument, *stand_ins(need, cites=cites))):
             raise UsageError(f"{spec.metric.name} needs {argument}=[…], one per response")
-    unread = [name for name in _VERDICTS.values() if name in inputs]
+    unread = [name for name in VERDICTS.values() if name in inputs]
     if unread and not spec.checks:
         raise UsageError(f"{spec.metric.name} does not read {unread[0]}; give it texts")
 
@@ -127,7 +134,7 @@ def _context(spec: Spec, responses: list[str], inputs: Mapping[str, Any]) -> Bat
 
 
 def _checked(check: ClaimCheck, inputs: Mapping[str, Any]) -> list[Checked]:
-    argument = _VERDICTS.get(check.subject, "supported")
+    argument = VERDICTS.get(check.subject, "supported")
     if inputs.get(argument) is None:
         raise UsageError(
             f"pass {argument}=[[True, False, …], …], one list of verdicts per response, "

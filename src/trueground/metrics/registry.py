@@ -7,9 +7,9 @@ package is decorated with `metric`, and its module is named as an entry point of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
@@ -21,6 +21,7 @@ from trueground.plugins import (
     register_part,
     split_outside,
 )
+from trueground.protocols import describe_value
 
 # In this order metrics are computed and shown. A line has their module, the field without which
 # none is in the default set ("any": there is no such field, "-": none ever is), and their names.
@@ -43,6 +44,7 @@ _MODULES = [
     lexical choices choice_accuracy
     """.strip().splitlines()
 ]
+ItemFunction = TypeVar("ItemFunction", bound=Callable[..., float | Awaitable[float | None] | None])
 _MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
 
 
@@ -171,21 +173,108 @@ def plain_name(name: str) -> str:
     return name.lower().replace("-", "_").replace(" ", "_")
 
 
+@overload
+def metric(function: ItemFunction, /) -> ItemFunction: ...
+
+
+@overload
+def metric(
+    *, name: str | None = None, higher_is_better: bool = True, version: int | str | None = None
+) -> Callable[[ItemFunction], ItemFunction]: ...
+
+
+@overload
 def metric(
     name: str,
+    /,
     *,
     doc: str,
     needs: tuple[str, ...] = (),
     family: str = "other",
     source: str = "",
     **rest: Any,
-) -> Callable[[Compute], Metric]:
-    """Decorator: make a metric of a function from (evidence, options) to a Column.
+) -> Callable[[Compute], Metric]: ...
 
-    `rest` are the other fields of `Metric`. A metric from outside is never in the default set.
-    Raises UsageError if the name is taken.
+
+def metric(
+    function: Callable[..., Any] | str | None = None,
+    /,
+    *,
+    name: str | None = None,
+    doc: str | None = None,
+    needs: tuple[str, ...] = (),
+    family: str = "other",
+    source: str = "",
+    **rest: Any,
+) -> Any:
+    """Register a function as a metric.
+
+    The short form decorates a function of one item. Its parameters are named like fields of the
+    record: response, question, history, contexts, references, gold_facts, response_facts, choices,
+    answerable, knowledge, gold_knowledge, absent_knowledge, meta. A field whose parameter has no
+    default is required: without it, the item is `missing_field`. `history` and `contexts` are lists
+    of texts, `choices` maps labels to texts. The function returns a number, True (1), False (0), or
+    None if the metric doesn't apply to the item. It may be async. It stays a plain function.
+
+    The long form, with `doc`, decorates a function from a batch's evidence and the options to a
+    Column. A metric of another package is never in the default set.
+
+    Args:
+        function: The function to register, or the metric's name in the long form.
+        name: Name of the metric. Default: the function's name.
+        doc: The metric in one line (long form; the short form takes it from the docstring).
+        needs: Record fields without which an item is `missing_field` (long form).
+        family: Family of the metric, such as "faithfulness" (long form).
+        source: Where the definition is published (long form).
+        rest: `higher_is_better` (default True) and `version`, which is part of the signature. By
+            default, the version of a short form is a hash of the function's source, so a run with
+            an edited function isn't resumed. The hash doesn't cover other functions that it calls:
+            if they change, pass another `version`. The long form takes all fields of `Metric`.
+
+    Returns:
+        In the short form the function itself, in the long form the `Metric`.
+
+    Raises:
+        UsageError: The name is taken, a parameter is not a field of the record, or a need is
+            unknown. At the first call ProtocolError, if the function returns anything else.
+
+    Example:
+        >>> @tg.metric
+        ... def copied(response: str, contexts: list[str]) -> bool:
+        ...     return any(response in context for context in contexts)
+        >>> tg.score("answers.jsonl", metrics="copied")
     """
+    if doc is not None:
+        chosen = name if function is None else function
+        if not isinstance(chosen, str):
+            raise UsageError('a metric with doc= needs a name: @tg.metric("name", doc=...)')
+        return _register_compute(chosen, doc=doc, needs=needs, family=family, source=source, **rest)
+    unknown = rest.keys() - {"higher_is_better", "version"}
+    long_form = {"needs": needs, "source": source, "family": family != "other" and family}
+    unknown |= {option for option, value in long_form.items() if value}
+    if unknown:
+        raise UsageError(
+            f"{min(unknown)}= belongs to a metric with doc=, which computes from a batch. A "
+            "function of one item takes name=, higher_is_better= and version="
+        )
+    if isinstance(function, str):
+        function, name = None, function
 
+    def register(function: ItemFunction) -> ItemFunction:
+        return _register_function(function, name=name, **rest)
+
+    return register if function is None else register(function)
+
+
+def _register_compute(
+    name: str,
+    *,
+    doc: str,
+    needs: tuple[str, ...],
+    family: str,
+    source: str,
+    **rest: Any,
+) -> Callable[[Compute], Metric]:
     def register(compute: Compute) -> Metric:
         unknown = set(needs) - set(NEEDS)
         if unknown:
@@ -196,6 +285,33 @@ def metric(
         return new
 
     return register
+
+
+def _register_function(
+    function: ItemFunction,
+    *,
+    name: str | None,
+    higher_is_better: bool = True,
+    version: int | str | None = None,
+) -> ItemFunction:
+    """Register a function of one item. If the same function is defined again, replace it."""
+    from trueground.functions import UserFunction, is_redefinition
+    from trueground.metrics.from_functions import FIELDS, ItemMetric
+
+    user = UserFunction("metric", function, allowed=FIELDS, name=name, version=version)
+    earlier = METRICS[user.name].compute if user.name in METRICS else None
+    if isinstance(earlier, ItemMetric) and is_redefinition(user, earlier.function):
+        del METRICS[user.name]
+    _register_compute(
+        user.name,
+        doc=user.summary,
+        needs=tuple(field for field in user.required if field in NEEDS),
+        family="other",
+        source=user.origin,
+        higher_is_better=higher_is_better,
+        version=user.version,
+    )(ItemMetric(user))
+    return function
 
 
 def all_metrics() -> MetricTable:
@@ -250,6 +366,7 @@ def parse_spec(text: str) -> Spec:
 def parse_specs(metrics: str | Sequence[str | Spec]) -> list[Spec]:
     """Specs of a comma-separated text or a list; the same metric twice counts once."""
     parts: Iterable[str | Spec] = [metrics] if isinstance(metrics, str) else metrics
+    _check_names(parts)
     specs: dict[str, Spec] = {}
     for part in parts:
         found = [part] if isinstance(part, Spec) else [parse_spec(p) for p in split_specs(part)]
@@ -260,12 +377,24 @@ def parse_specs(metrics: str | Sequence[str | Spec]) -> list[Spec]:
     return list(specs.values())
 
 
+def _check_names(metrics: object) -> None:
+    """Raise UsageError unless these are names of metrics, such as if a function was passed."""
+    parts = metrics if isinstance(metrics, Iterable) else (metrics,)
+    for part in parts:
+        if not isinstance(part, str | Spec):
+            raise UsageError(
+                f'metrics: found {describe_value(part)}; expected names, such as "f1". A '
+                "function decorated with @tg.metric is chosen by its name, too"
+            )
+
+
 def describe_renamed(metrics: str | Sequence[str | Spec]) -> str | None:
     """`metrics: grounding_precision ← faithfulness` for names of other tools; None: there are none.
 
     Raises UsageError.
     """
     parts = [metrics] if isinstance(metrics, str) else metrics
+    _check_names(parts)
     written = [w for part in parts if not isinstance(part, Spec) for w in split_specs(part)]
     pairs = {bare_name(word): parse_spec(word).metric.name for word in written}
     texts = [f"{ours} ← {name}" for name, ours in pairs.items() if ours != name]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from trueground.errors import UnreachableError, UsageError, fails_alone
+from trueground.loop import LoopThread
 from trueground.models.base import (
     UNREACHABLE,
     ChatModel,
@@ -26,7 +27,6 @@ from trueground.models.base import (
 from trueground.models.options import OPTIONS, endpoint_options
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, cache_path
-from trueground.net.loop import LoopThread
 from trueground.net.redact import raised
 from trueground.plugins import PartSpec
 from trueground.protocols import check_struct

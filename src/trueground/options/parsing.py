@@ -89,7 +89,7 @@ def format_options(options: Any) -> dict[str, Value]:
     """Return every option of a settings object as text; None if it was not given."""
     texts = {}
     for option in declared_options(type(options)):
-        value = getattr(options, option.field)
+        value = vars(options)[option.field]  # not as a task reads it
         is_default = value == option.default
         texts[option.name] = default_of(option) if is_default else format_value(value)
     return texts

@@ -20,8 +20,8 @@ from trueground.graph.embedded import EmbeddedGraph, index_names
 from trueground.graph.endpoint import WIKIDATA, EndpointGraph
 from trueground.graph.endpoint_queries import wikidata_forms
 from trueground.graph.rdf import entity_iri
+from trueground.loop import LoopThread
 from trueground.net.cache import cache_path, stats
-from trueground.net.loop import LoopThread
 
 IDS = ["Q900001", "Q900002", "Q10", "Q900003", "Q5", "Q404", "Q900022"]
 NAMES = ["Ada Quill", " Ada Quill ", "The Inkwell", "Bo Quill", "Ada Feder", "instance of"]

@@ -24,14 +24,15 @@ from trueground.errors import UsageError
 from trueground.options import Option
 
 DISTRACTOR_SET = "2k_distractor"  # of the published file of distractors
+_WITH_DISTRACTORS = {"dist": (True,)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrulyGroundOptions(TaskOptions):
     """How a task is asked.
 
-    A run of several tasks shares its options, so those about distractors are read for every task
-    and have no effect on the -gold ones, whose identity they are no part of.
+    A run of several tasks shares its options, so those about distractors may be given for every
+    task. They have no effect on the -gold ones, whose identity they are no part of.
     """
 
     preset: Annotated[
@@ -46,36 +47,52 @@ class TrulyGroundOptions(TaskOptions):
         Path | None,
         Option(
             'file of distractors, {"Q0": {"2k_distractor": ["Title: …"]}}; without it and '
-            "--retriever qId2distractor.json of the data, or else they are mined by bm25"
+            "--retriever qId2distractor.json of the data, or else they are mined by bm25",
+            applies=_WITH_DISTRACTORS,
         ),
     ] = None
-    distractor_set: Annotated[str, Option("which set of that file")] = DISTRACTOR_SET
+    distractor_set: Annotated[str, Option("which set of that file", applies=_WITH_DISTRACTORS)] = (
+        DISTRACTOR_SET
+    )
     retriever: Annotated[
-        str | None, Option("mine distractors from the corpus with bm25 or dense:MODEL")
+        str | None,
+        Option(
+            "mine distractors from the corpus with bm25 or dense:MODEL", applies=_WITH_DISTRACTORS
+        ),
     ] = None
     corpus: Annotated[
         Path | None,
-        Option("folder of localDocId2localDocText.json and …title.json, if not the data's"),
+        Option(
+            "folder of localDocId2localDocText.json and …title.json, if not the data's",
+            applies=_WITH_DISTRACTORS,
+        ),
     ] = None
-    top: Annotated[int, Option("how many passages to mine for a question", min=1)] = 40
+    top: Annotated[
+        int,
+        Option("how many passages to mine for a question", min=1, applies=_WITH_DISTRACTORS),
+    ] = 40
     budget: Annotated[
         int | None,
         Option(
             "tokens of all contexts together, the gold ones included; mined: 2048, a file: all it "
             "has",
             min=1,
+            applies=_WITH_DISTRACTORS,
         ),
     ] = None
     gold_position: Annotated[
         Literal["random", "beginning", "middle", "end"],
-        Option("where the gold contexts stand among the distractors"),
+        Option("where the gold contexts stand among the distractors", applies=_WITH_DISTRACTORS),
     ] = "random"
-    position_seed: Annotated[int, Option("seed of the random position", min=0)] = 0
+    position_seed: Annotated[
+        int, Option("seed of the random position", min=0, applies=_WITH_DISTRACTORS)
+    ] = 0
     tokenizer: Annotated[
         str | None,
         Option(
             "tokenizer.json, model folder or name that tokens are counted with; default: that of a "
-            "model hf:…, else 4 characters a token"
+            "model hf:…, else 4 characters a token",
+            applies={"counts_tokens": (True,)},
         ),
     ] = None
     input_cap: Annotated[
@@ -110,6 +127,11 @@ class TrulyGroundOptions(TaskOptions):
     @property
     def dist(self) -> bool:
         return self.task.endswith("-dist")
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether contexts may have to fit into a number of tokens."""
+        return self.dist or self.input_cap is not None
 
     @property
     def closed_book(self) -> bool:

@@ -1,0 +1,271 @@
+"""Signatures and docstrings of `tg.metrics.NAME`, made from the declarations of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import Parameter, Signature
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from trueground.metrics.base import Metric, MetricOption
+from trueground.metrics.batch import Floats
+from trueground.types import Choice, Passage, Turn
+
+Responses: TypeAlias = Sequence[str]
+Questions: TypeAlias = Sequence[str | None]
+Histories: TypeAlias = Sequence[Sequence[str | Turn] | None]
+Contexts: TypeAlias = Sequence[str | Sequence[str | Passage | Mapping[str, object]] | None]
+References: TypeAlias = Sequence[str | Sequence[str] | None]
+Facts: TypeAlias = Sequence[Sequence[str] | None]
+Flags: TypeAlias = Sequence[bool | None]
+Choices: TypeAlias = Sequence[
+    Mapping[str, str] | Sequence[Choice | Mapping[str, str] | tuple[str, str]] | None
+]
+Graphs: TypeAlias = Sequence[Sequence[Mapping[str, object]] | None]
+Triples: TypeAlias = Sequence[Sequence[Sequence[str]] | None]
+Metas: TypeAlias = Sequence[Mapping[str, object] | None]
+Verdicts: TypeAlias = Sequence[Sequence[float]]
+# Types of the parameters by the names that the stub gives them.
+ALIASES: dict[str, Any] = {
+    "Responses": Responses,
+    "Questions": Questions,
+    "Histories": Histories,
+    "Contexts": Contexts,
+    "References": References,
+    "Facts": Facts,
+    "Flags": Flags,
+    "Choices": Choices,
+    "Graphs": Graphs,
+    "Triples": Triples,
+    "Metas": Metas,
+    "Verdicts": Verdicts,
+}
+# What a caller has judged, by the subject of a check; `supported` is also for citations.
+VERDICTS = {
+    "claims": "supported",
+    "facts": "facts_stated",
+    "response": "entailed",
+    "references": "references_stated",
+}
+# Needs whose parameter has another name.
+ARGUMENTS = {
+    "question": "questions",
+    "given_references": "references",
+    "history": "histories",
+    "meta": "metas",
+}
+# Options of metrics whose values depend on which responses abstain.
+_READ_REFUSALS = ("abstain", "rules")
+
+
+class ColumnInfo(NamedTuple):
+    """A parameter of metrics: its type, what it holds, and the value of an example."""
+
+    annotation: Any
+    doc: str
+    example: str
+
+
+COLUMNS = {
+    "responses": ColumnInfo(Responses, "The answers, n texts.", '["It is tall."]'),
+    "questions": ColumnInfo(Questions, "The question of each response.", '["How is it?"]'),
+    "histories": ColumnInfo(
+        Histories, "The earlier turns of each response, oldest first.", '[["Hello."]]'
+    ),
+    "contexts": ColumnInfo(
+        Contexts, "The texts that the model was given, for each response.", '[["It is tall."]]'
+    ),
+    "references": ColumnInfo(
+        References, "The acceptable answers, for each response.", '[["It is tall."]]'
+    ),
+    "gold_facts": ColumnInfo(
+        Facts, "The facts that a complete answer states, for each response.", '[["It is tall."]]'
+    ),
+    "response_facts": ColumnInfo(
+        Facts, "The facts that each response states.", '[["It is tall."]]'
+    ),
+    "answerable": ColumnInfo(Flags, "Whether the contexts hold the answer.", "[True]"),
+    "choices": ColumnInfo(
+        Choices,
+        "The options of each question: a mapping from label to text.",
+        '[{"A": "tall", "B": "red"}]',
+    ),
+    "knowledge": ColumnInfo(
+        Graphs,
+        "The graphs that the model was given, for each response.",
+        '[[{"qid": "Q90", "country": "France"}]]',
+    ),
+    "gold_knowledge": ColumnInfo(
+        Triples,
+        "The triples that a complete answer needs, for each response.",
+        '[[["Q90", "country", "France"]]]',
+    ),
+    "absent_knowledge": ColumnInfo(
+        Triples,
+        "The triples that were removed from the graphs, for each response.",
+        '[[["Q90", "mayor", "Ann"]]]',
+    ),
+    "metas": ColumnInfo(Metas, "The field `meta` of each record.", '[{"split": "test"}]'),
+    "supported": ColumnInfo(
+        Verdicts,
+        "For each response, whether each of its claims is supported: True, False or a probability.",
+        "[[True]]",
+    ),
+    "facts_stated": ColumnInfo(
+        Verdicts, "For each response, whether it states each gold fact.", "[[True]]"
+    ),
+    "entailed": ColumnInfo(
+        Verdicts, "For each response, whether the contexts entail it: a list of one.", "[[True]]"
+    ),
+    "references_stated": ColumnInfo(
+        Verdicts, "For each response, whether it states each reference.", "[[True]]"
+    ),
+}
+
+# Responses of examples with citations: by the subject of a check, or a field.
+_CITING = {
+    "passages": '["It is tall [1]."]',
+    "alignment": '["It is in France [Q90, country: France]."]',
+    "missing": '["Its mayor is Ann [NA]."]',
+    "knowledge": '["It is in France [Q90, country: France]."]',
+}
+
+
+def signature_of(metric: Metric) -> Signature:
+    """Return the signature of a metric as a function over lists."""
+    parameters = [
+        Parameter("responses", Parameter.POSITIONAL_OR_KEYWORD, annotation=Responses),
+    ]
+    columns = _columns_of(metric)
+    required = [name for name, is_required in columns.items() if is_required]
+    optional = [name for name, is_required in columns.items() if not is_required]
+    for name in required:
+        annotation = COLUMNS[name].annotation
+        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation))
+    for name in optional:
+        annotation = COLUMNS[name].annotation | None
+        parameters.append(
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=None)
+        )
+    for name, option in metric.options.items():
+        if name not in COLUMNS:  # a column wins over an option of that name
+            parameters.append(_option_parameter(name, option))
+    return Signature(parameters, return_annotation=Floats)
+
+
+def docstring_of(metric: Metric) -> str:
+    """Return the docstring of a metric as a function over lists."""
+    columns = _columns_of(metric)
+    lines = [summary_of(metric), ""]
+    if metric.source:
+        lines += [f"Source: {metric.source}.", ""]
+    if is_asked(metric):
+        lines += [
+            "A model computes this metric. Use `trueground.score`: this function can't ask it.",
+            "",
+        ]
+    lines += ["Args:", f"    responses: {COLUMNS['responses'].doc}"]
+    lines += [f"    {name}: {COLUMNS[name].doc}" for name in columns]
+    for name, option in metric.options.items():
+        if name not in COLUMNS:
+            lines.append(f"    {name}: {_describe_option(option)}")
+    lines += [
+        "",
+        "Returns:",
+        "    Array of floats of shape (n,), one value per response. NaN if it has no score.",
+        "",
+        "Raises:",
+        "    UsageError: A column is missing or has another length, or an option is unknown.",
+        "",
+        "Example:",
+        f"    >>> {example_of(metric)}",
+    ]
+    return "\n".join(lines)
+
+
+def summary_of(metric: Metric) -> str:
+    """Return what a metric is, as a sentence."""
+    text = metric.doc[:1].upper() + metric.doc[1:]
+    return text if text.endswith(".") else f"{text}."
+
+
+def example_of(metric: Metric) -> str:
+    """Return a call of a metric, as a line of Python."""
+    if is_asked(metric):
+        rater = "" if metric.extra else ', rater="llm:MODEL"'
+        return f'tg.score("answers.jsonl", metrics="{metric.name}"{rater})'
+    columns = _columns_of(metric)
+    names = [name for name, is_required in columns.items() if is_required]
+    if "questions" in columns:
+        names.insert(0, "questions")
+    subjects = [check.subject for check in metric.checks(_defaults(metric))]
+    examples = [_CITING[subject] for subject in subjects if subject in _CITING]
+    if "knowledge" in metric.needs:
+        examples.append(_CITING["knowledge"])
+    arguments = [*examples, COLUMNS["responses"].example][:1]
+    arguments += [f"{name}={COLUMNS[name].example}" for name in names]
+    return f"tg.metrics.{metric.name}({', '.join(arguments)})"
+
+
+def is_asked(metric: Metric) -> bool:
+    """Whether a rater or a comparer computes a metric, which a function over lists can't ask."""
+    return (
+        metric.rubric is not None
+        or metric.rating_requests is not None
+        or (metric.comparer is not None)
+    )
+
+
+def stand_ins(need: str, *, cites: bool) -> tuple[str, ...]:
+    """Return the parameters of which one is enough in place of a need's own.
+
+    Args:
+        need: The need of a metric.
+        cites: Whether the metric reads citations, which are looked up in the contexts.
+    """
+    return {
+        "contexts": () if cites else ("supported", "entailed"),
+        "gold_facts": ("facts_stated",),
+        "references": ("references_stated",),
+        "question": ("histories",),
+    }.get(need, ())
+
+
+def _columns_of(metric: Metric) -> dict[str, bool]:
+    """Return the columns that a metric reads, and whether each is required."""
+    subjects = [check.subject for check in metric.checks(_defaults(metric))]
+    verdicts = [VERDICTS.get(subject, "supported") for subject in subjects]
+    cites = any(subject not in VERDICTS for subject in subjects)
+    columns = dict.fromkeys(verdicts, True)
+    for need in metric.needs:
+        others = stand_ins(need, cites=cites)
+        columns[ARGUMENTS.get(need, need)] = not (
+            need == "question" or any(other in verdicts for other in others)
+        )
+        if need == "question":
+            columns["histories"] = False
+    if not metric.options.keys().isdisjoint(_READ_REFUSALS):
+        columns.setdefault("references", False)  # a reference may say that there is no answer
+    return columns
+
+
+def _defaults(metric: Metric) -> dict[str, str]:
+    return {name: option.default for name, option in metric.options.items()}
+
+
+def _option_parameter(name: str, option: MetricOption) -> Parameter:
+    default: object = option.default
+    annotation: Any = str
+    if set(option.allowed) == {"false", "true"}:
+        annotation, default = bool, option.default == "true"
+    elif option.allowed:
+        annotation = Literal[option.allowed]
+    elif option.default.isdecimal():
+        annotation, default = int, int(option.default)
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _describe_option(option: MetricOption) -> str:
+    default = f"Default: {option.default!r}."
+    if not option.allowed or set(option.allowed) == {"false", "true"}:
+        return f"Option of the metric. {default}"
+    return f"One of {', '.join(option.allowed)}. {default}"
