@@ -19,6 +19,7 @@ SRC = Path(trueground.__file__).parent
 # says so. These modules compute with what networks give.
 NETWORKS = (
     "encoders/models.py",
+    "judges/comparing/bertscore.py",
     "judges/comparing/small.py",
     "judges/encoder.py",
     "retrieval/vectors.py",

@@ -16,14 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueground.annotation.base import (
-    PARTS,
-    AnnotationTask,
-    BadAnswer,
-    LabelDraw,
-    Pairing,
-    TaskPart,
-)
+from trueground.annotation.base import AnnotationTask, BadAnswer, LabelDraw
+from trueground.annotation.record_parts import PARTS, Pairing, TaskPart
 from trueground.annotation.spans import label_words, merge_marks, read_marks
 from trueground.errors import unknown_name
 from trueground.types import Record

@@ -146,7 +146,7 @@ def write_worst_csv(
 
 
 def _csv_row(cells: Sequence[Any]) -> bytes:
-    from trueground.records.tables import guard_formulas
+    from trueground.records.formulas import guard_formulas
 
     text = io.StringIO()
     guarded = (guard_formulas(cell) if isinstance(cell, str) else cell for cell in cells)

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.records.formulas import guard_formulas
 from trueground.records.problems import UNREADABLE
-from trueground.records.tables import guard_formulas
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
 from trueground.reports.items import ReportItem, headline_metric, why
 from trueground.reports.sentences import first_judge

@@ -39,7 +39,8 @@ from trueground.records.files import KINDS, data_files, files_below, inner_endin
 from trueground.records.jsonl import decode
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
-from trueground.retrieval.documents import ENDINGS, read_document, split_paragraphs
+from trueground.retrieval.documents import ENDINGS, read_document
+from trueground.retrieval.sections import split_paragraphs
 from trueground.retrieval.store import page_key
 
 REASONS: Mapping[str, str] = {

@@ -10,18 +10,12 @@ from typing import Any
 
 import msgspec
 
-from trueground.benchmarks.published import load_models
+from trueground.benchmarks.model_info import load_models
 from trueground.reports.leaderboard.page import MARK, write
 from trueground.reports.listings import few, join_alike
 from trueground.reports.sentences import DATASET, REPEAT
 from trueground.reports.viewer import find_page
-from trueground.studies.leaderboard.board import (
-    Board,
-    BoardColumn,
-    BoardRow,
-    lay_out,
-    studies_of,
-)
+from trueground.studies.leaderboard.board import Board, BoardColumn, BoardRow, lay_out, studies_of
 from trueground.studies.leaderboard.declared import study_tables
 from trueground.studies.leaderboard.elsewhere import (
     beside_published,

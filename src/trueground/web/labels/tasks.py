@@ -25,8 +25,9 @@ from trueground.records import open_records
 from trueground.runs.directory import RECORDS
 from trueground.studies.finished import open_run, read_records, read_scores
 from trueground.text.draws import draw_number
-from trueground.text.normalize import get_normalizer, stem
+from trueground.text.normalize import get_normalizer
 from trueground.text.sentences import split_sentences
+from trueground.text.stemming import stem
 from trueground.text.tokens import tokenise
 from trueground.types import Answered, Record
 from trueground.web.labels.database import encode, insert_row
