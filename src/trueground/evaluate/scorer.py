@@ -46,6 +46,9 @@ from trueground.types import (
 )
 
 T = TypeVar("T")
+NONE = "(none)"
+_KINDS = list(ReasonKind)
+Failures = Sequence[Failure | None]
 
 
 def decompose(
@@ -171,11 +174,6 @@ def _verdict_as_json(v: Verdict) -> dict[str, Any]:
     }
     more = {"kind": v.kind, "score": v.score, "reply": v.reply}
     return fields | {name: value for name, value in more.items() if value is not None}
-
-
-NONE = "(none)"
-_KINDS = list(ReasonKind)
-Failures = Sequence[Failure | None]
 
 
 class _BatchNumbers(NamedTuple):

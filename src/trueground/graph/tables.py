@@ -24,6 +24,26 @@ if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Quad
 
 _DATED = ("date_of_birth", "date_of_death")  # KaLMA's names of what is a date
+_COLUMNS = {  # what a column holds → how it may be called
+    "subject": ("subject", "qid", "s"),
+    "predicate": ("predicate", "property", "p"),
+    "object": ("object", "value", "o"),
+    "subject_label": ("subject_label", "name"),
+    "predicate_label": ("predicate_label", "property_label"),
+    "object_label": ("object_label", "value_label"),
+    "type": ("type",),
+    "unit": ("unit",),
+    "lang": ("lang", "language"),
+}
+_CALLED = {name: column for column, names in _COLUMNS.items() for name in names}
+_NEEDED = ("subject", "predicate", "object")
+_TYPES = ("entity", "text", "date", "quantity")
+_NAMES = {"label": LABEL, "name": LABEL, "alias": ALIAS}
+_NAMES |= {iri: iri for iri in (*LABELS, ALIAS)}
+_CELL = re.compile(r'"((?:[^"]++|"")*+)"(?=\t|$)|([^\t]*)')
+_ENTITY = re.compile(r"Q[1-9]\d*|https?://[^\s<>\"{}|\\^`]+")
+_FULL_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d")
+_Row = tuple[int, list[str]]  # the line where it ends, its cells
 
 
 def graph_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
@@ -52,28 +72,6 @@ def graph_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
     counts.entities = len(qids)
     if not qids:
         raise GraphError(f"{path}: found no graph at all; expected {GRAPH}. Name another file.")
-
-
-_COLUMNS = {  # what a column holds → how it may be called
-    "subject": ("subject", "qid", "s"),
-    "predicate": ("predicate", "property", "p"),
-    "object": ("object", "value", "o"),
-    "subject_label": ("subject_label", "name"),
-    "predicate_label": ("predicate_label", "property_label"),
-    "object_label": ("object_label", "value_label"),
-    "type": ("type",),
-    "unit": ("unit",),
-    "lang": ("lang", "language"),
-}
-_CALLED = {name: column for column, names in _COLUMNS.items() for name in names}
-_NEEDED = ("subject", "predicate", "object")
-_TYPES = ("entity", "text", "date", "quantity")
-_NAMES = {"label": LABEL, "name": LABEL, "alias": ALIAS}
-_NAMES |= {iri: iri for iri in (*LABELS, ALIAS)}
-_CELL = re.compile(r'"((?:[^"]++|"")*+)"(?=\t|$)|([^\t]*)')
-_ENTITY = re.compile(r"Q[1-9]\d*|https?://[^\s<>\"{}|\\^`]+")
-_FULL_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d")
-_Row = tuple[int, list[str]]  # the line where it ends, its cells
 
 
 def table_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:

@@ -28,6 +28,14 @@ Factory = Callable[[], RetrieverKind]
 _PLUS = re.compile(r"\s\+\s")
 # A name, with or without options, and a + right behind it: no retriever is so called.
 _TIGHT = re.compile(r"[A-Za-z_][\w-]*\s*(?:\([^()]*\))?\s*\+")
+_EXAMPLES = {"hybrid": "bm25 + dense:MODEL", "multi-hop": "dense:MODEL"}
+_SHOWN: dict[str, dict[str, Any]] = {
+    "bm25": {"name": "bm25", "extra": "retrieval"},
+    "dense": {"name": "dense:MODEL", "extra": "onnx or hf; retrieval for hnsw and ivf"},
+    "hybrid": {"name": 'hybrid:"A + B"'},
+    "multi-hop": {"name": 'multi-hop:"A"'},
+    results.NAME: {"name": f"{results.NAME}:RESULTS"},
+}
 
 
 def _bm25() -> RetrieverKind:
@@ -69,14 +77,6 @@ retrievers: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
 _COMPOUNDS: dict[str, Callable[[PartSpec, Sequence[Retriever], PassageStore], Retriever]] = {
     "hybrid": _hybrid,
     "multi-hop": _multi_hop,
-}
-_EXAMPLES = {"hybrid": "bm25 + dense:MODEL", "multi-hop": "dense:MODEL"}
-_SHOWN: dict[str, dict[str, Any]] = {
-    "bm25": {"name": "bm25", "extra": "retrieval"},
-    "dense": {"name": "dense:MODEL", "extra": "onnx or hf; retrieval for hnsw and ivf"},
-    "hybrid": {"name": 'hybrid:"A + B"'},
-    "multi-hop": {"name": 'multi-hop:"A"'},
-    results.NAME: {"name": f"{results.NAME}:RESULTS"},
 }
 
 

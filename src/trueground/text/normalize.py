@@ -30,6 +30,16 @@ _RIGHT = re.compile("(?=[^\\w\ufdd0])|\\Z")
 _WORDS = re.compile(r"\w+")
 _TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation + "‘’´`", " "))
 _DELETE = str.maketrans("", "", string.punctuation)
+_NOT_ROUGE = regex.compile(r"[^a-z0-9]+")
+_DASHES = regex.compile(r"[\p{Pd}\u2212]")
+_MARKS = regex.compile(r"[\u0610-\u061a\u064b-\u065f\u0670\u0640\u0591-\u05bd\u05bf\u05c1-\u05c7]")
+_THOUSANDS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Punctuation stays inside a number; a minus and a decimal point stay at its beginning.
+_LOOSE = regex.compile(r"(?!(?<=\d)\p{P}(?=\d))(?!(?<!\w)(?:-(?=\.?\d)|\.(?=\d)))\p{P}")
+# Scripts that do not set spaces between words, as a set of characters of `regex`.
+NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
+_GRAPHEME = regex.compile(rf"(?=[{NO_SPACES}])\X")
+NORMALIZERS = ("squad", "faitheval", "unicode-1")
 
 
 @dataclass(frozen=True)
@@ -54,9 +64,6 @@ def _without_articles(marks: dict[int, Any]) -> Callable[[str], str]:
     return lambda text: " ".join(_ARTICLE.sub(" ", text.lower().translate(marks)).split())
 
 
-_NOT_ROUGE = regex.compile(r"[^a-z0-9]+")
-
-
 def _rouge(text: str) -> str:
     return _NOT_ROUGE.sub(" ", text.lower()).strip()
 
@@ -69,16 +76,6 @@ def byte_table(to_space: bytes) -> bytes:
     for byte in ASCII_SPACE + to_space:
         table[byte] = 32
     return bytes(table)
-
-
-_DASHES = regex.compile(r"[\p{Pd}\u2212]")
-_MARKS = regex.compile(r"[\u0610-\u061a\u064b-\u065f\u0670\u0640\u0591-\u05bd\u05bf\u05c1-\u05c7]")
-_THOUSANDS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-# Punctuation stays inside a number; a minus and a decimal point stay at its beginning.
-_LOOSE = regex.compile(r"(?!(?<=\d)\p{P}(?=\d))(?!(?<!\w)(?:-(?=\.?\d)|\.(?=\d)))\p{P}")
-# Scripts that do not set spaces between words, as a set of characters of `regex`.
-NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
-_GRAPHEME = regex.compile(rf"(?=[{NO_SPACES}])\X")
 
 
 def _unicode_1(text: str, lang: str) -> str:
@@ -107,9 +104,6 @@ FAITHEVAL = Normalizer(
     b"",
     ARTICLES,
 )
-ROUGE = Normalizer("rouge", _rouge, "a-z and 0-9 only, as rouge-score", byte_table(_PUNCTUATION))
-
-NORMALIZERS = ("squad", "faitheval", "unicode-1")
 
 
 @lru_cache(maxsize=64)
@@ -124,7 +118,10 @@ def get_normalizer(name: str, lang: str = "en") -> Normalizer:
             lambda text: _unicode_1(text, lang),
             "by Unicode categories; numbers stay whole; scripts without spaces by grapheme",
         )
-    fixed = {"squad": SQUAD, "faitheval": FAITHEVAL, "rouge": ROUGE}
+    if name == "rouge":
+        doc = "a-z and 0-9 only, as rouge-score"
+        return Normalizer(name, _rouge, doc, byte_table(_PUNCTUATION))
+    fixed = {"squad": SQUAD, "faitheval": FAITHEVAL}
     if name not in fixed:
         raise unknown_name("normalizer", name, NORMALIZERS)
     return fixed[name]

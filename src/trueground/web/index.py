@@ -29,16 +29,16 @@ from trueground.reports.sentences import first_judge
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.runs.worst import unsupported_claims
 from trueground.types import REASON_TITLES, Answered
+from trueground.web.frames import read_frames
+from trueground.web.segments import find_rows
 from trueground.web.stored import (
     MOST_VALUES,
     IndexState,
     ListRow,
     by_id,
-    find_rows,
     hash_id,
     index_folder,
     read_column,
-    read_frames,
     read_pairs,
     worst_first,
 )

@@ -36,8 +36,6 @@ from trueground.models.perplexity import UnscoredText, perplexity
 from trueground.records.problems import describe, shorten
 from trueground.text.triples import pairs_of, plain_property
 
-# --- how often the dataset's graphs have each relation
-
 COUNTS_FILE = "counts.json"
 _COUNTS = 'as a build writes: {"entries": 20, "counts": {"relation": 3, …}}'
 
@@ -116,9 +114,6 @@ class RelationCounter:
         ]
 
 
-# --- the score
-
-
 class ScoredCandidate(NamedTuple):
     """A candidate with the two terms of its score, both unweighted."""
 
@@ -195,9 +190,6 @@ def _inverse(perplexity: float) -> float:
         return 0.0
     # One of 0 would be a text more than certain; the largest number takes its place.
     return 1 / perplexity if perplexity > 1e-300 else 1e300
-
-
-# --- the choice
 
 
 @dataclass(frozen=True)
