@@ -1,6 +1,6 @@
 """Calls to one model: replies that are kept, equal calls, what a fault is; asking many at once.
 
-Runs (`evaluate.asking`), builds and judges (`Asker`) keep replies in ways of their own.
+Runs (`evaluate.questions`), builds and judges (`Asker`) keep replies in ways of their own.
 """
 
 from __future__ import annotations
