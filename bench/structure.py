@@ -19,10 +19,11 @@ ROOT = Path(__file__).parent.parent
 MAX_LINES = 50
 MAX_PARAMETERS = 6
 MIN_LATE_ASSIGNMENTS = 3
-EMPTY_NAMES = frozenset(
-    "one told found own wanted known said there shown given asked why words place places lost "
-    "theirs mine ours written".split()
-)
+_EMPTY_NAMES = """
+one told found own wanted known said there shown given asked why words place places lost theirs mine
+ours written
+"""
+EMPTY_NAMES = frozenset(_EMPTY_NAMES.split())
 IDIOMS = re.compile(
     r"\b(stands?|stood|beside|tells?|told|whoever|nobody|somebody)\b|\bof its own\b"
     r"|cannot be meant|in the way\b",
