@@ -1,69 +1,15 @@
-"""How big the house is, and a picture of its rooms.
+"""Draw the packages, layer by layer: `python bench/house.py --draw FILE.svg`.
 
-`python bench/house.py` counts; `--beside FOLDER` counts another checkout too; `--draw FILE.svg`
-draws the rooms floor by floor. An arrow is an import; one that other arrows imply is left out.
+An arrow is an import; one that other arrows imply is left out. `bench/structure.py` counts.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
-from statistics import median
 
 ROOT = Path(__file__).parent.parent
-COUNT_EXECUTED = """
-import contextlib, io, sys
-sys.argv = ["trueground", "score", sys.argv[1], "--out", sys.argv[2], "--quiet"]
-from trueground.cli import main
-with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
-    main()
-names = [name for name in sys.modules if name.split(".")[0] == "trueground"]
-print(len(names), "aiohttp" in sys.modules, "scipy" in sys.modules)
-"""
-
-
-def count(root: Path) -> dict[str, object]:
-    """The measures of one checkout; `score` is executed in a process of its own."""
-    import tempfile
-
-    source = root / "src" / "trueground"
-    lines = {path: len(path.read_text("utf-8").splitlines()) for path in source.rglob("*.py")}
-    names: Counter[str] = Counter()
-    functions = 0
-    for path in lines:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                names[node.name] += 1
-            functions += isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    with tempfile.TemporaryDirectory() as folder:
-        answers = root / "examples" / "answers.jsonl"
-        done = subprocess.run(
-            [sys.executable, "-c", COUNT_EXECUTED, str(answers), f"{folder}/run"],
-            env={"PYTHONPATH": str(root / "src"), "PATH": "/usr/bin:/bin", "HOME": folder},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    executed, aiohttp, scipy = done.stdout.split()
-    return {
-        "lines": sum(lines.values()),
-        "modules": len(lines),
-        "folders": len({path.parent for path in lines}),
-        "lines of the median module": median(lines.values()),
-        "modules under 60 lines": sum(n < 60 for n in lines.values()),
-        "functions": functions,
-        "class names used twice": sum(n > 1 for n in names.values()),
-        "modules that `score` executes": int(executed),
-        "`score` imports aiohttp": aiohttp,
-        "`score` imports scipy": scipy,
-        "lines of tests": sum(
-            len(p.read_text("utf-8").splitlines()) for p in (root / "tests").rglob("*.py")
-        ),
-    }
 
 
 def rooms(root: Path) -> dict[str, tuple[int, int]]:
@@ -133,20 +79,10 @@ def draw() -> str:
 
 
 def main() -> None:
-    """Print the counts, of two checkouts beside each other where another is named."""
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--beside", type=Path)
-    asked.add_argument("--draw", type=Path)
-    given = asked.parse_args()
-    roots = [*([given.beside] if given.beside else []), ROOT]
-    counts = [count(root) for root in roots]
-    for name in counts[0]:
-        print(f"{name:32}", *(f"{one[name]!s:>10}" for one in counts))
-    sizes = [rooms(root) for root in roots]
-    for room in sorted(set().union(*sizes)):
-        print(f"{room:32}", *(f"{'/'.join(map(str, one.get(room, (0, 0)))):>10}" for one in sizes))
-    if given.draw:
-        given.draw.write_text(draw(), "utf-8")
+    """Write the picture."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draw", type=Path, required=True)
+    parser.parse_args().draw.write_text(draw(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ SRC = Path(trueground.__file__).parent
 # says so. These modules compute with what networks give.
 NETWORKS = (
     "encoders/models.py",
-    "judges/comparing/small.py",
+    "judges/comparing/bertscore.py",
     "judges/encoder.py",
     "retrieval/vectors.py",
 )
@@ -89,7 +89,7 @@ OTHER_COUNTS = {
     "reports/sentences.py": {"labels", "of"},
     "studies/error_lines.py": {"k"},
     "studies/leaderboard/results.py": {"first", "second"},
-    "web/labels/lead.py": {"own", "rest"},
+    "web/labels/watch.py": {"own", "rest"},
     "web/labels/serving.py": {"take_in(connection, new, known, project.seed)"},
 }
 

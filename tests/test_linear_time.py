@@ -22,7 +22,7 @@ from trueground.errors import TruegroundError
 from trueground.judges import get_judge
 from trueground.judges.llm import read_score, read_verdict
 from trueground.models.openai_replies import split_thinking
-from trueground.retrieval.corpus import cut
+from trueground.retrieval.cutting import cut
 from trueground.retrieval.documents import read_document
 from trueground.text.choices import chosen_label
 from trueground.text.citations import read_numbers, read_triples

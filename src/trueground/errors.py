@@ -31,6 +31,54 @@ from difflib import SequenceMatcher
 from enum import IntEnum
 from typing import Any, ClassVar
 
+_LISTED = (
+    "metric",
+    "judge",
+    "decomposer",
+    "normalizer",
+    "benchmark",
+    "retriever",
+    "model",
+    "builder",
+)
+_FEW = 10  # so many names are all named
+_NEAR = 0.6  # from 0 to 1: how like a name is that is suggested
+_SHORT, _NEAR_OF_SHORT = 3, 0.5  # of so few letters one wrong one is much
+_WORD, _OTHER = 0.8, 0.9  # what it counts that one word is like, or a name that leads to another
+_SUGGESTED = 3
+_quiet = False
+# Options that are not called like their parameters; then those that are on or off.
+_PARAMETERS = {
+    "no-cache": "cache=False",
+    "no-records": "keep_records=False",
+    "poll": "poll_seconds",
+    "map": "mapping",
+    "param": "extra",
+    "prompt": "prompts",
+}
+_SWITCHES = frozenset(
+    (
+        *("allow-mismatch", "batch", "ordinal", "overwrite", "pairs", "retry-failed"),
+        *("reuse-bad", "trust-remote-code", "with-published"),
+    )
+)
+# An option, with its value where that is told from the words behind it; not within a command.
+_OPTION = re.compile(
+    r"(?P<command>`[^`]*`|\btrueground [a-z]+ [^\n`;]*)"
+    r"|(?<![\w-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)"
+    r"(?: (?P<value>skip\b|stop\b|'[^'\n]*'|\"[^\"\n]*\"|[A-Z0-9…][^\s,;:)]*"
+    r"|[a-z_.]+=[^\s,;:)]+|[^\s,;:)]+(?=:)))?"
+)
+# Commands that are functions too.
+_FUNCTIONS = {
+    "judge fit": "trueground.fit_judge",
+    "judge calibrate": "trueground.calibrate",
+    "list metrics": "dir(trueground.metrics)",
+    "validate": "trueground.validate",
+}
+_COMMAND = re.compile(rf"`?trueground ({'|'.join(_FUNCTIONS)})\b.*", re.DOTALL)
+_at_terminal = False
+
 
 class ExitCode(IntEnum):
     """What the command line returns; `cli/exit_codes.py` says when."""
@@ -204,23 +252,6 @@ def is_refusal(error: BaseException | None) -> bool:
     return isinstance(error, TruegroundError) and error.exit_code is ExitCode.REFUSED
 
 
-_LISTED = (
-    "metric",
-    "judge",
-    "decomposer",
-    "normalizer",
-    "benchmark",
-    "retriever",
-    "model",
-    "builder",
-)
-_FEW = 10  # so many names are all named
-_NEAR = 0.6  # from 0 to 1: how like a name is that is suggested
-_SHORT, _NEAR_OF_SHORT = 3, 0.5  # of so few letters one wrong one is much
-_WORD, _OTHER = 0.8, 0.9  # what it counts that one word is like, or a name that leads to another
-_SUGGESTED = 3
-
-
 def find_near(name: str, known: Iterable[str], others: Iterable[str] = ()) -> list[str]:
     """At most three names that a slip may have meant, the nearest first: as a whole, or in one of
     its words. `others` must be nearer than those known. Nothing where none is near.
@@ -261,9 +292,6 @@ def unknown_name(
     return UsageError(f"unknown {kind} {name!r}.{hint}")
 
 
-_quiet = False
-
-
 def hide_notes(quiet: bool) -> bool:
     """From now on `tell` says only what is no mere note (`--quiet`); returns its argument."""
     global _quiet
@@ -297,39 +325,6 @@ def fails_alone(error: BaseException) -> bool:
     return isinstance(error, Exception) or (
         kind.__module__ not in sys.modules or "Panic" in kind.__name__
     )
-
-
-# Options that are not called like their parameters; then those that are on or off.
-_PARAMETERS = {
-    "no-cache": "cache=False",
-    "no-records": "keep_records=False",
-    "poll": "poll_seconds",
-    "map": "mapping",
-    "param": "extra",
-    "prompt": "prompts",
-}
-_SWITCHES = frozenset(
-    (
-        *("allow-mismatch", "batch", "ordinal", "overwrite", "pairs", "retry-failed"),
-        *("reuse-bad", "trust-remote-code", "with-published"),
-    )
-)
-# An option, with its value where that is told from the words behind it; not within a command.
-_OPTION = re.compile(
-    r"(?P<command>`[^`]*`|\btrueground [a-z]+ [^\n`;]*)"
-    r"|(?<![\w-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)"
-    r"(?: (?P<value>skip\b|stop\b|'[^'\n]*'|\"[^\"\n]*\"|[A-Z0-9…][^\s,;:)]*"
-    r"|[a-z_.]+=[^\s,;:)]+|[^\s,;:)]+(?=:)))?"
-)
-# Commands that are functions too.
-_FUNCTIONS = {
-    "judge fit": "trueground.fit_judge",
-    "judge calibrate": "trueground.calibrate",
-    "list metrics": "dir(trueground.metrics)",
-    "validate": "trueground.validate",
-}
-_COMMAND = re.compile(rf"`?trueground ({'|'.join(_FUNCTIONS)})\b.*", re.DOTALL)
-_at_terminal = False
 
 
 @contextmanager

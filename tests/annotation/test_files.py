@@ -18,7 +18,7 @@ from trueground.annotation.answers import read_answers
 from trueground.annotation.base import AnnotationTask, item_of
 from trueground.annotation.labels import read_labels
 from trueground.errors import InputError, OutputError, UsageError
-from trueground.records.tables import guard, unguard
+from trueground.records.formulas import guard, unguard
 
 YES = {"if": "yes", "only_if": "no"}
 

@@ -10,10 +10,11 @@ import pytest
 import zstandard
 from tests.annotation.filling import build_of
 
-from trueground.annotation.base import AnnotationTask, Pairing, item_of
+from trueground.annotation.base import AnnotationTask, item_of
 from trueground.annotation.export import find_tasks, parse_where
 from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import KINDS
+from trueground.annotation.record_parts import Pairing
 from trueground.errors import InputError, UsageError
 
 BRIDGE: dict[str, Any] = {

@@ -6,12 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks.instruct_qa_files import (
-    CHEESES,
-    QUESTIONS,
-    jsonl,
-    world,
-)
+from tests.benchmarks.instruct_qa_files import CHEESES, QUESTIONS, jsonl, world
 from typer.testing import CliRunner
 
 from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
@@ -20,7 +15,7 @@ from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer
 from trueground.options import Value
-from trueground.retrieval.base import words
+from trueground.retrieval.words import words
 from trueground.studies.sweep import variants
 from trueground.types import Record
 

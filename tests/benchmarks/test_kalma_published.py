@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from trueground.benchmarks.kalma import BENCHMARK
-from trueground.benchmarks.published import PublishedScore, PublishedTable, find_model, published
+from trueground.benchmarks.model_info import find_model
+from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.evaluate.plan import macro_key
 from trueground.metrics.registry import parse_spec
 

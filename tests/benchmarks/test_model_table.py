@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trueground.benchmarks.published import ModelInfo, find_model, load_models, size_of
+from trueground.benchmarks.model_info import ModelInfo, find_model, load_models, size_of
 from trueground.errors import InputError
 
 # Table 3 of the FaithEval paper, as it is printed there.

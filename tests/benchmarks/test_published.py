@@ -7,7 +7,8 @@ from collections import defaultdict
 import pytest
 
 from trueground.benchmarks.faitheval.source import DATASETS
-from trueground.benchmarks.published import PublishedTable, find_model, published
+from trueground.benchmarks.model_info import find_model
+from trueground.benchmarks.published import PublishedTable, published
 from trueground.metrics.registry import parse_spec
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("faitheval")}

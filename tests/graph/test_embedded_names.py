@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 
 from trueground.errors import GraphError
-from trueground.graph.base import name_key
 from trueground.graph.embedded import EmbeddedGraph
 from trueground.graph.folder import build_graph
 from trueground.graph.loading import Loading
+from trueground.graph.names import name_key
 
 E, D = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#label"

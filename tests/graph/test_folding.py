@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.graph.base import KnowledgeGraph, fold, name_key, nfc
+from trueground.graph.base import KnowledgeGraph
 from trueground.graph.json_graph import JsonGraph
+from trueground.graph.names import fold, name_key, nfc
 
 EQUAL = [
     ("Chiang Kai-shek", "chiang  kai shek"),

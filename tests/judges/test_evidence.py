@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.judges.windows import EvidenceFinder
+from trueground.judges.evidence import EvidenceFinder
 
 MILL = "The mill was built in 1903. It burned down in 1950. A bakery stands there today."
 FARM = "The farm lies by the river. Cows graze there."

@@ -16,13 +16,9 @@ from hypothesis import strategies as st
 from tests.loopback import LoopbackServer
 
 from trueground.errors import UnreachableError, UsageError
+from trueground.models.endpoint_scorer import EndpointScorer
 from trueground.models.options import ModelOptions
-from trueground.models.perplexity import (
-    EndpointScorer,
-    UnscoredText,
-    WordScorer,
-    perplexity,
-)
+from trueground.models.perplexity import UnscoredText, WordScorer, perplexity
 from trueground.models.registry import make_scorer
 
 TEXT = "The ferry leaves at seven – every day."

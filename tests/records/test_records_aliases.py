@@ -18,7 +18,7 @@ from tests.records.record_files import read
 
 from trueground.errors import BadRowsError, InputError, UsageError
 from trueground.records import open_records
-from trueground.records.tables import parse_python
+from trueground.records.python_literals import parse_python
 from trueground.types import Passage
 
 TEXT = "Ada wrote it in 1843."

@@ -15,7 +15,7 @@ from tests.reports.browser import needs_a_browser, resize
 from tests.reports.report_fixture import make_item, sample_run, write_run
 
 from trueground import score
-from trueground.records.tables import guard_formulas
+from trueground.records.formulas import guard_formulas
 from trueground.reports.answers import DETAILS, PACKED
 from trueground.reports.run_page import write_run_page
 from trueground.runs.worst import read_texts, write_worst_csv

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.errors import MissingExtraError, UsageError
-from trueground.retrieval import base as words_module
 from trueground.retrieval import bm25 as module
-from trueground.retrieval.base import Hit, Retriever, words
+from trueground.retrieval import words as words_module
+from trueground.retrieval.base import Hit, Retriever
 from trueground.retrieval.bm25 import BM25
+from trueground.retrieval.words import words
 
 for library in ("bm25s", "Stemmer"):
     pytest.importorskip(library, reason="the retrieval extra is not installed")

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
 from trueground.options import no_progress
 from trueground.plugins import PartSpec, parse_part
-from trueground.retrieval import bm25, bm25_index
-from trueground.retrieval.base import Hit, Retriever, RetrieverKind, stemmer
+from trueground.retrieval import bm25, bm25_index, bm25_search
+from trueground.retrieval.base import Hit, Retriever, RetrieverKind
 from trueground.retrieval.bm25 import BM25, BM25_KIND, BM25OnDisk, Bm25Options, build_bm25
+from trueground.retrieval.words import stemmer
 from trueground.types import Passage
 
 for library in ("bm25s", "Stemmer"):
@@ -151,15 +152,15 @@ def test_long_lists_are_skipped_and_nothing_is_lost(
     asked = questions(texts, 60, seed=4)
     expected = {top: memory.search(asked, top) for top in (1, 5, 80, 3_000)}
     skipped = 0
-    counted = bm25_index._Query._seen
+    counted = bm25_search._Query._seen
 
-    def seen(query: bm25_index._Query, top: int, sums: np.ndarray) -> object:  # type: ignore[type-arg]
+    def seen(query: bm25_search._Query, top: int, sums: np.ndarray) -> object:  # type: ignore[type-arg]
         nonlocal skipped
         found = counted(query, top, sums)
         skipped += found[0] < len(query._lists)
         return found
 
-    monkeypatch.setattr(bm25_index._Query, "_seen", seen)
+    monkeypatch.setattr(bm25_search._Query, "_seen", seen)
     ways = ((0, 0, 25), (300, 20, 1_000), (0, 10_000, 25), (100_000, 0, 25))
     for few, short, per_search in ways:
         monkeypatch.setattr(bm25_index, "_PER_SEARCH", per_search)

@@ -8,7 +8,7 @@ import pytest
 
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit
-from trueground.retrieval.kinds import Hybrid
+from trueground.retrieval.compound import Hybrid
 
 
 class Ranked:

@@ -15,13 +15,10 @@ from hypothesis import strategies as st
 from tests.retrieval.corpus_files import pdf
 
 from trueground.errors import InputError, MissingExtraError
-from trueground.retrieval.corpus import CorpusReading, cut, read_entries
-from trueground.retrieval.documents import (
-    Document,
-    Section,
-    join_broken_words,
-    split_paragraphs,
-)
+from trueground.retrieval.corpus import CorpusReading, read_entries
+from trueground.retrieval.cutting import cut
+from trueground.retrieval.pdf_files import join_broken_words
+from trueground.retrieval.sections import Document, Section, split_paragraphs
 from trueground.retrieval.store import PassageEntry
 
 MARKDOWN = """\

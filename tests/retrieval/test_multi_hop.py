@@ -8,7 +8,7 @@ import pytest
 
 from trueground.retrieval.base import Hit, SearchQuery, turns_of
 from trueground.retrieval.bm25 import BM25
-from trueground.retrieval.kinds import MultiHop
+from trueground.retrieval.compound import MultiHop
 
 TEXTS = [
     "Anna Ruck led the Brenta expedition.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trueground.stats.calibration import LabelledClaims, Logistic, fit_monotone, logistic
+from trueground.stats.calibration import logistic
+from trueground.stats.monotone import LabelledClaims, Logistic, fit_monotone
 
 
 def made(responses: int, claims: int, seed: int = 0) -> LabelledClaims:

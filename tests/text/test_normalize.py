@@ -10,11 +10,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trueground.errors import UsageError
-from trueground.text.normalize import FAITHEVAL, ROUGE, SQUAD, get_normalizer
+from trueground.text.normalize import FAITHEVAL, SQUAD, get_normalizer
 from trueground.text.tokens import tokenise
 
 DATA = Path(__file__).parent.parent / "data"
-ALL = [SQUAD, FAITHEVAL, ROUGE, get_normalizer("unicode-1"), get_normalizer("unicode-1", "de")]
+ALL = [
+    SQUAD,
+    FAITHEVAL,
+    get_normalizer("rouge"),
+    get_normalizer("unicode-1"),
+    get_normalizer("unicode-1", "de"),
+]
 # Letters, digits, punctuation, articles, odd spaces, controls, and scripts of all kinds.
 TEXTS = st.one_of(
     st.text(),

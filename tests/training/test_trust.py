@@ -14,7 +14,7 @@ from training.trust import examples, page, papers, tables
 from training.trust.measuring import LeftOut, Settings
 
 from trueground.errors import InputError
-from trueground.judges.lexical.judge import NAMES, weights
+from trueground.judges.lexical.weights import NAMES, weights
 from trueground.judges.people import LabelledVerdicts
 
 DOCS = Path(__file__).parents[2] / "docs"

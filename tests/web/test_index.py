@@ -20,7 +20,7 @@ from tests.commands import trueground
 from tests.reports.report_fixture import sample_run
 
 from trueground.errors import UsageError
-from trueground.records.tables import guard_formulas, unguard
+from trueground.records.formulas import guard_formulas, unguard
 from trueground.reports.items import Gaps, read_items
 from trueground.runs.worst import read_texts, write_worst_csv
 from trueground.web import indexing, stored

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.web.stored import SegmentWriter, find_rows
+from trueground.web.segments import SegmentWriter, find_rows
 
 TEXTS = st.lists(st.text(alphabet="abİß1é \n\t\"*'", max_size=30), min_size=1, max_size=40)
 

@@ -17,8 +17,9 @@ from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set
 from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
 from trueground.arithmetic.arrays import logistic
-from trueground.judges.lexical.judge import FILE, NAMES, LexicalWeights
-from trueground.stats.calibration import LabelledClaims, calibration_error, fit_monotone
+from trueground.judges.lexical.weights import FILE, NAMES, LexicalWeights
+from trueground.stats.calibration import calibration_error
+from trueground.stats.monotone import LabelledClaims, fit_monotone
 from trueground.stats.thresholds import auroc
 
 PENALTY = 0.03  # on the squares of the weights of standardised features

@@ -14,17 +14,9 @@ from training.offline_judge.perturb import Row
 from training.offline_judge.sets import Example, read
 from trueground.claims import get_decomposer
 from trueground.judges.lexical.claim import ClaimView
-from trueground.judges.lexical.judge import (
-    AGAINST,
-    NAMES,
-    Evidence,
-    LexicalJudge,
-    capped,
-    find_evidence,
-    find_verbatim,
-    lifted,
-)
+from trueground.judges.lexical.judge import Evidence, LexicalJudge, find_evidence, find_verbatim
 from trueground.judges.lexical.texts import ContextView, TextView
+from trueground.judges.lexical.weights import AGAINST, NAMES, capped, lifted
 
 Floats = NDArray[np.float64]
 SIGNS = np.array([-1.0 if name in AGAINST else 1.0 for name in NAMES])

@@ -29,12 +29,12 @@ from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set, spli
 from training.offline_judge.sets import folds, permissive
 from trueground.encoders.models import FEATURES
 from trueground.judges import LexicalJudge, get_judge
-from trueground.judges.lexical.judge import LexicalWeights
+from trueground.judges.lexical.weights import LexicalWeights
 from trueground.judges.stack import DEFAULT, FORMAT, StackMember, log_odds, open_member
 from trueground.stats.bootstrap import percentiles
-from trueground.stats.calibration import LabelledClaims, Logistic, fit_monotone
 from trueground.stats.human.estimates import mean_of_sets
 from trueground.stats.human.measure import measure_all, paired_difference
+from trueground.stats.monotone import LabelledClaims, Logistic, fit_monotone
 from trueground.stats.thresholds import auroc
 from trueground.studies.calibrate.stacking import fit as fit_weights
 from trueground.types import JudgeRequest

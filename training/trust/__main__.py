@@ -17,7 +17,7 @@ from training.trust.page import blocks, filled, weighed
 from training.trust.rates import measure_rates, rates_figure, rates_table
 from training.trust.verdicts import write_verdicts
 from trueground.errors import TruegroundError
-from trueground.judges.lexical.judge import weights
+from trueground.judges.lexical.weights import weights
 from trueground.judges.people import FILE
 
 _DOCS = Path(__file__).parents[2] / "docs"

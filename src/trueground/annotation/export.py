@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.annotation.base import AnnotationTask, LabelDraw, MissingPart, Pairing, item_of
+from trueground.annotation.base import AnnotationTask, LabelDraw, item_of
 from trueground.annotation.files import (
     LONGEST_CELL,
     ShownTask,
@@ -22,6 +22,7 @@ from trueground.annotation.files import (
     render_value,
 )
 from trueground.annotation.kinds import KINDS, TaskKind
+from trueground.annotation.record_parts import MissingPart, Pairing
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.options import split_pair
 from trueground.records.columns import field_text

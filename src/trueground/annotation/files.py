@@ -24,8 +24,8 @@ from trueground.annotation.base import AnnotationTask, LabelDraw
 from trueground.annotation.kinds import KINDS, NONE, Field, TaskKind
 from trueground.errors import InputError
 from trueground.records.files import open_unpacked
+from trueground.records.formulas import guard, unguard
 from trueground.records.problems import UNREADABLE, describe, shorten
-from trueground.records.tables import guard, unguard
 
 T = TypeVar("T")
 LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer

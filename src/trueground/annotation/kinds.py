@@ -16,14 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueground.annotation.base import (
-    PARTS,
-    AnnotationTask,
-    BadAnswer,
-    LabelDraw,
-    Pairing,
-    TaskPart,
-)
+from trueground.annotation.base import AnnotationTask, BadAnswer, LabelDraw
+from trueground.annotation.record_parts import PARTS, Pairing, TaskPart
 from trueground.annotation.spans import label_words, merge_marks, read_marks
 from trueground.errors import unknown_name
 from trueground.types import Record
@@ -36,6 +30,15 @@ _YES_OR_NO = {
     **dict.fromkeys(("yes", "y", "true", "1"), "yes"),
     **dict.fromkeys(("no", "n", "false", "0"), "no"),
 }
+# How marks are filled in, for the page of instructions.
+_MARKS = f"""
+
+A mark is its type and the words, copied as they stand: `other: the words`. In a spreadsheet write
+one a line, `{NONE}` if there is nothing to mark; in JSON lines a list of such texts, or of
+`{{"start": 17, "end": 26, "type": "other"}}`: code points of the text, the first is 0, the end not
+included. Where the words stand several times, write the place as well: `other @17-26`.
+""".rstrip()
+_TABLE = Path(__file__).with_suffix(".toml").read_text("utf-8")
 
 
 class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -226,16 +229,6 @@ def _word(raw: Any) -> str | None:
     return word[:-2] if re.fullmatch(r"[0-9]+[.,]0", word) else word
 
 
-# How marks are filled in, for the page of instructions.
-_MARKS = f"""
-
-A mark is its type and the words, copied as they stand: `other: the words`. In a spreadsheet write
-one a line, `{NONE}` if there is nothing to mark; in JSON lines a list of such texts, or of
-`{{"start": 17, "end": 26, "type": "other"}}`: code points of the text, the first is 0, the end not
-included. Where the words stand several times, write the place as well: `other @17-26`.
-""".rstrip()
-
-
 class TaskKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind of task, as in `kinds.toml`."""
 
@@ -324,7 +317,6 @@ After: {self.source}
 """
 
 
-_TABLE = Path(__file__).with_suffix(".toml").read_text("utf-8")
 KINDS: dict[str, TaskKind] = {
     name: msgspec.convert({**declared, "name": name}, TaskKind)
     for name, declared in tomllib.loads(_TABLE).items()

@@ -13,9 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from trueground.annotation.answers import read_answers
-from trueground.annotation.base import Label, LabelDraw, MissingPart, item_of
+from trueground.annotation.base import Label, LabelDraw, item_of
 from trueground.annotation.files import decode_lines
 from trueground.annotation.kinds import KINDS, TaskKind
+from trueground.annotation.record_parts import MissingPart
 from trueground.errors import InputError, UsageError
 from trueground.records.files import open_unpacked
 from trueground.records.problems import UNREADABLE, describe, shorten

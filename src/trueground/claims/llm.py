@@ -31,6 +31,7 @@ from trueground.models.prompts import (
 from trueground.plugins import PartSpec
 from trueground.records.problems import shorten
 from trueground.retrieval.bm25 import BM25
+from trueground.text.lines import one_line
 from trueground.types import Failure, Status
 
 EXAMPLES = 8
@@ -231,11 +232,6 @@ class Demonstrations:
             order = [*near, *others][:most]
             picked.append([self._all[i] for i in reversed(order)])
         return picked
-
-
-def one_line(text: str) -> str:
-    """The text on one line, so that nothing in it can look like a line of the prompt's own."""
-    return " ".join(text.split())
 
 
 def _demonstration(place: str, line: bytes) -> Demonstration:

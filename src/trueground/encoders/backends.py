@@ -16,15 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueground.encoders.base import EncoderOptions, Floats
-from trueground.encoders.loading import (
-    TEXT,
-    TOKENS,
-    WORDS,
-    Checkpoint,
-    ModelKind,
-    class_to_load,
-    is_dpr,
-)
+from trueground.encoders.loading import Checkpoint, ModelKind, class_to_load, is_dpr
 from trueground.encoders.tiles import TokenTile, Whole, Workers, library_version
 from trueground.errors import InputError, UsageError
 from trueground.net import checkpoints
@@ -103,13 +95,13 @@ class TorchBackend:
         if self._typed:
             inputs["token_type_ids"] = tile.types
         tensors = {name: torch.from_numpy(a).to(self._device) for name, a in inputs.items()}
-        if self._kind is WORDS:
+        if self._kind is ModelKind.WORDS:
             start = np.full((len(tile.ids), 1), decoder_start(self._checkpoint), np.int64)
             tensors["decoder_input_ids"] = torch.from_numpy(start).to(self._device)
         with torch.inference_mode():
             output = self._model(**tensors)
-            numbers = self._states(output) if self._kind is TEXT else output.logits
-            if self._kind is WORDS:
+            numbers = self._states(output) if self._kind is ModelKind.TEXT else output.logits
+            if self._kind is ModelKind.WORDS:
                 numbers = numbers[:, 0]
             return np.asarray(numbers.float().cpu().numpy(), dtype=np.float32)
 
@@ -175,7 +167,7 @@ class TorchBackend:
 
     def _is_unused(self, key: str) -> bool:
         """A bi-encoder's vectors are taken before the pooler: many folders come without it."""
-        return self._kind is TEXT and key.startswith("pooler.")
+        return self._kind is ModelKind.TEXT and key.startswith("pooler.")
 
 
 @contextmanager
@@ -277,11 +269,13 @@ class OnnxBackend:
             "token_type_ids": tile.types,
         }
         first, *rest = self._sessions
-        if self._kind is TEXT and is_dpr(self._checkpoint.config):
+        if self._kind is ModelKind.TEXT and is_dpr(self._checkpoint.config):
             return self._output(first, inputs, ("pooler_output",), 2)[:, None]
-        if self._kind is not WORDS:
-            names = ("last_hidden_state", "token_embeddings") if self._kind is TEXT else ("logits",)
-            return self._output(first, inputs, names, 3 if self._kind in (TEXT, TOKENS) else 2)
+        if self._kind is not ModelKind.WORDS:
+            is_text = self._kind is ModelKind.TEXT
+            names = ("last_hidden_state", "token_embeddings") if is_text else ("logits",)
+            dimensions = 3 if self._kind in (ModelKind.TEXT, ModelKind.TOKENS) else 2
+            return self._output(first, inputs, names, dimensions)
         states = self._output(first, inputs, ("last_hidden_state",), 3)
         start: Whole = np.full((len(tile.ids), 1), decoder_start(self._checkpoint), np.int64)
         inputs = {

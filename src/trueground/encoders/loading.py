@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,51 +39,50 @@ _MODES = {
     "pooling_mode_max_tokens": "max",
 }
 _PARTS = ("Transformer", "Pooling", "Normalize")
-
-
-@dataclass(frozen=True)
-class ModelKind:
-    """`classes` are the endings of the classes that fit, `auto` the class that loads them."""
-
-    what: str
-    example: str
-    classes: tuple[str, ...]
-    auto: str
-
-
 DPR_QUESTIONS, DPR_PASSAGES = "DPRQuestionEncoder", "DPRContextEncoder"
-TEXT = ModelKind(
-    "bi-encoder",
-    "BertModel",
-    ("Model", "ForMaskedLM", "ForPreTraining", "Contriever", DPR_QUESTIONS, DPR_PASSAGES),
-    "AutoModel",
-)
-PAIR = ModelKind(
-    "cross-encoder or classifier of text pairs",
-    "BertForSequenceClassification",
-    ("ForSequenceClassification",),
-    "AutoModelForSequenceClassification",
-)
-WORDS = ModelKind(
-    "text-to-text model",
-    "T5ForConditionalGeneration",
-    ("ForConditionalGeneration",),
-    "AutoModelForSeq2SeqLM",
-)
-TOKENS = ModelKind(
-    "token classifier",
-    "ModernBertForTokenClassification",
-    ("ForTokenClassification",),
-    "AutoModelForTokenClassification",
-)
-SPANS = ModelKind(
-    "model that finds answers",
-    "BertForQuestionAnswering",
-    ("ForQuestionAnswering",),
-    "AutoModelForQuestionAnswering",
-)
 Config = Mapping[str, Any]
 T = TypeVar("T")
+
+
+class ModelKind(Enum):
+    """`classes` are the endings of the classes that fit, `auto` the class that loads them."""
+
+    TEXT = (
+        "bi-encoder",
+        "BertModel",
+        ("Model", "ForMaskedLM", "ForPreTraining", "Contriever", DPR_QUESTIONS, DPR_PASSAGES),
+        "AutoModel",
+    )
+    PAIR = (
+        "cross-encoder or classifier of text pairs",
+        "BertForSequenceClassification",
+        ("ForSequenceClassification",),
+        "AutoModelForSequenceClassification",
+    )
+    WORDS = (
+        "text-to-text model",
+        "T5ForConditionalGeneration",
+        ("ForConditionalGeneration",),
+        "AutoModelForSeq2SeqLM",
+    )
+    TOKENS = (
+        "token classifier",
+        "ModernBertForTokenClassification",
+        ("ForTokenClassification",),
+        "AutoModelForTokenClassification",
+    )
+    SPANS = (
+        "model that finds answers",
+        "BertForQuestionAnswering",
+        ("ForQuestionAnswering",),
+        "AutoModelForQuestionAnswering",
+    )
+
+    def __init__(self, what: str, example: str, classes: tuple[str, ...], auto: str) -> None:
+        self.what = what
+        self.example = example
+        self.classes = classes
+        self.auto = auto
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _onnx_files(
 ) -> list[str]:
     """The file that was requested, else the one of the usual name, else the only one."""
     there = [f for f in files if f.endswith(".onnx")]
-    usual = "encoder_model.onnx" if kind is WORDS else "model.onnx"
+    usual = "encoder_model.onnx" if kind is ModelKind.WORDS else "model.onnx"
     places = (usual, f"onnx/{usual}")
     chosen = [f for f in places if f in there]
     if options.file is not None:
@@ -198,7 +198,7 @@ def _onnx_files(
             f"{shown}: no {options.file or ' or '.join(places)} there; found "
             f"{', '.join(there) or 'no .onnx file'}. Name one with file=…, or use backend=torch"
         )
-    if kind is not WORDS:
+    if kind is not ModelKind.WORDS:
         return chosen[:1]
     folder, _, encoder = chosen[0].rpartition("/")
     decoder = (folder + "/" if folder else "") + encoder.replace("encoder", "decoder", 1)
@@ -245,9 +245,9 @@ def check_kind(shown: str, config: Config, kind: ModelKind) -> None:
         name.endswith(kind.classes) and not name.endswith(("LMHeadModel", "DecoderModel"))
         for name in named
     )
-    if kind is WORDS:
+    if kind is ModelKind.WORDS:
         fits = fits and both
-    elif kind is TEXT:
+    elif kind is ModelKind.TEXT:
         fits = (fits or not named) and not both
     if not fits:
         says = f"architectures {', '.join(named)}" if named else "no architectures"
@@ -281,7 +281,7 @@ def only_dpr(config: Config) -> str | None:
 
 def class_to_load(config: Config, kind: ModelKind) -> str:
     """The class that loads the weights; the general one takes DPR's passages for questions."""
-    return DPR_PASSAGES if kind is TEXT and only_dpr(config) == "passages" else kind.auto
+    return DPR_PASSAGES if kind is ModelKind.TEXT and only_dpr(config) == "passages" else kind.auto
 
 
 def width_of(shown: str, config: Config) -> int:

@@ -29,20 +29,9 @@ from trueground.encoders.backends import (
     onnx_device,
     torch_device,
 )
-from trueground.encoders.base import (
-    EncoderOptions,
-    Floats,
-    Pair,
-    Parts,
-    Prompt,
-    TokenStates,
-)
+from trueground.encoders.base import EncoderOptions, Floats, Pair, Parts, Prompt, TokenStates
 from trueground.encoders.cache import Store
 from trueground.encoders.loading import (
-    PAIR,
-    TEXT,
-    TOKENS,
-    WORDS,
     ModelKind,
     find_checkpoint,
     is_dpr,
@@ -83,7 +72,9 @@ class Encoder:
         self.checkpoint = checkpoint
         self.name = model
         self.window = window_of(model, checkpoint.folder, checkpoint.config, options.window)
-        self.tokeniser = Tokeniser(model, checkpoint.folder, self.window, kind in (PAIR, TOKENS))
+        self.tokeniser = Tokeniser(
+            model, checkpoint.folder, self.window, kind in (ModelKind.PAIR, ModelKind.TOKENS)
+        )
         self.specials = self.tokeniser.specials
         place = "cpu" if options.dtype == "int8" else options.device
         device = (onnx_device if checkpoint.onnx else torch_device)(place)
@@ -181,7 +172,7 @@ class BiEncoder(Encoder):
     """
 
     def __init__(self, model: str | Path, options: EncoderOptions = _DEFAULT) -> None:
-        super().__init__(model, options, TEXT)
+        super().__init__(model, options, ModelKind.TEXT)
         folder, config = self.checkpoint.folder, self.checkpoint.config
         pooling = pooling_of(self.name, folder, config, options.pooling)
         self._pool = _POOLINGS[pooling]
@@ -243,7 +234,7 @@ class CrossEncoder(Encoder):
     """
 
     def __init__(self, model: str | Path, options: EncoderOptions = _DEFAULT) -> None:
-        super().__init__(model, options, PAIR)
+        super().__init__(model, options, ModelKind.PAIR)
         self.labels = labels_of(self.checkpoint.config)
 
     def scores(self, pairs: Sequence[Parts]) -> Floats:
@@ -263,7 +254,7 @@ class TokenClassifier(Encoder):
     """Reads two texts together and labels the tokens of the second; `labels` in lower case."""
 
     def __init__(self, model: str | Path, options: EncoderOptions = _DEFAULT) -> None:
-        super().__init__(model, options, TOKENS)
+        super().__init__(model, options, ModelKind.TOKENS)
         self.labels = labels_of(self.checkpoint.config)
 
     def ends(self, text: str) -> list[int]:
@@ -307,7 +298,7 @@ class FirstTokenModel(Encoder):
     """A sequence-to-sequence model whose answer is one word."""
 
     def __init__(self, model: str | Path, options: EncoderOptions = _DEFAULT) -> None:
-        super().__init__(model, options, WORDS)
+        super().__init__(model, options, ModelKind.WORDS)
 
     def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
         """Tokens of each prompt, special ones included, without truncation."""
@@ -345,7 +336,7 @@ class LayerEncoder(Encoder):
                 f"{model}: an ONNX file gives the states of its last layer only; leave backend and "
                 "file out, and PyTorch gives those of any layer"
             )
-        super().__init__(model, replace(options, backend="torch"), TEXT, layer)
+        super().__init__(model, replace(options, backend="torch"), ModelKind.TEXT, layer)
         config = self.checkpoint.config
         most = config.get("num_hidden_layers", config.get("n_layers"))
         if not isinstance(most, int):

@@ -14,14 +14,7 @@ import numpy as np
 
 from trueground.encoders.backends import TorchBackend, import_hf, torch_device
 from trueground.encoders.base import EncoderOptions
-from trueground.encoders.loading import (
-    SPANS,
-    WORDS,
-    ModelKind,
-    find_checkpoint,
-    read_settings,
-    window_of,
-)
+from trueground.encoders.loading import ModelKind, find_checkpoint, read_settings, window_of
 from trueground.encoders.tokens import plain, read_tokenizer
 
 _LONGEST = 128  # tokens of a question
@@ -66,7 +59,7 @@ class QuestionWriter(_SingleTextModel):
     """A text-to-text model that asks for an answer: `answer: A  context: C` → `question: …`."""
 
     def __init__(self, model: str, options: EncoderOptions) -> None:
-        super().__init__(model, options, WORDS)
+        super().__init__(model, options, ModelKind.WORDS)
 
     def write(self, answer: str, text: str) -> list[str]:
         """The five most likely questions whose answer this is, the likeliest first.
@@ -104,7 +97,7 @@ class AnswerFinder(_SingleTextModel):
     """A model of extractive question answering: the words of a text that answer a question."""
 
     def __init__(self, model: str, options: EncoderOptions) -> None:
-        super().__init__(model, options, SPANS)
+        super().__init__(model, options, ModelKind.SPANS)
         names = read_settings(model, self._folder, "tokenizer_config.json").get("model_input_names")
         # Some were trained without the types of tokens.
         self._typed = not isinstance(names, list) or "token_type_ids" in names

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trueground.claims import Decomposed, Decomposer
 from trueground.errors import ProtocolError, fails_alone
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.table import Scored, answer_hash, hash_text, question_of
+from trueground.evaluate.table import Scored, answer_hash, question_of
 from trueground.judges import ask
 from trueground.judges.base import each_once
 from trueground.metrics.base import Spec
@@ -33,6 +33,7 @@ from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised
 from trueground.protocols import check_answers, check_struct, describe_value
 from trueground.records.columns import field_text
+from trueground.text.hashing import hash_text
 from trueground.types import (
     Answered,
     Claim,
@@ -46,6 +47,9 @@ from trueground.types import (
 )
 
 T = TypeVar("T")
+NONE = "(none)"
+_KINDS = list(ReasonKind)
+Failures = Sequence[Failure | None]
 
 
 def decompose(
@@ -171,11 +175,6 @@ def _verdict_as_json(v: Verdict) -> dict[str, Any]:
     }
     more = {"kind": v.kind, "score": v.score, "reply": v.reply}
     return fields | {name: value for name, value in more.items() if value is not None}
-
-
-NONE = "(none)"
-_KINDS = list(ReasonKind)
-Failures = Sequence[Failure | None]
 
 
 class _BatchNumbers(NamedTuple):

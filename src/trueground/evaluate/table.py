@@ -5,7 +5,6 @@ Where questions have several answers, it also tells which question an answer is 
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import tempfile
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from trueground.errors import UsageError
 from trueground.records import Check
 from trueground.records.columns import field_text, is_known
 from trueground.stats.bootstrap import NumberTable
+from trueground.text.hashing import hash_text
 from trueground.types import Answered, Record
 
 _MOST_VALUES = 1_000
@@ -235,12 +235,6 @@ def answer_hash(record: Record) -> int:
     """64 bits of the response; 0 where there is no whole answer."""
     failed = isinstance(record, Answered) and record.failure is not None
     return NO_ANSWER if failed or record.response is None else hash_text(record.response)
-
-
-def hash_text(text: str) -> int:
-    """64 bits of a text."""
-    data = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
 
 
 def find_repeats(field: str | None, check: Check) -> str | None:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.errors import GraphError, MissingExtraError, WriteError
-from trueground.graph.base import Entity, NamedEntity, PropertyValue, Row, id_order, name_key
+from trueground.graph.base import Entity, NamedEntity, PropertyValue, Row, id_order
+from trueground.graph.names import name_key
 from trueground.graph.onehop import EntityReader
 from trueground.graph.rdf import (
     ABOUT,

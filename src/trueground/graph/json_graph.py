@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from trueground.errors import GraphError, InputError
-from trueground.graph.base import Entity, NamedEntity, PropertyValue, id_order, name_key
+from trueground.graph.base import Entity, NamedEntity, PropertyValue, id_order
 from trueground.graph.loading import bare_ending, reading
+from trueground.graph.names import name_key
 from trueground.graph.rdf import TYPES, property_iri
 from trueground.records.jsonl import decode, read_array, read_lines
 from trueground.records.problems import Problem, clean, describe

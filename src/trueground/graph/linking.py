@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from trueground.errors import InputError
-from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, fold, id_order, name_key, nfc
+from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, id_order
 from trueground.graph.json_graph import PAIR, begins_array, decoded, items
+from trueground.graph.names import fold, name_key, nfc
 from trueground.graph.recognizers import Mention, Recognizer, get_recognizer, has_type, stands_alone
 from trueground.options import Progress, no_progress
 from trueground.records.files import inner_ending, open_unpacked, text_lines

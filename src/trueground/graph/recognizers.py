@@ -15,7 +15,8 @@ import msgspec
 import regex
 
 from trueground.errors import GraphError, MissingExtraError, UsageError, unknown_name
-from trueground.graph.base import APOSTROPHES, KnowledgeGraph, Listed, NamedEntity, fold, name_key
+from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity
+from trueground.graph.names import APOSTROPHES, fold, name_key
 from trueground.plugins import parse_part
 
 if TYPE_CHECKING:

@@ -14,45 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
-from trueground.graph import rdf
+from trueground.graph import quads
 from trueground.graph.json_graph import GRAPH, graph_entries, items
 from trueground.graph.loading import LoadCounts, bare_ending, reading
-from trueground.graph.rdf import ALIAS, LABEL, LABELS, OWN_PROPERTY, entity_iri, property_iri
+from trueground.graph.quads import LABEL
+from trueground.graph.rdf import ALIAS, LABELS, OWN_PROPERTY, entity_iri, property_iri
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Quad
 
 _DATED = ("date_of_birth", "date_of_death")  # KaLMA's names of what is a date
-
-
-def graph_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
-    """The graphs of a file, each once. GraphError names the entry that is none."""
-    named: set[str] = set()
-    seen: set[int] = set()
-    qids: set[str] = set()
-    with reading(path) as stream:
-        for place, qid, graph in graph_entries(items(stream, str(path), GRAPH)):
-            if (mark := hash(repr((qid, graph)))) in seen:
-                continue
-            seen.add(mark)
-            qids.add(qid)
-            subject = _node(f"{place}, field 'qid'", entity_iri(qid))
-            for name, values in graph.items():
-                literals = [rdf.of_json(value, is_date=name in _DATED) for value in values]
-                if name == "name":
-                    for number, literal in enumerate(literals):
-                        yield rdf.quad(subject, ALIAS if number else LABEL, literal)
-                elif literals:
-                    predicate = _node(f"{place}, field {name!r}", property_iri(name))
-                    if name not in named:
-                        named.add(name)
-                        yield from rdf.property_quads(name, name)
-                    yield from (rdf.quad(subject, predicate.value, one) for one in literals)
-    counts.entities = len(qids)
-    if not qids:
-        raise GraphError(f"{path}: found no graph at all; expected {GRAPH}. Name another file.")
-
-
 _COLUMNS = {  # what a column holds → how it may be called
     "subject": ("subject", "qid", "s"),
     "predicate": ("predicate", "property", "p"),
@@ -73,6 +44,34 @@ _CELL = re.compile(r'"((?:[^"]++|"")*+)"(?=\t|$)|([^\t]*)')
 _ENTITY = re.compile(r"Q[1-9]\d*|https?://[^\s<>\"{}|\\^`]+")
 _FULL_DATE = re.compile(r"-?\d{4,}-\d\d-\d\d")
 _Row = tuple[int, list[str]]  # the line where it ends, its cells
+
+
+def graph_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
+    """The graphs of a file, each once. GraphError names the entry that is none."""
+    named: set[str] = set()
+    seen: set[int] = set()
+    qids: set[str] = set()
+    with reading(path) as stream:
+        for place, qid, graph in graph_entries(items(stream, str(path), GRAPH)):
+            if (mark := hash(repr((qid, graph)))) in seen:
+                continue
+            seen.add(mark)
+            qids.add(qid)
+            subject = _node(f"{place}, field 'qid'", entity_iri(qid))
+            for name, values in graph.items():
+                literals = [quads.of_json(value, is_date=name in _DATED) for value in values]
+                if name == "name":
+                    for number, literal in enumerate(literals):
+                        yield quads.quad(subject, ALIAS if number else LABEL, literal)
+                elif literals:
+                    predicate = _node(f"{place}, field {name!r}", property_iri(name))
+                    if name not in named:
+                        named.add(name)
+                        yield from quads.property_quads(name, name)
+                    yield from (quads.quad(subject, predicate.value, one) for one in literals)
+    counts.entities = len(qids)
+    if not qids:
+        raise GraphError(f"{path}: found no graph at all; expected {GRAPH}. Name another file.")
 
 
 def table_quads(path: Path, counts: LoadCounts) -> Iterator[Quad]:
@@ -161,7 +160,7 @@ def _row_quads(place: str, cells: Mapping[str, str], labels: set[int]) -> Iterat
         from pyoxigraph import NamedNode
 
         if label and isinstance(thing, NamedNode) and is_new(thing.value, label):
-            yield rdf.quad(thing, LABEL, rdf.text(label))
+            yield quads.quad(thing, LABEL, quads.text(label))
 
     if odd := next((name for name, cell in cells.items() if "\0" in cell), None):
         raise _bad(place, odd, "a NUL character", "text without one")
@@ -175,13 +174,13 @@ def _row_quads(place: str, cells: Mapping[str, str], labels: set[int]) -> Iterat
     value = _value(place, cells)
     name, label = cells["predicate"], cells.get("predicate_label", "")
     if naming := _NAMES.get(name):
-        yield rdf.quad(subject, naming, value)
+        yield quads.quad(subject, naming, value)
         return
     predicate = _node(f"{place}, column predicate", property_iri(name)).value
     # A property that is written as a name has that for its label.
     if is_new(name, label) and (label or predicate.startswith(OWN_PROPERTY)):
-        yield from rdf.property_quads(name, label or name)
-    yield rdf.quad(subject, predicate, value)
+        yield from quads.property_quads(name, label or name)
+    yield quads.quad(subject, predicate, value)
     yield from called(value, cells.get("object_label", ""))
 
 
@@ -192,21 +191,21 @@ def _value(place: str, cells: Mapping[str, str]) -> NamedNode | Literal:
     if kind == "entity" or (not kind and _ENTITY.fullmatch(text)):
         return _node(f"{place}, column object", entity_iri(text))
     if unit or kind == "quantity":
-        return rdf.quantity(text, unit)
+        return quads.quantity(text, unit)
     if kind == "date" or (not kind and _FULL_DATE.fullmatch(text)):
-        if (found := rdf.date(text)) is None:
+        if (found := quads.date(text)) is None:
             raise _bad(place, "object", repr(text), "a date: 1871-11-01, 1871-11 or 1871")
         return found
     lang = cells.get("lang", "")
     try:
-        return rdf.text(text, lang)
+        return quads.text(text, lang)
     except ValueError:
         raise _bad(place, "lang", repr(lang), "a language tag such as en, or nothing") from None
 
 
 def _node(where: str, iri: str) -> NamedNode:
     try:
-        return rdf.node(iri)
+        return quads.node(iri)
     except ValueError as error:
         raise GraphError(
             f"{where}: found {iri!r}, an address that is no valid IRI ({error}); expected an id "

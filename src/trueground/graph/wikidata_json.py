@@ -21,14 +21,14 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from trueground.errors import GraphError
-from trueground.graph import rdf
+from trueground.graph import quads
 from trueground.graph.loading import LoadCounts, Loading, lines, no_entity, reading
+from trueground.graph.quads import LABEL
 from trueground.graph.rdf import (
     ALIAS,
     DIRECT,
     DIRECT_CLAIM,
     ENTITY,
-    LABEL,
     MILLENNIUM,
     MONTH,
     YEAR,
@@ -179,8 +179,8 @@ def entity_quads(
         waiting.seek(0)
         for row in waiting:
             qid, property_, amount, unit = json.loads(row)
-            value = rdf.quantity(amount, units.get(unit, unit))
-            yield rdf.quad(rdf.node(ENTITY + qid), DIRECT + property_, value)
+            value = quads.quantity(amount, units.get(unit, unit))
+            yield quads.quad(quads.node(ENTITY + qid), DIRECT + property_, value)
     if not counts.entities:
         raise no_entity(
             path,
@@ -239,23 +239,23 @@ def _note_named(found: DumpEntity, named: IdSet, units: dict[str, str]) -> None:
 
 def _name_quads(words: EntityLabels, qid: str, lang: str) -> Iterator[Quad]:
     """The label; of a property also its address in statements."""
-    subject = rdf.node(ENTITY + qid)
+    subject = quads.node(ENTITY + qid)
     if qid[0] == "P":
-        yield rdf.quad(subject, DIRECT_CLAIM, rdf.node(DIRECT + qid))
+        yield quads.quad(subject, DIRECT_CLAIM, quads.node(DIRECT + qid))
     if name := words.name(lang):
-        yield rdf.quad(subject, LABEL, rdf.text(*name))
+        yield quads.quad(subject, LABEL, quads.text(*name))
 
 
 def _statement_quads(
     found: DumpEntity, loading: Loading, counts: LoadCounts, place: str, waiting: IO[str]
 ) -> Iterator[Quad]:
     """The aliases in the language and those in all; the statements, but for those that wait."""
-    subject = rdf.node(ENTITY + found.id)
+    subject = quads.node(ENTITY + found.id)
     if isinstance(found.aliases, dict):
         for tag in dict.fromkeys((loading.lang, "mul")):
             for alias in found.aliases.get(tag, ()):
                 if alias.value.strip():
-                    yield rdf.quad(subject, ALIAS, rdf.text(alias.value, tag))
+                    yield quads.quad(subject, ALIAS, quads.text(alias.value, tag))
     for name, snak in found.best():
         if snak.snaktype != "value" or snak.datavalue is None:
             counts.leave("a value that nobody knows, or that there is none")
@@ -267,7 +267,7 @@ def _statement_quads(
                     row = (found.id, name, _amount(snak.datavalue.value), unit)
                     waiting.write(json.dumps(row) + "\n")
                 else:
-                    yield rdf.quad(subject, DIRECT + name, _term(snak.datavalue))
+                    yield quads.quad(subject, DIRECT + name, _term(snak.datavalue))
             except OddValue as error:
                 counts.leave(str(error), place)
             except ValueError as error:
@@ -308,21 +308,21 @@ def _term(data: Data) -> NamedNode | Literal:
     """The term of a value, for a quantity without its unit. OddValue: nothing that can be kept."""
     kind, value = data.type, data.value
     if (qid := _item(data)) is not None:
-        return rdf.node(ENTITY + qid)
+        return quads.node(ENTITY + qid)
     if kind == "string" and isinstance(value, str):
-        return rdf.text(value)
+        return quads.text(value)
     if isinstance(value, dict):
         if kind == "time":
             return _time(str(value.get("time")), value.get("precision"))
         if kind == "quantity":
-            return rdf.quantity(_amount(value))
+            return quads.quantity(_amount(value))
         if kind == "monolingualtext" and isinstance(written := value.get("text"), str):
             try:
-                return rdf.text(written, str(value.get("language")))
+                return quads.text(written, str(value.get("language")))
             except ValueError:  # no language tag
-                return rdf.text(written)
+                return quads.text(written)
         if kind == "globecoordinate" and "latitude" in value and "longitude" in value:
-            return rdf.typed(f"Point({value['longitude']} {value['latitude']})", _WKT)
+            return quads.typed(f"Point({value['longitude']} {value['latitude']})", _WKT)
     raise OddValue(f"a value of the kind {kind!r}")
 
 
@@ -335,10 +335,10 @@ def _time(written: str, precision: Any) -> Literal:
     if year == 0 or precision < MILLENNIUM:
         raise OddValue("a time vaguer than a millennium")
     if precision < YEAR:
-        return rdf.text(format_period(year, precision, before=sign == "-"))
+        return quads.text(format_period(year, precision, before=sign == "-"))
     known = f"{'-' if sign == '-' else ''}{year:04}"
     if precision > YEAR and month != "00":
         known += f"-{month}"
         if precision > MONTH and day != "00":
             known += f"-{day}"
-    return rdf.date(known) or rdf.text(known)
+    return quads.date(known) or quads.text(known)

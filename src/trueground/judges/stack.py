@@ -24,9 +24,9 @@ from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
 from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethresholded
-from trueground.judges.lexical.judge import AGAINST, NAMES
+from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
+from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
-from trueground.judges.windows import EVIDENCE_RULE, EvidenceFinder
 from trueground.plugins import PartSpec, parse_part
 from trueground.stats.bootstrap import Floats
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict

@@ -28,6 +28,34 @@ from trueground.types import (
 if TYPE_CHECKING:
     from trueground.text.citations import Sentence
 
+_TESTS: dict[str, Callable[[Batch], Iterable[bool]]] = {
+    "contexts": lambda b: (bool(k) and not k.isspace() for k in b.knowledge),
+    "gold_contexts": lambda b: (bool(b.context_numbers(i, "gold")) for i in range(len(b))),
+    "question": lambda b: (bool(h) and not h.isspace() for h in b.prior_turns),
+    "references": lambda b: (bool(refs) for refs in b.references),
+    "given_references": lambda b: (refs is not None for refs in b.references),
+    "gold_facts": lambda b: (facts is not None for facts in b.gold_facts),
+    "history": lambda b: (bool(turns) for turns in b.histories),
+    "response_facts": lambda b: (facts is not None for facts in b.response_facts),
+    "meta": lambda b: (meta is not None for meta in b.metas),
+    "answerable": lambda b: (flag is not None for flag in b.answerable),
+    "choices": lambda b: (bool(c) for c in b.choices),
+    "knowledge": lambda b: (graphs is not None for graphs in b.graphs),
+    "gold_knowledge": lambda b: _triples_or_no_graph(b, b.gold_knowledge),
+    "absent_knowledge": lambda b: _triples_or_no_graph(b, b.absent_knowledge),
+}
+NEEDS = tuple(_TESTS)
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Codes = NDArray[np.uint8]
+
+STATUSES = tuple(Status)
+CODES = {status: code for code, status in enumerate(STATUSES)}
+Options = Mapping[str, str]
+Notes = list[dict[str, Any] | None]
+# Hits and units of one item, or why it has none. No units at all is `no_claims`.
+Tally = tuple[int, int] | Status | Failure
+
 
 @dataclass
 class Batch:
@@ -144,37 +172,6 @@ def _triples_or_no_graph(batch: Batch, column: Sequence[list[Triple] | None]) ->
     """Where there is no graph to cite, nothing is missing: the metrics do not apply."""
     pairs = zip(column, batch.graphs, strict=True)
     return (triples is not None or graphs == [] for triples, graphs in pairs)
-
-
-_TESTS: dict[str, Callable[[Batch], Iterable[bool]]] = {
-    "contexts": lambda b: (bool(k) and not k.isspace() for k in b.knowledge),
-    "gold_contexts": lambda b: (bool(b.context_numbers(i, "gold")) for i in range(len(b))),
-    "question": lambda b: (bool(h) and not h.isspace() for h in b.prior_turns),
-    "references": lambda b: (bool(refs) for refs in b.references),
-    "given_references": lambda b: (refs is not None for refs in b.references),
-    "gold_facts": lambda b: (facts is not None for facts in b.gold_facts),
-    "history": lambda b: (bool(turns) for turns in b.histories),
-    "response_facts": lambda b: (facts is not None for facts in b.response_facts),
-    "meta": lambda b: (meta is not None for meta in b.metas),
-    "answerable": lambda b: (flag is not None for flag in b.answerable),
-    "choices": lambda b: (bool(c) for c in b.choices),
-    "knowledge": lambda b: (graphs is not None for graphs in b.graphs),
-    "gold_knowledge": lambda b: _triples_or_no_graph(b, b.gold_knowledge),
-    "absent_knowledge": lambda b: _triples_or_no_graph(b, b.absent_knowledge),
-}
-NEEDS = tuple(_TESTS)
-
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Codes = NDArray[np.uint8]
-
-STATUSES = tuple(Status)
-CODES = {status: code for code, status in enumerate(STATUSES)}
-Options = Mapping[str, str]
-Notes = list[dict[str, Any] | None]
-# Hits and units of one item, or why it has none. No units at all is `no_claims`.
-Tally = tuple[int, int] | Status | Failure
 
 
 @dataclass

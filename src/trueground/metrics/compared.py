@@ -36,6 +36,21 @@ _Q2 = {
     "device": _AUTO,
     "dtype": MetricOption("float32"),
 }
+_BERTSCORE = {
+    "precision": (
+        "mean over the response's tokens of the largest cosine with the reference's (BERTScore)"
+    ),
+    "recall": (
+        "mean over the reference's tokens of the largest cosine with the response's (BERTScore)"
+    ),
+    "f1": "harmonic mean of BERTScore's precision and recall",
+}
+_CRITIC_DOC = "1 − the probability that the response is hallucinated (FaithCritic)"
+_BEM_DOC = "probability that response and reference are equivalent answers to the question"
+_Q2_DOCS = {
+    "f1": "overlap of the answers that response and contexts give to questions about it (Q²)",
+    "nli": "the same, and 1 or 0 where the one answer entails or contradicts the other (Q²)",
+}
 
 
 def _first(comparison: Comparison) -> float:
@@ -249,22 +264,6 @@ def _abstention(
         higher_is_better=higher_is_better,
     )
 
-
-_BERTSCORE = {
-    "precision": (
-        "mean over the response's tokens of the largest cosine with the reference's (BERTScore)"
-    ),
-    "recall": (
-        "mean over the reference's tokens of the largest cosine with the response's (BERTScore)"
-    ),
-    "f1": "harmonic mean of BERTScore's precision and recall",
-}
-_CRITIC_DOC = "1 − the probability that the response is hallucinated (FaithCritic)"
-_BEM_DOC = "probability that response and reference are equivalent answers to the question"
-_Q2_DOCS = {
-    "f1": "overlap of the answers that response and contexts give to questions about it (Q²)",
-    "nli": "the same, and 1 or 0 where the one answer entails or contradicts the other (Q²)",
-}
 
 METRICS = (
     *(

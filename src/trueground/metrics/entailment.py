@@ -52,6 +52,17 @@ _KEYS = str.maketrans(dict.fromkeys("‘’ʼ′", "'") | dict.fromkeys("‐‑�
 _INCOMPLETE = Verdict(False, 0.0, reasons=("the citation lacks property or value",))
 _NO_SENTENCE = Verdict(False, 0.0, reasons=("no sentence stands with it",))
 _STANDS = ("the value stands in the sentence",)
+_WORDS = """
+about after all also among an and any are as at be because been before being between both but by
+can could did do does during each either every few for from had has have he her hers him his how
+i if in into is it its itself many may me might more most much my no nor not of on one or other
+our over own she should so some such than that the their theirs them themselves then there these
+they this those through to under until up upon us very was we were what when where whether which
+while who whom whose why will with within without would you your s t
+"""
+_FUNCTION_WORDS = frozenset(_WORDS.split())
+_LONGEST = 40  # letters; no word of a language is begun with more
+_SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
 
 
 def hypothesis(name: str, value: str) -> str:
@@ -234,28 +245,36 @@ def _grid(item: AbsenceMarks, checked: Checked, i: int) -> Mask:
     return np.array([bool(v.supported) for v in checked.verdicts], np.bool_).reshape(shape)
 
 
-def _missing_counts(
-    name: str, tally: Callable[[AbsenceMarks, Mask, BatchContext, int, Options], Tally]
-) -> Callable[[BatchContext, Options], Counts]:
+def _na_precision(context: BatchContext, o: Options) -> Counts:
+    return _count_missing("na_precision", _tally_na_precision, context, o)
+
+
+def _na_recall(context: BatchContext, o: Options) -> Counts:
+    return _count_missing("na_recall", _tally_na_recall, context, o)
+
+
+def _count_missing(
+    name: str,
+    tally: Callable[[AbsenceMarks, Mask, BatchContext, int, Options], Tally],
+    context: BatchContext,
+    o: Options,
+) -> Counts:
     """Counts by a tally of (marked, which sentence entails which, context, item, options)."""
 
-    def counts(context: BatchContext, o: Options) -> Counts:
-        def compute() -> Counts:
-            tallies: list[Tally] = []
-            marked = _marked(context, o["variant"] == REFERENCE)
-            pairs = zip(marked, context.checks(*_missing_check(o)), strict=True)
-            for i, (item, checked) in enumerate(pairs):
-                if not isinstance(item, AbsenceMarks):
-                    tallies.append(item)
-                elif (missing := checked.unanswered) is not None:
-                    tallies.append(missing)
-                else:
-                    tallies.append(tally(item, _grid(item, checked, i), context, i, o))
-            return Counts.of(tallies)
+    def compute() -> Counts:
+        tallies: list[Tally] = []
+        marked = _marked(context, o["variant"] == REFERENCE)
+        pairs = zip(marked, context.checks(*_missing_check(o)), strict=True)
+        for i, (item, checked) in enumerate(pairs):
+            if not isinstance(item, AbsenceMarks):
+                tallies.append(item)
+            elif (missing := checked.unanswered) is not None:
+                tallies.append(missing)
+            else:
+                tallies.append(tally(item, _grid(item, checked, i), context, i, o))
+        return Counts.of(tallies)
 
-        return context.once_judged((name, *o.items()), compute)
-
-    return counts
+    return context.once_judged((name, *o.items()), compute)
 
 
 def _tally_na_precision(
@@ -282,10 +301,6 @@ def _tally_na_recall(
     return count_true(np.any(entails, axis=0)), len(item.absent)
 
 
-_na_precision = _missing_counts("na_precision", _tally_na_precision)
-_na_recall = _missing_counts("na_recall", _tally_na_recall)
-
-
 def _check_na_options(o: Options) -> None:
     """Raises UsageError for options that exclude each other."""
     if o["variant"] == REFERENCE and o.get("off_topic") == "right":
@@ -293,22 +308,6 @@ def _check_na_options(o: Options) -> None:
             "off_topic=right does not go with variant=reference-code, whose script has no such "
             "rule; leave one of the two out"
         )
-
-
-# Whether a sentence answers a question at all. The paper counts an [NA] on a sentence that does not
-# answer the question as right and gives no method (section 4.5). The rule here: such a sentence
-# shares no content word with the question.
-
-_WORDS = """
-about after all also among an and any are as at be because been before being between both but by
-can could did do does during each either every few for from had has have he her hers him his how
-i if in into is it its itself many may me might more most much my no nor not of on one or other
-our over own she should so some such than that the their theirs them themselves then there these
-they this those through to under until up upon us very was we were what when where whether which
-while who whom whose why will with within without would you your s t
-"""
-_FUNCTION_WORDS = frozenset(_WORDS.split())
-_LONGEST = 40  # letters; no word of a language is begun with more
 
 
 def content_words(text: str) -> set[str]:
@@ -319,6 +318,8 @@ def content_words(text: str) -> set[str]:
 def off_topic(sentences: Iterable[str], question: str) -> list[bool]:
     """For each sentence whether it shares no content word with the question.
 
+    The paper counts an [NA] on a sentence that does not answer the question as right and gives no
+    method (section 4.5); this is the rule here.
     Words are shared where one begins with the other, if that has three letters: "die", "died".
     """
     asked = content_words(question)
@@ -331,7 +332,6 @@ def _beginnings(words: set[str]) -> set[str]:
     return {word[:n] for word in words for n in range(3, min(len(word), _LONGEST))}
 
 
-_SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
 _NA: dict[str, Any] = {
     "checks": _missing_check,
     "prepare": _check_na_options,

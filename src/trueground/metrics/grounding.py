@@ -41,6 +41,7 @@ Aggregate = Callable[[Sequence[float]], float]
 Value = Callable[[Verdict], float | None]
 # The verdicts of an answer, in the order in which they are shown.
 ANSWER_VERDICTS = ("grounded", "partly", "not", "declined", "unscored")
+_probability: Value = attrgetter("probability")
 
 
 def _requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimRequest] | Failure]:
@@ -133,9 +134,6 @@ def _mean(values: Sequence[float]) -> float:
 
 def _supported(verdict: Verdict) -> float | None:
     return None if verdict.supported is None else float(verdict.supported)
-
-
-_probability: Value = attrgetter("probability")
 
 
 def _metric(

@@ -35,6 +35,15 @@ _FAITHFULNESS = "Adlakha et al. 2023, section 5.1"
 _SEPARATOR = " & "  # between the parts of an answer, as Truly-Ground writes it
 _FIRST_CHAR = 0x10000  # above the surrogates
 OverlapValues = Callable[[Overlap], Floats]
+_ANSWER_OPTIONS = {
+    **LEXICAL,
+    "match": MetricOption("word", ("word", "substring")),
+    "answers": MetricOption("any", ("any", "all")),
+    # each: a reference "A & B" is met where A and B are found, wherever they stand.
+    "parts": MetricOption("whole", ("whole", "each")),
+    **READ,
+}
+_ROUGE = "ROUGE F-measure over "
 
 
 def _f1(o: Overlap) -> Floats:
@@ -183,16 +192,6 @@ def _if_left(o: Overlap, values: Floats) -> Floats:
     """1 where the discount leaves no token of the response."""
     return np.where(o.left > 0, values, 1.0)
 
-
-_ANSWER_OPTIONS = {
-    **LEXICAL,
-    "match": MetricOption("word", ("word", "substring")),
-    "answers": MetricOption("any", ("any", "all")),
-    # each: a reference "A & B" is met where A and B are found, wherever they stand.
-    "parts": MetricOption("whole", ("whole", "each")),
-    **READ,
-}
-_ROUGE = "ROUGE F-measure over "
 
 METRICS = (
     _against_references(

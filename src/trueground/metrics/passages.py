@@ -32,6 +32,15 @@ _SOURCE = "after Gao et al. 2023 (ALCE)"
 _PRECISION, _RECALL = "passage_citation_precision", "passage_citation_recall"
 _GOOD = ("sufficient", "needed")
 Outcome = tuple[int, str | None]
+_OPTIONS = {
+    **abstain_option("exclude"),
+    "variant": MetricOption("default", ("default", REFERENCE)),
+}
+_SHARED: dict[str, Any] = {
+    "checks": lambda o: (REFERENCE_CHECK if o["variant"] == REFERENCE else _CHECK,),
+    "details": lambda o: reference_details if o["variant"] == REFERENCE else _details,
+    "in_default_set": False,
+}
 
 
 def _read(batch: Batch, item: int) -> list[CitedSentence]:
@@ -47,7 +56,7 @@ def _show(passage: Passage) -> str:
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text
 
 
-_CHECK = ClaimCheck("passages", request_maker(_read, _show))
+_CHECK: ClaimCheck = ClaimCheck("passages", request_maker(_read, _show))
 
 
 @dataclass(frozen=True)
@@ -126,22 +135,21 @@ def _tally_recall(context: BatchContext, item: int) -> Tally:
     return next(missing, None) or (supported, len(found))
 
 
+def _precision(context: BatchContext, o: Options) -> Counts:
+    return _counts(context, o, tally_precision if o["variant"] == REFERENCE else _tally_precision)
+
+
+def _recall(context: BatchContext, o: Options) -> Counts:
+    return _counts(context, o, tally_recall if o["variant"] == REFERENCE else _tally_recall)
+
+
 def _counts(
-    tally: Callable[[BatchContext, int], Tally], by_reference: Callable[[BatchContext, int], Tally]
-) -> Callable[[BatchContext, Options], Counts]:
-    """Return the counts by the tally of the variant, under the policy on abstained responses."""
-
-    def counts(context: BatchContext, o: Options) -> Counts:
-        chosen = by_reference if o["variant"] == REFERENCE else tally
-        items = range(len(context.batch))
-        result = context.once_judged(chosen, lambda: Counts.of([chosen(context, i) for i in items]))
-        return result.under(o["abstain"], context.abstained)
-
-    return counts
-
-
-_precision = _counts(_tally_precision, tally_precision)
-_recall = _counts(_tally_recall, tally_recall)
+    context: BatchContext, o: Options, tally: Callable[[BatchContext, int], Tally]
+) -> Counts:
+    """Return the counts by a tally, under the policy on abstained responses."""
+    items = range(len(context.batch))
+    result = context.once_judged(tally, lambda: Counts.of([tally(context, i) for i in items]))
+    return result.under(o["abstain"], context.abstained)
 
 
 def _details(context: BatchContext, item: int) -> dict[str, Any]:
@@ -164,16 +172,6 @@ def _details(context: BatchContext, item: int) -> dict[str, Any]:
         ]
     }
 
-
-_OPTIONS = {
-    **abstain_option("exclude"),
-    "variant": MetricOption("default", ("default", REFERENCE)),
-}
-_SHARED: dict[str, Any] = {
-    "checks": lambda o: (REFERENCE_CHECK if o["variant"] == REFERENCE else _CHECK,),
-    "details": lambda o: reference_details if o["variant"] == REFERENCE else _details,
-    "in_default_set": False,
-}
 
 METRICS = (
     counted(

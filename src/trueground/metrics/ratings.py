@@ -16,7 +16,7 @@ from trueground.metrics.base import Metric, MetricOption
 from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.text.citations import remove_citations
-from trueground.text.normalize import placeholders_in
+from trueground.text.placeholders import placeholders_in
 from trueground.text.triples import format_graph
 from trueground.types import RatingRequest, Status
 

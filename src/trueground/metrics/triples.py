@@ -24,6 +24,7 @@ _FIRST_ROUND = "first_round_knowledge"
 _SOURCE = "Li et al. 2024, section 4.2"
 _VARIANTS = {"variant": MetricOption("default", ("default", "by_name", REFERENCE))}
 _NEEDS = ("knowledge", "gold_knowledge")
+_SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
 
 
 def unique(triples: Sequence[Triple]) -> dict[Key, Triple]:
@@ -106,24 +107,39 @@ def first_round(meta: dict[str, Any] | None) -> set[Key] | Failure:
     return {triple_key(triple) for triple in triples or ()}
 
 
-def _citation_counts(
-    name: str, tally: Callable[[Cited, BatchContext, int, bool], Tally]
-) -> Callable[[BatchContext, Options], Counts]:
+def _correctness(context: BatchContext, o: Options) -> Counts:
+    return _count("citation_correctness", _tally_correctness, context, o)
+
+
+def _precision(context: BatchContext, o: Options) -> Counts:
+    return _count("citation_precision", _tally_precision, context, o)
+
+
+def _recall(context: BatchContext, o: Options) -> Counts:
+    return _count("citation_recall", _tally_recall, context, o)
+
+
+def _count(
+    name: str,
+    tally: Callable[[Cited, BatchContext, int, bool], Tally],
+    context: BatchContext,
+    o: Options,
+) -> Counts:
     """Counts by a tally of (cited, context, item, as the reference code does)."""
+    variant = o["variant"]
+    reference = variant == REFERENCE
 
-    def counts(context: BatchContext, o: Options) -> Counts:
-        variant = o["variant"]
-        reference = variant == REFERENCE
+    def compute() -> Counts:
+        pairs = zip(_cited(context, variant), graph_status(context.batch), strict=True)
+        return Counts.of(
+            [why or tally(item, context, i, reference) for i, (item, why) in enumerate(pairs)]
+        )
 
-        def compute() -> Counts:
-            pairs = zip(_cited(context, variant), graph_status(context.batch), strict=True)
-            return Counts.of(
-                [why or tally(item, context, i, reference) for i, (item, why) in enumerate(pairs)]
-            )
+    return context.once((name, variant), compute)
 
-        return context.once((name, variant), compute)
 
-    return counts
+def _tally_correctness(item: Cited, _context: BatchContext, _i: int, _reference: bool) -> Tally:
+    return len(item.hits), len(item.keys)
 
 
 def _tally_precision(item: Cited, _context: BatchContext, _i: int, reference: bool) -> Tally:
@@ -145,13 +161,6 @@ def _tally_recall(item: Cited, context: BatchContext, i: int, reference: bool) -
         return apart
     needed = item.needed.keys() - apart
     return len(needed & set(item.keys)), len(needed)
-
-
-_correctness = _citation_counts(
-    "citation_correctness", lambda item, *_: (len(item.hits), len(item.keys))
-)
-_precision = _citation_counts("citation_precision", _tally_precision)
-_recall = _citation_counts("citation_recall", _tally_recall)
 
 
 def citation_details(context: BatchContext, item: int) -> dict[str, Any]:
@@ -196,8 +205,6 @@ def citation_details(context: BatchContext, item: int) -> dict[str, Any]:
         "absent": [list(t) for t in unique(batch.absent_knowledge[item] or ()).values()],
     }
 
-
-_SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
 
 METRICS = (
     counted(

@@ -1,6 +1,6 @@
 """Calls to one model: replies that are kept, equal calls, what a fault is; asking many at once.
 
-Runs (`evaluate.asking`), builds and judges (`Asker`) keep replies in ways of their own.
+Runs (`evaluate.questions`), builds and judges (`Asker`) keep replies in ways of their own.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ _decode = msgspec.msgpack.Decoder(Reply).decode
 _GIVE_UP_AFTER = 20
 # So many items at least are refused before an endpoint counts as one that takes none.
 _FIRST_REFUSED = 3
+# One word is enough, but models that think before they answer do so within the limit too.
+MAX_TOKENS = 512
+_SHOWN = 2_000  # characters of a reply in which nothing could be read
+_HELD = 4_000  # replies
 
 
 def recall(cache: ResponseCache, key: str) -> Reply | None:
@@ -151,12 +155,6 @@ class Calls:
 
     def _unreachable(self, advice: str) -> UnreachableError:
         return UnreachableError(f"{self._model.name} cannot be reached: {self._last}. {advice}")
-
-
-# One word is enough, but models that think before they answer do so within the limit too.
-MAX_TOKENS = 512
-_SHOWN = 2_000  # characters of a reply in which nothing could be read
-_HELD = 4_000  # replies
 
 
 @dataclass

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
-from trueground.text.normalize import PLACEHOLDER, placeholders_in
+from trueground.text.placeholders import PLACEHOLDER, placeholders_in
 
 # A place alone on its line takes the line with it where it has nothing to say.
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)

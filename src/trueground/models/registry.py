@@ -92,7 +92,7 @@ def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScor
             return WordScorer()
         if name.startswith(("fake:", "hf:")):
             raise UsageError(f"{name!r} gives no perplexities; expected {_SCORERS}")
-    from trueground.models.perplexity import EndpointScorer
+    from trueground.models.endpoint_scorer import EndpointScorer
 
     return EndpointScorer(name, options)
 

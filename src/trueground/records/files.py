@@ -351,7 +351,7 @@ def data_files(path: Path, follow: FollowLink = lambda link: not link.is_dir()) 
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{path} does not exist; name a data file or a folder of them") from None
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     if stat.S_ISREG(kind):
         return [path]
     if not stat.S_ISDIR(kind):
@@ -376,7 +376,7 @@ def files_below(folder: Path, follow: FollowLink) -> Iterator[Path]:
     """
 
     def refuse(error: OSError) -> None:
-        raise _unreadable(error.filename, error) from error
+        raise unreadable(error.filename, error) from error
 
     root, seen = Path(os.path.realpath(folder)), set[str]()
     for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
@@ -400,7 +400,8 @@ def leads_out(link: Path, root: Path) -> bool:
     return not Path(os.path.realpath(link)).is_relative_to(root)
 
 
-def _unreadable(path: Path | str, error: OSError) -> InputError:
+def unreadable(path: Path | str, error: OSError) -> InputError:
+    """Return the error for a file that cannot be read."""
     return InputError(
         f"{path} cannot be read: {error.strerror or error}; fix that, or name another path"
     )

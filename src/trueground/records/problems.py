@@ -25,6 +25,19 @@ from trueground.types import Answered, Choice, Failure, Passage, Record, Turn
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _LARGEST_BITS = 10_000  # Python refuses to print integers of more than about 14,000 bits
 _MISSING_TYPES = {"NaTType", "NAType"}
+FIELDS = frozenset(Record.__struct_fields__)
+LARGEST_RESPONSE = 10_000_000
+AT_MOST = f"an answer of at most {LARGEST_RESPONSE:,} characters"
+_Label = float | bool | None
+_Value = str | int | float | bool | None
+_Property = _Value | list[_Value]
+_Part = str | int | float
+_TRIPLES = 'a list of [qid, property, value] lists such as ["Q90", "country", "France"]'
+NO_FIELD = "no such field"
+_ANY_MEMBER = {"human": _Label, "knowledge": _Property}
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])")
+_TEXT_KEYS = ("text", "page_content", "content")
+_ID_KEYS = ("id", "id_", "doc_id")
 
 
 class Problem(Exception):  # noqa: N818 - becomes a BadRow, never reaches the user as an exception
@@ -168,15 +181,6 @@ def _as_json(value: Any, path: str) -> Any:
     raise Problem(path, f"a Python {type(value).__name__}", "str, number, bool, list, dict or None")
 
 
-FIELDS = frozenset(Record.__struct_fields__)
-LARGEST_RESPONSE = 10_000_000
-AT_MOST = f"an answer of at most {LARGEST_RESPONSE:,} characters"
-_Label = float | bool | None
-_Value = str | int | float | bool | None
-_Property = _Value | list[_Value]
-_Part = str | int | float
-
-
 class _Row(msgspec.Struct, kw_only=True):
     """What a file may say, before texts, turns and labels are brought to one form."""
 
@@ -303,7 +307,6 @@ def _no_remedy(_value: Any) -> str:
     return ""
 
 
-_TRIPLES = 'a list of [qid, property, value] lists such as ["Q90", "country", "France"]'
 _EXPECTED = {
     "response": ('a str (the empty string "" is an answer, null is not)', _text_remedy),
     "id": ("a str or an int, unique over all files", _text_remedy),
@@ -343,9 +346,6 @@ _EXPECTED = {
     "group": ("a str", _text_remedy),
     "meta": ("an object such as {…}", _no_remedy),
 }
-NO_FIELD = "no such field"
-_ANY_MEMBER = {"human": _Label, "knowledge": _Property}
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])")
 
 
 def _explain(row: dict[str, Any], message: str) -> Problem:
@@ -380,10 +380,6 @@ def _wrong_member(members: dict[str, Any], wanted: Any) -> str:
         except msgspec.ValidationError:
             return key
     raise AssertionError("msgspec refused an object all of whose members are right")
-
-
-_TEXT_KEYS = ("text", "page_content", "content")
-_ID_KEYS = ("id", "id_", "doc_id")
 
 
 def unwrap_fields(row: dict[str, Any]) -> None:

@@ -27,7 +27,8 @@ from trueground.errors import (
 )
 from trueground.net.redact import redact_urls
 from trueground.records.checks import Check, FileInfo, RepeatedIds, SeenIds, Tally, file_stamp
-from trueground.records.columns import ALIASES, ColumnMap, check_fields
+from trueground.records.column_names import ALIASES
+from trueground.records.columns import ColumnMap, check_fields
 from trueground.records.files import LocalCopies, data_files
 from trueground.records.inputs import RowInput, file_input, object_input
 from trueground.records.problems import (

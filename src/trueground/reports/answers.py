@@ -26,10 +26,10 @@ from trueground.reports.items import (
     ClaimEvidence,
     Gaps,
     ReportItem,
-    Selection,
     claims_of,
     read_items,
 )
+from trueground.reports.selection import Selection
 from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes, packed_block
 from trueground.runs.directory import replacing
@@ -54,6 +54,10 @@ STATUS_NAMES = [status.value for status in Status]
 _KINDS = [kind.value for kind in REASON_TITLES]
 _SUPPORTED: dict[Any, int] = {True: 1, False: 0}
 _VERDICTS: dict[Any, int] = {name: place for place, name in enumerate(ANSWER_VERDICTS)}
+_MISSING = re.compile(r"not (?:in the [a-z]+|supported): (.*)", re.DOTALL)
+_REPLACED = re.compile(r"(['\"].+['\"]) (?:in the claim, |is not in the [a-z]+$)")
+_MOST = 20  # words of a reason
+_ASIDE = re.compile(r" \((?:nearest|[a-z]* ?\d)[^()]*\)| …$")  # what is nearest, or how likely
 
 
 class ListedAnswer(msgspec.Struct):
@@ -290,11 +294,6 @@ def _pretty(value: object) -> str:
 
 
 # ---- evidence: who said what of an item's claims ----
-
-_MISSING = re.compile(r"not (?:in the [a-z]+|supported): (.*)", re.DOTALL)
-_REPLACED = re.compile(r"(['\"].+['\"]) (?:in the claim, |is not in the [a-z]+$)")
-_MOST = 20  # words of a reason
-_ASIDE = re.compile(r" \((?:nearest|[a-z]* ?\d)[^()]*\)| …$")  # what is nearest, or how likely
 
 
 def doubted_words(text: object, reasons: object) -> list[str]:

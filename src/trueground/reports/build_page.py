@@ -39,7 +39,7 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
-from trueground.reports.text import escaped, format_markdown
+from trueground.reports.text import escaped, format_markdown, percent_of
 
 MARK = "trueground-build-1"
 Raw = Mapping[str, Any]
@@ -299,7 +299,7 @@ def _overlap(quality: Raw) -> Iterator[Block]:
         words = "Share of a question's content words that stand in its contexts"
         yield Grid([_histogram(words, shared, "items")])
         if found["items"]:
-            share = _percent(found["found"], found["items"])
+            share = percent_of(found["found"], found["items"], digits=1)
             said = f" of {found['items']:,} items with an answer ({share})."
             lead = "An answer stands word for word in the contexts of "
             yield Text([lead, strong(f"{found['found']:,}"), said])
@@ -316,16 +316,11 @@ def _overlap(quality: Raw) -> Iterator[Block]:
     yield Table(columns, rows, "There twice")
 
 
-def _percent(part: float, whole: float) -> str:
-    """A share in percent; a dash of nothing."""
-    return f"{100 * part / whole:.1f} %" if whole else "–"
-
-
 def _checked(quality: Raw, people: Raw | None) -> Iterator[Block]:
     judged, human = quality["answerable"], quality["human"]
     if judged:
         yes, asked = judged["yes"], judged["asked"]
-        are, share = "is" if asked == 1 else "are", _percent(yes, asked)
+        are, share = "is" if asked == 1 else "are", percent_of(yes, asked, digits=1)
         said = f"Of {several(asked, 'item')} that {are} left a judge model called {yes:,} "
         yield Text(f"{said}answerable from the contexts ({share}). {_LEFT}")
         groups = [("all", judged)]
@@ -368,7 +363,7 @@ def _labels(kinds: Sequence[Raw], caption: str) -> Table:
             ", ".join(f"{value or '(none)'} {n:,}" for value, n in field["values"].items()),
             ", ".join(f"{how[word]:,} {word}" for word in known if how.get(word)),
             f"{field['decided']:,} of {kind['tasks']:,}",
-            "–" if needed is None else _percent(needed, field["decided"]),
+            "–" if needed is None else percent_of(needed, field["decided"], digits=1),
         ]
         if judged:
             same = f"{100 * one['raw']:.1f} % of {one['n']:,}" if one else "–"

@@ -31,7 +31,7 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
-from trueground.reports.text import format_blocks, percent
+from trueground.reports.text import format_blocks, percent, percent_of
 from trueground.reports.viewer import write_page
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
@@ -313,18 +313,14 @@ def draw_confusion(caption: str, counts: Raw | None, measure: Raw) -> Block:
     rows = []
     for label, right, wrong in (("positive", "tp", "fn"), ("negative", "tn", "fp")):
         both = counts[right] + counts[wrong]
-        true: Cell = [strong(f"{counts[right]:,}"), quiet(f" {_share_of(counts[right], both)}")]
+        true: Cell = [strong(f"{counts[right]:,}"), quiet(f" {percent_of(counts[right], both)}")]
         what = "negatives" if wrong == "fn" else "positives"
         false: Cell = [
             f"{counts[wrong]:,} ",
-            quiet(f"{_share_of(counts[wrong], both)}, false {what}"),
+            quiet(f"{percent_of(counts[wrong], both)}, false {what}"),
         ]
         rows.append(Row([label, true, false] if right == "tp" else [label, false, true]))
     return Table(columns, rows, caption)
-
-
-def _share_of(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.0f} %" if whole else "–"
 
 
 def short(value: float | str | None) -> str:

@@ -41,7 +41,8 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
-from trueground.reports.items import Gaps, choose_items, headline_metric, read_numbers
+from trueground.reports.items import Gaps, headline_metric
+from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import (
     REPEAT,
     STATUS_WORDS,

@@ -214,6 +214,11 @@ def percent(share: float | None) -> str:
     return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
+def percent_of(part: float, whole: float, *, digits: int = 0) -> str:
+    """Return a share in percent, or a dash if the whole is 0."""
+    return f"{100 * part / whole:.{digits}f} %" if whole else "–"
+
+
 def shown_name(name: str, most: int = 60) -> str:
     """A name on one line; from a long one both ends, where versions stand."""
     name = one_line(name)

@@ -31,7 +31,7 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.calibration import draw_confusion, draw_histogram, draw_reliability, short
-from trueground.reports.text import format_blocks
+from trueground.reports.text import format_blocks, percent_of
 from trueground.reports.validation_words import (
     CALIBRATION,
     MEASURES,
@@ -48,7 +48,6 @@ from trueground.reports.validation_words import (
     measure_of,
     method,
     names,
-    percent,
     unused,
     worst_disagreements,
 )
@@ -265,7 +264,7 @@ def _of_set(raw: Raw, one: Raw) -> Iterator[Block]:
     metrics = sorted(own, key=lambda m: (area[m] is None, -(area[m] or 0.0)))
     first = [m for m in metrics if area[m] is not None and four(area[m]) == four(area[metrics[0]])]
     said: list[str | Span] = [
-        f" {several(one['n'], 'record')}, {percent(one['positives'], one['n'])} positive; ",
+        f" {several(one['n'], 'record')}, {percent_of(one['positives'], one['n'])} positive; ",
         f"people say {four(one['people_mean'])} on average",
     ]
     if first:

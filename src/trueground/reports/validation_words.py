@@ -22,6 +22,7 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.calibration import short
+from trueground.reports.text import percent_of
 
 Raw = Mapping[str, Any]
 Sentence = list[str | Span]
@@ -146,7 +147,7 @@ def lead(raw: Raw) -> Sentence:
         where = f"{len(sets)} sets" if len(sets) > 1 else sets[0]["name"]
         said = [f"{several(n, 'record')} that people have labelled ", label]
         said += [", in " if len(sets) > 1 else ", of the set ", strong(where)]
-        said.append(f"; {percent(positives, n)} are positive (label above ")
+        said.append(f"; {percent_of(positives, n)} are positive (label above ")
         said.append(f"{short(raw['positive_above'])})")
         said.append(", and graded labels keep their order. " if raw["ordinal"] else ". ")
     if pairs:
@@ -226,11 +227,6 @@ def four(value: float | None) -> str:
 def between(ci: Sequence[float] | None) -> str:
     """An interval; nothing where there is none."""
     return f"{four(ci[0])} to {four(ci[1])}" if ci else ""
-
-
-def percent(part: float, whole: float) -> str:
-    """A share in percent; a dash of nothing."""
-    return f"{100 * part / whole:.0f} %" if whole else "–"
 
 
 def measure_of(name: str) -> MeasureWords:

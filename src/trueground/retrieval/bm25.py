@@ -25,18 +25,19 @@ from trueground.errors import InputError, MissingExtraError, UsageError, WorkerE
 from trueground.options import Progress
 from trueground.plugins import PartSpec
 from trueground.processes import WorkerPool
-from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind, stemmer, words
+from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind
 from trueground.retrieval.bm25_index import (
     BLOCK,
     RANGE,
     Block,
     Found,
     Inverter,
-    Searcher,
     split_blocks,
     write_index,
 )
+from trueground.retrieval.bm25_search import Searcher
 from trueground.retrieval.store import PassageStore, next_step
+from trueground.retrieval.words import stemmer, words
 
 _HEADER = "bm25.json"
 _MOST_K1 = 1_000  # far beyond, float32 would round scores to 0

@@ -19,6 +19,7 @@ import msgspec
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.net.files import file_digest, home, locked, missing_folders, part_of, remove_empty
 from trueground.options import Note, Progress, no_note, no_progress
+from trueground.records.files import unreadable
 from trueground.retrieval.corpus import CorpusReading, corpus_files, read_entries
 from trueground.retrieval.index import (
     FORMAT,
@@ -368,7 +369,7 @@ def source_files(
             stat = place.stat()
             digest = file_digest(place)
         except OSError as error:
-            raise _unreadable(place, error) from error
+            raise unreadable(place, error) from error
         found.append(SourceFile(_name(source, place), stat.st_size, stat.st_mtime_ns, digest))
     progress("see", len(places), len(places))
     return found
@@ -412,7 +413,7 @@ def difference(
                 (settled and stat.st_mtime_ns == file.mtime_ns) or file_digest(place) == file.sha256
             )
         except OSError as error:
-            raise _unreadable(place, error) from error
+            raise unreadable(place, error) from error
         if not same:
             return f"{place} has changed"
     return None
@@ -420,9 +421,3 @@ def difference(
 
 def _name(source: Path, place: Path) -> str:
     return place.name if place == source else place.relative_to(source).as_posix()
-
-
-def _unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"{path} cannot be read: {error.strerror or error}; fix that, or name another path"
-    )

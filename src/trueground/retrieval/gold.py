@@ -21,8 +21,9 @@ from trueground.errors import InputError, UsageError
 from trueground.records.files import inner_ending, text_lines
 from trueground.records.problems import Problem, describe, to_record
 from trueground.records.reading import plain_rows
-from trueground.retrieval.base import Hit, Retriever, SearchQuery, words
+from trueground.retrieval.base import Hit, Retriever, SearchQuery
 from trueground.retrieval.store import PassageStore, bare_id, page_key
+from trueground.retrieval.words import words
 
 # A shorter passage may stand within a gold text by chance.
 _LEAST_WORDS = 8

@@ -19,9 +19,10 @@ from trueground.plugins import PartSpec
 from trueground.records.files import open_unpacked, require_readable
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
-from trueground.retrieval.base import Hit, SearchQuery, words
+from trueground.retrieval.base import Hit, SearchQuery
 from trueground.retrieval.gold import GoldPassage, find_gold, same_text
 from trueground.retrieval.store import PassageStore
+from trueground.retrieval.words import words
 
 NAME = "file"
 _IDS = ("id", "id_", "qid", "q_id", "query_id", "question_id", "_id")

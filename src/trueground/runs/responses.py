@@ -22,6 +22,7 @@ from trueground.types import Status
 _OF_REPLY = (
     *("finish_reason", "status", "error", "reasoning", "refusal", "model", "usage", "logprobs"),
 )
+_encode = msgspec.json.Encoder().encode
 
 
 class Response(msgspec.Struct, kw_only=True):
@@ -110,7 +111,6 @@ class Paid:
         return {"calls": self.calls, "cache_hits": self.cache_hits, "tokens": tokens}
 
 
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Response).decode
 _decode_head = msgspec.json.Decoder(_Head).decode
 

@@ -34,6 +34,7 @@ _RANKS: dict[str | None, float] = {"not": 0.0, "partly": 1.0, "grounded": 2.0}
 COLUMNS = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
 RANK = "rank"  # the first column of the CSV file: 1 is the worst
 _LAST = float("inf")  # the place of what has no score
+Key = tuple[float, ...]
 
 
 class Texts(msgspec.Struct):
@@ -69,10 +70,8 @@ class _Line(_ScoresLine, kw_only=True):
     evidence: dict[str, Any] = {}
 
 
-Key = tuple[float, ...]
 _decode_scores = msgspec.json.Decoder(_ScoresLine).decode
 _decode_line = msgspec.json.Decoder(_Line).decode
-_decode_texts = msgspec.json.Decoder(Texts).decode
 
 
 def worst_metrics(keys: Iterable[str]) -> list[str]:
@@ -95,7 +94,7 @@ def read_texts(run: Path) -> Iterator[Texts]:
         yield from repeat(Texts())
         return
     with open_unpacked(run / RECORDS) as lines:
-        yield from map(_decode_texts, lines)
+        yield from map(msgspec.json.Decoder(Texts).decode, lines)
 
 
 def worst_items(
@@ -146,7 +145,7 @@ def write_worst_csv(
 
 
 def _csv_row(cells: Sequence[Any]) -> bytes:
-    from trueground.records.tables import guard_formulas
+    from trueground.records.formulas import guard_formulas
 
     text = io.StringIO()
     guarded = (guard_formulas(cell) if isinstance(cell, str) else cell for cell in cells)

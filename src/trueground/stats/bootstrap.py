@@ -31,6 +31,20 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Interval = tuple[float, float]
+EXACT_UP_TO = 2_000
+_BLOCK = 256
+# What the weights of a block add up to at most: that many units have a Poisson weight of 8, and of
+# EXACT_UP_TO units as many are drawn.
+_MOST_WEIGHT = max(8 * _BLOCK, EXACT_UP_TO)
+# The 16-bit numbers from which on a Poisson(1) weight is 1, 2, … 8, by inversion: P(weight < k) is
+# at most (step + 1/2) / 2¹⁶.
+_COMMON = 5
+_POISSON_STEPS = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
+_STRIDE = 1_000_003
+_NOISE = 1e-12
+
+ALIKE = "no interval: every resample gives the same"
+UNDEFINED = "no interval: too few items to resample"
 
 
 class NumberTable(Protocol):
@@ -46,22 +60,6 @@ class NumberTable(Protocol):
     def __getitem__(self, rows: Any, /) -> NDArray[Any]:
         """The rows of a slice or of row numbers."""
         ...
-
-
-EXACT_UP_TO = 2_000
-_BLOCK = 256
-# What the weights of a block add up to at most: that many units have a Poisson weight of 8, and of
-# EXACT_UP_TO units as many are drawn.
-_MOST_WEIGHT = max(8 * _BLOCK, EXACT_UP_TO)
-# The 16-bit numbers from which on a Poisson(1) weight is 1, 2, … 8, by inversion: P(weight < k) is
-# at most (step + 1/2) / 2¹⁶.
-_COMMON = 5
-_POISSON_STEPS = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
-_STRIDE = 1_000_003
-_NOISE = 1e-12
-
-ALIKE = "no interval: every resample gives the same"
-UNDEFINED = "no interval: too few items to resample"
 
 
 def intervals(

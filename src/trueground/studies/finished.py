@@ -8,7 +8,6 @@ scored, its hits and units those of all its answers together.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +29,7 @@ from trueground.records.files import open_unpacked
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
 from trueground.runs.identity import describe_unfinished, is_finished
 from trueground.stats.repeats import per_question
+from trueground.text.hashing import hash_text
 from trueground.types import Answered, Record, Status
 
 # What an answer is made of differs between runs; all other fields say what it is measured against.
@@ -265,13 +265,7 @@ def _parse_questions(answers: Iterable[tuple[str, str]]) -> Questions:
 
 def hash_texts(texts: Iterable[str | bytes | None]) -> Hashes:
     """64 bits of each text, NO_HASH for None: equal where the texts are equal."""
-    return np.array([NO_HASH if text is None else _hash(text) for text in texts], np.int64)
-
-
-def _hash(text: str | bytes) -> int:
-    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    digest = hashlib.blake2b(raw, digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
+    return np.array([NO_HASH if text is None else hash_text(text) for text in texts], np.int64)
 
 
 def decode_lines(lines: Iterable[bytes], kind: type[LineT], path: Path) -> Iterator[LineT]:

@@ -1,7 +1,7 @@
 """Numbers of two whole runs that are no means over their items, and how far they lie apart.
 
 A micro value is the sum of hits over the sum of units; the F1 of a run is the harmonic mean of its
-precision and its recall (`evaluate.run_level`, which sums up each run by itself). Here both are
+precision and its recall (`evaluate.summary`, which sums up each run by itself). Here both are
 over the items that two runs have in common. Both runs are drawn with the same items or clusters,
 so that the interval is one of the difference.
 """

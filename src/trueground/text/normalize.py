@@ -30,6 +30,16 @@ _RIGHT = re.compile("(?=[^\\w\ufdd0])|\\Z")
 _WORDS = re.compile(r"\w+")
 _TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation + "‘’´`", " "))
 _DELETE = str.maketrans("", "", string.punctuation)
+_NOT_ROUGE = regex.compile(r"[^a-z0-9]+")
+_DASHES = regex.compile(r"[\p{Pd}\u2212]")
+_MARKS = regex.compile(r"[\u0610-\u061a\u064b-\u065f\u0670\u0640\u0591-\u05bd\u05bf\u05c1-\u05c7]")
+_THOUSANDS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Punctuation stays inside a number; a minus and a decimal point stay at its beginning.
+_LOOSE = regex.compile(r"(?!(?<=\d)\p{P}(?=\d))(?!(?<!\w)(?:-(?=\.?\d)|\.(?=\d)))\p{P}")
+# Scripts that do not set spaces between words, as a set of characters of `regex`.
+NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
+_GRAPHEME = regex.compile(rf"(?=[{NO_SPACES}])\X")
+NORMALIZERS = ("squad", "faitheval", "unicode-1")
 
 
 @dataclass(frozen=True)
@@ -54,9 +64,6 @@ def _without_articles(marks: dict[int, Any]) -> Callable[[str], str]:
     return lambda text: " ".join(_ARTICLE.sub(" ", text.lower().translate(marks)).split())
 
 
-_NOT_ROUGE = regex.compile(r"[^a-z0-9]+")
-
-
 def _rouge(text: str) -> str:
     return _NOT_ROUGE.sub(" ", text.lower()).strip()
 
@@ -69,16 +76,6 @@ def byte_table(to_space: bytes) -> bytes:
     for byte in ASCII_SPACE + to_space:
         table[byte] = 32
     return bytes(table)
-
-
-_DASHES = regex.compile(r"[\p{Pd}\u2212]")
-_MARKS = regex.compile(r"[\u0610-\u061a\u064b-\u065f\u0670\u0640\u0591-\u05bd\u05bf\u05c1-\u05c7]")
-_THOUSANDS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-# Punctuation stays inside a number; a minus and a decimal point stay at its beginning.
-_LOOSE = regex.compile(r"(?!(?<=\d)\p{P}(?=\d))(?!(?<!\w)(?:-(?=\.?\d)|\.(?=\d)))\p{P}")
-# Scripts that do not set spaces between words, as a set of characters of `regex`.
-NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
-_GRAPHEME = regex.compile(rf"(?=[{NO_SPACES}])\X")
 
 
 def _unicode_1(text: str, lang: str) -> str:
@@ -107,9 +104,6 @@ FAITHEVAL = Normalizer(
     b"",
     ARTICLES,
 )
-ROUGE = Normalizer("rouge", _rouge, "a-z and 0-9 only, as rouge-score", byte_table(_PUNCTUATION))
-
-NORMALIZERS = ("squad", "faitheval", "unicode-1")
 
 
 @lru_cache(maxsize=64)
@@ -124,7 +118,10 @@ def get_normalizer(name: str, lang: str = "en") -> Normalizer:
             lambda text: _unicode_1(text, lang),
             "by Unicode categories; numbers stay whole; scripts without spaces by grapheme",
         )
-    fixed = {"squad": SQUAD, "faitheval": FAITHEVAL, "rouge": ROUGE}
+    if name == "rouge":
+        doc = "a-z and 0-9 only, as rouge-score"
+        return Normalizer(name, _rouge, doc, byte_table(_PUNCTUATION))
+    fixed = {"squad": SQUAD, "faitheval": FAITHEVAL}
     if name not in fixed:
         raise unknown_name("normalizer", name, NORMALIZERS)
     return fixed[name]
@@ -165,49 +162,3 @@ def _is_word(char: str) -> bool:
 def fact_key(text: str) -> str:
     """What two facts have in common where they are the same one: case, spaces and the end aside."""
     return " ".join(text.casefold().split()).rstrip(".!;, ")
-
-
-_RULES = (
-    ("ational", "ate"), ("ization", "ize"), ("isation", "ize"), ("fulness", "ful"),
-    ("ousness", "ous"), ("iveness", "ive"), ("ically", "ic"), ("bility", "ble"), ("ations", "ate"),
-    ("ation", "ate"), ("ators", "ate"), ("ator", "ate"), ("ments", ""), ("ment", ""),
-    ("ances", ""), ("ance", ""), ("ences", ""), ("ence", ""), ("ness", ""), ("ities", ""),
-    ("ity", ""), ("tions", "t"), ("tion", "t"), ("sions", "s"), ("sion", "s"), ("ings", ""),
-    ("ing", ""), ("iest", "y"), ("iers", "y"), ("ier", "y"), ("ied", "y"), ("ies", "y"),
-    ("edly", ""), ("ally", "al"), ("ily", "y"), ("ly", ""), ("ed", ""), ("ers", ""), ("er", ""),
-    ("est", ""), ("ors", ""), ("or", ""), ("al", ""),
-)  # fmt: skip
-_LAST = {rule[0][-1] for rule in _RULES} | {"s"}
-_VOWELS = frozenset("aeiouy")
-
-
-def stem(word: str) -> str:
-    """Return one key for the inflections and common derivations of a lower-case word."""
-    if len(word) < 4 or not word.isascii():
-        return word
-    if word.endswith(("sses", "shes", "ches", "xes")):
-        word = word[:-2]
-    elif word[-1] == "s" and word[-2] not in "sui" and not word.endswith("ies"):
-        word = word[:-1]
-    if word[-1] in _LAST:
-        for ending, put in _RULES:
-            if not word.endswith(ending):
-                continue
-            root = word[: -len(ending)]
-            if len(root) >= 3 and not _VOWELS.isdisjoint(root):
-                word = root + put
-                double = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz"
-                word = word[:-1] if double else word
-                break
-    if len(word) > 4 and word[-1] == "e":
-        word = word[:-1]
-    return word[:-1] + "i" if len(word) > 3 and word[-1] == "y" else word
-
-
-# Either the text {word}, written with two braces, or a place; all other braces are text.
-PLACEHOLDER = re.compile(r"\{(\{[a-z_]+\})\}|\{([a-z_]+)\}")
-
-
-def placeholders_in(text: str) -> frozenset[str]:
-    """The names of all places."""
-    return frozenset(place for _, place in PLACEHOLDER.findall(text) if place)

@@ -21,30 +21,6 @@ from trueground.text.numerals import (
     unit_at,
 )
 
-
-class Value(msgspec.Struct, frozen=True, gc=False):
-    """One number, amount, ordinal or date at `start`…`end` of its text.
-
-    `kind` is "number", "ordinal" or "date". A number has `amount` in the base of its `unit` (None:
-    a bare count); `scale` is what one of the written unit is in that base. A date has the parts
-    that were written (`year` is negative before our era); `years` is 10 for a decade and 100 for a
-    century that begins at `year`. `either`: `day` and `month` may be the other way round, since
-    countries differ in which they write first.
-    """
-
-    start: int
-    end: int
-    kind: str
-    amount: float | None = None
-    unit: str | None = None
-    year: int | None = None
-    month: int | None = None
-    day: int | None = None
-    years: int = 1
-    either: bool = False
-    scale: float = 1.0
-
-
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<y>[12]\d{3})(?![\d,.]\d)"
@@ -117,6 +93,32 @@ _LETTERS = bytes(ord(c.lower()) if (c := chr(code)).isalpha() else 32 for code i
     256
 )
 _OPENERS = STARTERS | {word.capitalize() for word in STARTERS} | {w.upper() for w in STARTERS}
+_CONVERTED = 0.02  # from one system of units to another, values are rounded: 5 miles are 8 km
+ABOUT = 0.05  # "about 40,000" for 41,200
+EXACT = 1e-9
+
+
+class Value(msgspec.Struct, frozen=True, gc=False):
+    """One number, amount, ordinal or date at `start`…`end` of its text.
+
+    `kind` is "number", "ordinal" or "date". A number has `amount` in the base of its `unit` (None:
+    a bare count); `scale` is what one of the written unit is in that base. A date has the parts
+    that were written (`year` is negative before our era); `years` is 10 for a decade and 100 for a
+    century that begins at `year`. `either`: `day` and `month` may be the other way round, since
+    countries differ in which they write first.
+    """
+
+    start: int
+    end: int
+    kind: str
+    amount: float | None = None
+    unit: str | None = None
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    years: int = 1
+    either: bool = False
+    scale: float = 1.0
 
 
 def find_values(text: str, start: int = 0, end: int | None = None) -> list[Value]:
@@ -331,11 +333,6 @@ def _plain_month(text: str, at: int, name: str) -> bool:
     """Whether a month name without day or year means the month: "May" and "March" need a sign."""
     ambiguous = name.lower().rstrip(".") in ("may", "march", "mar", "jan")
     return not ambiguous or _MONTH_NEEDS.search(text, max(0, at - 8), at) is not None
-
-
-_CONVERTED = 0.02  # from one system of units to another, values are rounded: 5 miles are 8 km
-ABOUT = 0.05  # "about 40,000" for 41,200
-EXACT = 1e-9
 
 
 def agrees(claimed: Value, found: Value, about: bool = False) -> bool:

@@ -21,24 +21,24 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.records.formulas import guard_formulas
 from trueground.records.problems import UNREADABLE
-from trueground.records.tables import guard_formulas
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
 from trueground.reports.items import ReportItem, headline_metric, why
 from trueground.reports.sentences import first_judge
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.runs.worst import unsupported_claims
 from trueground.types import REASON_TITLES, Answered
+from trueground.web.frames import read_frames
+from trueground.web.segments import find_rows
 from trueground.web.stored import (
     MOST_VALUES,
     IndexState,
     ListRow,
     by_id,
-    find_rows,
     hash_id,
     index_folder,
     read_column,
-    read_frames,
     read_pairs,
     worst_first,
 )

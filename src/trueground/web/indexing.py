@@ -23,9 +23,12 @@ from trueground.net.files import locked, write_atomically
 from trueground.records.columns import field_text
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import STATUS_NAMES, cut_text, make_listed, shown_answer
-from trueground.reports.items import ClaimEvidence, RecordLines, claims_of, short_numbers
+from trueground.reports.items import ClaimEvidence, RecordLines, claims_of
+from trueground.reports.selection import short_numbers
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.types import Failure, Record
+from trueground.web.frames import read_frames
+from trueground.web.segments import SegmentWriter
 from trueground.web.stored import (
     KEY_BYTES,
     MOST_VALUES,
@@ -34,13 +37,11 @@ from trueground.web.stored import (
     VERSION,
     IndexState,
     ListRow,
-    SegmentWriter,
     by_id,
     file_edges,
     hash_id,
     index_folder,
     read_column,
-    read_frames,
     read_manifest,
     read_pairs,
     read_state,
@@ -57,6 +58,8 @@ SHOWN = 1_000  # characters of a question, and of an answer, that are listed and
 ORDERED = 50_000  # rows from which on the slow orders are kept
 _CODES = {name: code for code, name in enumerate(STATUS_NAMES)}
 Told = Callable[[int, int], None]
+_decode_checked = msgspec.json.Decoder(ClaimEvidence).decode
+_decode_words = msgspec.json.Decoder(dict[str, str]).decode
 
 
 class _ItemLine(msgspec.Struct):
@@ -94,8 +97,6 @@ class _Read(NamedTuple):
 
 _decode_item = msgspec.json.Decoder(_ItemLine).decode
 _decode_record = msgspec.json.Decoder(_RecordLine).decode
-_decode_checked = msgspec.json.Decoder(ClaimEvidence).decode
-_decode_words = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def grow(run: Path, told: Told = lambda _done, _total: None) -> IndexState:

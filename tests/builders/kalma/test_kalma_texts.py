@@ -13,7 +13,8 @@ from tests.builders.scripted_server import scripted
 from trueground.builders.base import Rejected
 from trueground.builders.checks import odd_form
 from trueground.builders.kalma import BUILDER
-from trueground.builders.kalma.items import Draft, grown, pool, skipped_properties
+from trueground.builders.kalma.items import Draft, grown
+from trueground.builders.kalma.knowledge import pool, skipped_properties
 from trueground.builders.kalma.questions import check_question
 
 PARAGRAPH = (

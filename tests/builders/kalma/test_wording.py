@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trueground.builders.kalma.choosing import part_of_speech, relation_words, say
 from trueground.builders.kalma.paragraphs import speaks_of
+from trueground.builders.kalma.wording import part_of_speech, relation_words, say
 
 SHARED = Path(__file__).parents[4] / "shared/data/kalma/complex_question_graph.json"
 

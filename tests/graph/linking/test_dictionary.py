@@ -12,7 +12,7 @@ pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 from tests.graph.linking.invented import HUMAN, PEOPLE, Counting, graph_of
 
 from trueground.errors import GraphError, UsageError
-from trueground.graph.base import fold, nfc
+from trueground.graph.names import fold, nfc
 from trueground.graph.recognizers import Dictionary, Recognizer, stands_alone
 
 GRAPH = graph_of(PEOPLE)

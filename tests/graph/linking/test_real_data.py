@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 
 from trueground.graph import open_graph
-from trueground.graph.base import fold
 from trueground.graph.json_graph import JsonGraph
 from trueground.graph.linking import (
     LinkedQuestion,
@@ -19,6 +18,7 @@ from trueground.graph.linking import (
     read_questions,
     retrieval,
 )
+from trueground.graph.names import fold
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "kalma"
 SPECIFIC, GENERAL = SHARED / "complex_question_graph.json", SHARED / "simple_question_graph.json"

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from trueground.encoders.base import TokenStates
-from trueground.judges.comparing import small
-from trueground.judges.comparing.small import BertScore
+from trueground.judges.comparing import bertscore
+from trueground.judges.comparing.bertscore import BertScore
 from trueground.types import ComparisonRequest
 
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -96,7 +96,7 @@ def test_little_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = Words(24)
     plain = values(encoder, *requests)
     assert encoder.most > 600
-    monkeypatch.setattr(small, "_HELD", 120)
+    monkeypatch.setattr(bertscore, "_HELD", 120)
     encoder = Words(24)
     assert values(encoder, *requests) == plain
     assert encoder.most <= 120

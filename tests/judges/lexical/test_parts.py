@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from trueground.judges.lexical.claim import ClaimView
-from trueground.judges.lexical.judge import NAMES, LexicalJudge, find_evidence, find_verbatim
-from trueground.judges.lexical.reading import opposed, word_of
+from trueground.judges.lexical.judge import LexicalJudge, find_evidence, find_verbatim
+from trueground.judges.lexical.lexicon import opposed, word_of
 from trueground.judges.lexical.texts import ContextView, TextView
-from trueground.text.normalize import stem
+from trueground.judges.lexical.weights import NAMES
+from trueground.text.stemming import stem
 from trueground.text.values import agrees, find_values
 from trueground.types import JudgeRequest
 

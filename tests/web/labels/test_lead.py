@@ -22,8 +22,9 @@ from trueground.builders import people as building
 from trueground.web.labels import lead
 from trueground.web.labels.board import TaskBoard
 from trueground.web.labels.gathered import gather
-from trueground.web.labels.lead import RULES, LeadDesk, watch
+from trueground.web.labels.lead import LeadDesk
 from trueground.web.labels.serving import open_project
+from trueground.web.labels.watch import RULES, watch
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "answers.jsonl"
 

@@ -17,7 +17,7 @@ from tests.web.labels.labelling import Browser, Served, make_project, serving
 
 from trueground.web.labels import people
 from trueground.web.labels.app import LabelServer
-from trueground.web.labels.people import Doorkeeper
+from trueground.web.labels.throttle import Doorkeeper
 from trueground.web.server import MOST_BYTES, Address
 
 LEADS = (

@@ -19,11 +19,11 @@ from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import KINDS, YES_NO
 from trueground.errors import InputError, UsageError
 from trueground.web.labels.gathered import gather
+from trueground.web.labels.hints import find_hints, find_place, shorten_title
 from trueground.web.labels.people import People
 from trueground.web.labels.queue import Queue, Save
 from trueground.web.labels.schema import sources, tasks
 from trueground.web.labels.serving import open_project
-from trueground.web.labels.tasks import find_hints, find_place, shorten_title
 
 
 def export(folder: Path, kind: str, source: Path, **options: Any) -> list[Path]:

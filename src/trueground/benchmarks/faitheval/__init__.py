@@ -5,17 +5,14 @@ The declaration: options, and the paper's studies. Listing benchmarks loads noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from trueground.benchmarks.base import Benchmark, TaskOptions
-from trueground.benchmarks.studies import Delta, Mean, Measure, Pivot, Studies
+from trueground.benchmarks.faitheval.studies import STUDIES, TASKS
 from trueground.errors import UsageError
 from trueground.options import Option
-
-TASKS = ("unanswerable", "inconsistent", "counterfactual")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,91 +106,6 @@ class FaithEvalOptions(TaskOptions):
             return self.task in ("unanswerable", "inconsistent") and not self.single
         return self.task_instruction == "on"
 
-
-# Section 3.3: direct answers; both documents; every question.
-_DEFAULTS = {
-    "scheme": "direct",
-    "documents": "both",
-    "only-phrase-filtered": "off",
-    "closed-book": False,
-}
-# Options of the original task that say which context was shown, not how the model was asked.
-_OF_CONTEXT = ("of", "documents", "closed-book", "task-instruction", "original")
-
-
-def comparable(task: str, options: Mapping[str, Any], printed: Mapping[str, Any]) -> bool:
-    """Whether the run's options are the printed number's, and the paper's where it says nothing."""
-    wanted = {**_DEFAULTS, **printed}
-    instructed = task in ("unanswerable", "inconsistent") and wanted["documents"] == "both"
-    wanted.setdefault("task-instruction", "on" if instructed else "off")
-    return all(
-        options.get(name, value if name not in printed else None) == value
-        for name, value in wanted.items()
-    )
-
-
-STUDIES = Studies(
-    tasks=TASKS,
-    comparable=comparable,
-    printed="FaithEval's are direct answers to whole tasks by strict matching (trueground run "
-    "faitheval)",
-    in_prompt="task-instruction",
-    original="of",
-    studies=(
-        Mean(
-            id="combined",
-            title="Best model of each organisation",
-            measures=(Measure("", "accuracy"),),
-            note="Combined accuracy: the mean of the three tasks' accuracies, each task a third "
-            "(FaithEval, Figure 1). Of every organisation the model with the highest one is shown; "
-            "only models that have all three tasks take part. A model that is not in the models "
-            "table stands for itself.",
-            places={
-                task: {"task": (task,), "documents": ("both", None),
-                       "only-phrase-filtered": ("off", None), "closed-book": ("False", None),
-                       "task-instruction": ("off" if task == "counterfactual" else "on", None)}
-                for task in TASKS
-            },
-            free=("documents", "only-phrase-filtered", "closed-book", "task-instruction"),
-            named=(),
-            short="best of each organisation",
-        ),
-        *(
-            Delta(
-                id="changes",
-                title="Original and new context",
-                measures=(Measure(""),),
-                note="The same models on the original contexts and on the new ones. Rank 1 is the "
-                "best, equal scores share the better rank, and only models with both scores are "
-                "ranked. A rank difference below 0 means that the model lost places (Tables 6 to "
-                "8).",
-                places={
-                    "original": {"task": ("original",), "of": (task,)},
-                    task: {"task": (task,)},
-                },
-                steps=(("original", task),),
-                free=_OF_CONTEXT,
-                named=(),
-                ranks=True,
-            )
-            for task in TASKS
-        ),
-        Pivot(
-            id="matches",
-            title="Strict and loose matching",
-            measures=(
-                Measure("phrase_match_strict", "strict"),
-                Measure("phrase_match", "non-strict"),
-                Measure("phrase_match_word", "whole words"),
-            ),
-            note="Strict accepts the one phrase that the prompt asks for; non-strict accepts "
-            "phrases of the same meaning anywhere in the answer, even inside other words; the last "
-            "rule accepts those phrases as whole words only.",
-            gains=(("strict", "non-strict"),),
-            least=2,
-        ),
-    ),
-)  # fmt: skip
 
 BENCHMARK = Benchmark(
     name="faitheval",

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from trueground.benchmarks.datasets import all_local_files, is_fetched, local_files
-from trueground.benchmarks.faitheval import TASKS
+from trueground.benchmarks.faitheval.studies import TASKS
 from trueground.benchmarks.rows import (
     DataRow,
     Label,

@@ -14,10 +14,11 @@ from trueground.benchmarks.instruct_qa import QaOptions
 from trueground.benchmarks.instruct_qa.source import QaQuestion
 from trueground.errors import InputError, UsageError
 from trueground.plugins import PartSpec
-from trueground.retrieval.base import OpenedRetriever, words
+from trueground.retrieval.base import OpenedRetriever
 from trueground.retrieval.gold import GoldPassage, find_gold, is_gold
 from trueground.retrieval.kinds import compose
 from trueground.retrieval.store import PassageStore
+from trueground.retrieval.words import words
 from trueground.text.draws import draw_number
 
 if TYPE_CHECKING:

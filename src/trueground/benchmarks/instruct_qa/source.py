@@ -46,6 +46,11 @@ _HINTS = {
     "topiocqa": "; a row is one of topiocqa_dev.json, or of McGill-NLP/TopiOCQA",
     "gold": '; a row is {"question": "…", "title": "…", "context": "…"}, as in DPR\'s file',
 }
+_FACTS = Meta(
+    description='[["…", …]], or {"title": […], "sent_id": […]}',
+    extra={"names": ("supporting_facts",)},
+)
+_PARAGRAPHS = Meta(description='[["…", …]], or {"title": […], "sentences": […]}')
 
 
 @dataclass(frozen=True)
@@ -98,13 +103,6 @@ class _ParagraphLists(msgspec.Struct):
     def __post_init__(self) -> None:
         if len(self.title) != len(self.sentences):
             raise Problem("context", "lists of two lengths", "sentences for each title")
-
-
-_FACTS = Meta(
-    description='[["…", …]], or {"title": […], "sent_id": […]}',
-    extra={"names": ("supporting_facts",)},
-)
-_PARAGRAPHS = Meta(description='[["…", …]], or {"title": […], "sentences": […]}')
 
 
 class HotpotRow(DataRow):

@@ -17,9 +17,10 @@ from trueground.models.base import Message, Params
 from trueground.models.prompts import Prompt, PromptFile
 from trueground.options import Value
 from trueground.records import FileInfo
-from trueground.retrieval.base import SearchQuery, words
+from trueground.retrieval.base import SearchQuery
 from trueground.retrieval.gold import GoldPassage, make_query, matches
 from trueground.retrieval.kinds import bases
+from trueground.retrieval.words import words
 from trueground.types import Passage, Record, Turn
 
 _PACKAGE = "trueground.benchmarks.instruct_qa"

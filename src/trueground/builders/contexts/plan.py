@@ -14,8 +14,8 @@ from typing import Annotated, Any
 import msgspec
 
 from trueground.annotation.base import AnnotationTask, Label
-from trueground.benchmarks.faitheval import TASKS
 from trueground.benchmarks.faitheval.source import Choices, dataset_name, read_choices
+from trueground.benchmarks.faitheval.studies import TASKS
 from trueground.benchmarks.rows import DataRow, Text, Texts, named, read_row, texts_of
 from trueground.benchmarks.rows import Label as RowLabel
 from trueground.builders.base import BuildPlan, BuiltDataset, Rejected, SourceStep

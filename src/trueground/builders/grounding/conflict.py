@@ -14,14 +14,7 @@ import msgspec
 
 from trueground.builders.ask import Ask
 from trueground.builders.base import CallEstimate, Rejected, Stage, mark_fields, showing
-from trueground.builders.checks import (
-    count,
-    other_language,
-    quoted,
-    same_text,
-    says,
-    words_without,
-)
+from trueground.builders.checks import count, other_language, quoted, same_text, says, words_without
 from trueground.builders.grounding.facts import FactJudge
 from trueground.builders.grounding.items import (
     PACKAGE,
@@ -33,12 +26,12 @@ from trueground.builders.grounding.items import (
     format_answer,
     is_answer,
     numbered,
-    one_line,
     titled,
     tokens_of_contexts,
 )
 from trueground.builders.settings import Material
 from trueground.models.prompts import Prompt
+from trueground.text.lines import one_line
 from trueground.text.sentences import split_sentences
 
 # Words beside the changed phrases that may come or go in a sentence with one, such as articles.

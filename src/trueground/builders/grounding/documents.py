@@ -39,7 +39,8 @@ from trueground.records.files import KINDS, data_files, files_below, inner_endin
 from trueground.records.jsonl import decode
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
-from trueground.retrieval.documents import ENDINGS, read_document, split_paragraphs
+from trueground.retrieval.documents import ENDINGS, read_document
+from trueground.retrieval.sections import split_paragraphs
 from trueground.retrieval.store import page_key
 
 REASONS: Mapping[str, str] = {
@@ -53,6 +54,15 @@ REASONS: Mapping[str, str] = {
     "duplicate_id": "another document before it has the same id",
     "duplicate_text": "another document before it has the same text",
 }
+_LARGEST = 100 << 20  # bytes
+_BINARY = ("NUL", "invalid UTF", "bytes that are no text")
+_ROW = 'one JSON object such as {"title": "…", "text": "…"}'
+_OWN = ("id", "title", "text", "links", "url")
+_OF_ROW = {"binary": "binary", "blank": "empty", "unreadable": "unreadable"}
+_KNOWN = f"{', '.join(ENDINGS)} (documents), or {', '.join(KINDS)} (rows)"
+_MOST_ODD = 0.02  # share of the characters
+# In scripts without spaces every character counts as a word.
+_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]|[^\W_]+")
 
 
 class DocumentLibrary:
@@ -107,14 +117,6 @@ def _raws(found: Iterable[RawDocument | Rejected]) -> list[RawDocument]:
 
 
 # --- files and rows
-
-_LARGEST = 100 << 20  # bytes
-_BINARY = ("NUL", "invalid UTF", "bytes that are no text")
-_ROW = 'one JSON object such as {"title": "…", "text": "…"}'
-_OWN = ("id", "title", "text", "links", "url")
-_OF_ROW = {"binary": "binary", "blank": "empty", "unreadable": "unreadable"}
-_KNOWN = f"{', '.join(ENDINGS)} (documents), or {', '.join(KINDS)} (rows)"
-_MOST_ODD = 0.02  # share of the characters
 
 
 def _read_all(
@@ -347,9 +349,6 @@ def _tidy_title(title: str) -> str:
 
 
 # --- words and passages
-
-# In scripts without spaces every character counts as a word.
-_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]|[^\W_]+")
 
 
 def _without_useless(

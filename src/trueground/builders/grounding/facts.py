@@ -34,7 +34,6 @@ from trueground.builders.grounding.items import (
     format_answer,
     is_answer,
     numbered,
-    one_line,
     titled,
     tokens_of_contexts,
 )
@@ -44,6 +43,7 @@ from trueground.claims.base import Decomposed
 from trueground.judges import get_judge
 from trueground.judges.base import ask as ask_judge
 from trueground.models.prompts import Prompt
+from trueground.text.lines import one_line
 from trueground.text.normalize import fact_key
 from trueground.types import Failure, JudgeRequest, Status, Verdict
 

@@ -169,11 +169,6 @@ def is_answer(answer: str, answers: Iterable[str]) -> bool:
     return any(same_answer(answer, form) for form in answers)
 
 
-def one_line(text: str) -> str:
-    """The text without line ends."""
-    return " ".join(text.split())
-
-
 def titled(contexts: Iterable[Context]) -> list[str]:
     """Each context headed by its title."""
     return [f"Title: {one.title}\n\n{one.text}" for one in contexts]

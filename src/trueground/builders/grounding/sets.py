@@ -19,8 +19,8 @@ from trueground.builders.checks import says
 from trueground.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
 from trueground.builders.grounding.items import Context, DocumentSet, Popularity, SourceDocument
 from trueground.errors import InputError
-from trueground.retrieval.corpus import cut
-from trueground.retrieval.documents import Document, Section, read_bytes, read_text
+from trueground.retrieval.cutting import cut
+from trueground.retrieval.sections import Document, Section, read_bytes, read_text
 from trueground.retrieval.store import page_key
 from trueground.text.draws import draw, draw_key
 

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 from trueground.benchmarks.rows import read_entries
 from trueground.builders.ask import Ask
 from trueground.builders.base import Rejected, SourceStep, Stage
-from trueground.builders.kalma.choosing import relation_words
 from trueground.builders.kalma.items import LinkedPair, SourcePair, grown
+from trueground.builders.kalma.wording import relation_words
 from trueground.builders.rows import SourceRow, Unusable, check_rows, fault, source_rows
 from trueground.errors import GraphError, UsageError
-from trueground.graph.base import Entity, KnowledgeGraph, Listed, Queried, name_key
+from trueground.graph.base import Entity, KnowledgeGraph, Listed, Queried
+from trueground.graph.names import name_key
 from trueground.graph.rdf import entity_iri, qid_of
 from trueground.graph.sparql import iri, is_iri, values
 from trueground.records.problems import describe, known_id, shorten

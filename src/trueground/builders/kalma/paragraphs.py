@@ -14,26 +14,13 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from trueground.builders.ask import PERPLEXITY, Ask
-from trueground.builders.base import (
-    CallEstimate,
-    LLMStage,
-    Rejected,
-    Stage,
-    mark_fields,
-    showing,
-)
+from trueground.builders.base import CallEstimate, LLMStage, Rejected, Stage, mark_fields, showing
 from trueground.builders.checks import FORM_REASONS, check_numbers, odd_form, other_language
 from trueground.builders.kalma import KalmaBuildOptions
-from trueground.builders.kalma.choosing import FactChooser, wording_sha256
-from trueground.builders.kalma.items import (
-    CountedPair,
-    Draft,
-    Fact,
-    format_fact,
-    format_knowledge,
-    grown,
-    pool,
-)
+from trueground.builders.kalma.choosing import FactChooser
+from trueground.builders.kalma.items import CountedPair, Draft, Fact, grown
+from trueground.builders.kalma.knowledge import format_fact, format_knowledge, pool
+from trueground.builders.kalma.wording import wording_sha256
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
 from trueground.text.citations import Sentence, read_triples, remove_brackets

@@ -22,17 +22,9 @@ from trueground.builders.kalma.choosing import (
     RelationCounts,
     read_counts,
 )
-from trueground.builders.kalma.items import (
-    VERSIONS,
-    QuestionRequest,
-    format_fact,
-    skipped_properties,
-)
-from trueground.builders.kalma.pairs import (
-    linking_stage,
-    pairs_source,
-    read_relations,
-)
+from trueground.builders.kalma.items import VERSIONS, QuestionRequest
+from trueground.builders.kalma.knowledge import format_fact, skipped_properties
+from trueground.builders.kalma.pairs import linking_stage, pairs_source, read_relations
 from trueground.builders.kalma.paragraphs import annotating_stage, extending_stage, saying_stage
 from trueground.builders.kalma.questions import judging_stage, questions_stage, sorting_stage
 from trueground.builders.people import PeopleLabels

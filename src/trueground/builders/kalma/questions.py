@@ -23,22 +23,10 @@ from trueground.builders.checks import (
     words_without,
 )
 from trueground.builders.kalma import KalmaBuildOptions
-from trueground.builders.kalma.items import (
-    VERSIONS,
-    Draft,
-    QuestionRequest,
-    QuestionVerdict,
-    format_fact,
-    grown,
-    name_of,
-)
-from trueground.builders.kalma.paragraphs import (
-    RULES,
-    bare,
-    check_form,
-    check_language,
-)
-from trueground.graph.base import name_key
+from trueground.builders.kalma.items import VERSIONS, Draft, QuestionRequest, QuestionVerdict, grown
+from trueground.builders.kalma.knowledge import format_fact, name_of
+from trueground.builders.kalma.paragraphs import RULES, bare, check_form, check_language
+from trueground.graph.names import name_key
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
 

@@ -84,7 +84,7 @@ _ON_LANGUAGE_MODELS = {
     "error-category": lazy_factory("comparing.llm", "ErrorCategory"),
 }
 comparers: dict[str, Callable[..., Comparer]] = {
-    "bertscore": lazy_factory("comparing.small", "bertscore"),
+    "bertscore": lazy_factory("comparing.bertscore", "bertscore"),
     "bem": lazy_factory("comparing.small", "bem"),
     "faith-critic": lazy_factory("comparing.small", "faith_critic"),
     "q2": lazy_factory("comparing.q2", "Q2"),

@@ -7,48 +7,30 @@ weights stand in data/weights.toml, makes a probability.
 from __future__ import annotations
 
 import math
-import tomllib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from heapq import nlargest, nsmallest
 from itertools import islice
-from operator import mul
-from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.scalars import logistic
-from trueground.judges.lexical.claim import (
-    ClaimItem,
-    ClaimView,
+from trueground.judges.lexical.claim import ClaimItem, ClaimView
+from trueground.judges.lexical.reading import without_citations
+from trueground.judges.lexical.reasons import (
     Reason,
     explain_missing,
     explain_support,
     explain_weak,
     join_reasons,
 )
-from trueground.judges.lexical.reading import without_citations
 from trueground.judges.lexical.rivals import find_rival
 from trueground.judges.lexical.texts import ContextView, TextView, WeighedItem
+from trueground.judges.lexical.weights import FOR, NAMES, capped, lifted, probability, weights
 from trueground.text.refusal import REFUSAL_RULES, find_refusal
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
-FOR = (
-    "words",  # words of the claim that stand in the texts, each as often as there
-    "sentence",  # the claim's items, by their rarity, that the best sentence has
-    "window",  # the same of the best three neighbouring sentences
-    "share",  # how much of the best sentence the claim repeats
-)
-AGAINST = (
-    "values_missing",  # numbers and dates that no text has, at most two
-    "names_missing",  # names that no text has, at most two
-    "contradicted",  # whether the best sentence surely says something else
-)
-NAMES = FOR + AGAINST
 _AT_MOST = 2
 MAX_RARE = (
     64  # sentences with a word; those with a more frequent one are ranked once for all claims
@@ -458,51 +440,3 @@ def _weigh(
         reasons=(line.replace("the context", f"the {source}"),),
         kind=why.kind if why else None,
     )
-
-
-FILE = Path(__file__).parent / "data" / "weights.toml"
-CAP = 0.49  # what a doubtful claim cannot reach, and how far below it can still be told apart
-_SQUEEZE = 0.09
-
-
-class LexicalWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file: `weights` by feature, none of them negative, the intercept of the log-odds, and the
-    probability of a claim that stands in a text word for word.
-    """
-
-    intercept: float
-    verbatim: float
-    weights: dict[str, float]
-
-    def signed(self) -> list[float]:
-        """The weights in the order of NAMES, those that speak against a claim below 0."""
-        return [-self.weights[n] if n in AGAINST else self.weights[n] for n in NAMES]
-
-
-@cache
-def weights() -> LexicalWeights:
-    """The weights that come with the package."""
-    return read_weights(tomllib.loads(FILE.read_text(encoding="utf-8")))
-
-
-def read_weights(table: Mapping[str, object]) -> LexicalWeights:
-    """Check a table of weights. ValueError where it is not monotone, or not of these features."""
-    found = msgspec.convert(table, LexicalWeights)
-    if found.weights.keys() != set(NAMES) or min(found.weights.values()) < 0:
-        raise ValueError(f"weights {found.weights}; expected one of 0 or more for each of {NAMES}")
-    return found
-
-
-def probability(x: NDArray[np.float64], model: LexicalWeights) -> float:
-    """The probability that a claim with these features, shape (7,), is supported."""
-    return logistic(math.fsum(map(mul, x.tolist(), model.signed())) + model.intercept)
-
-
-def capped(probability: float) -> float:
-    """Below 0.5 whatever the weights, and still in the order of the probabilities."""
-    return min(probability, CAP - _SQUEEZE * (1 - probability))
-
-
-def lifted(probability: float) -> float:
-    """Above 0.5 whatever the weights, and still in the order of the probabilities."""
-    return max(probability, 1 - CAP + _SQUEEZE * probability)

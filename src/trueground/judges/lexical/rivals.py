@@ -17,8 +17,8 @@ from typing import NamedTuple
 import msgspec
 
 from trueground.claims.words import is_finite
-from trueground.judges.lexical.claim import ClaimItem, ClaimView, Reason, contradicts, differs
-from trueground.judges.lexical.reading import (
+from trueground.judges.lexical.claim import ClaimItem, ClaimView
+from trueground.judges.lexical.lexicon import (
     OppositeWords,
     Token,
     has_sign,
@@ -26,6 +26,7 @@ from trueground.judges.lexical.reading import (
     may_be_same,
     rarity_of,
 )
+from trueground.judges.lexical.reasons import Reason, contradicts, differs
 from trueground.judges.lexical.texts import PartWords, SentenceView, TextView
 from trueground.text.values import Value, same_kind
 from trueground.types import ReasonKind

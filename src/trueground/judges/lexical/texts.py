@@ -11,17 +11,19 @@ from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
-from trueground.judges.lexical.nearest import NearestValues
-from trueground.judges.lexical.reading import (
-    ARTICLES,
+from trueground.judges.lexical.lexicon import (
     NUMERIC,
     OppositeWords,
     Token,
     has_sign,
     is_common,
-    is_spaceless,
     is_telling,
     keys,
+)
+from trueground.judges.lexical.nearest import NearestValues
+from trueground.judges.lexical.reading import (
+    ARTICLES,
+    is_spaceless,
     read,
     spaceless_keys,
     spellings,

@@ -28,16 +28,10 @@ from trueground.judges.stack import member_labels as labels_of
 from trueground.net.redact import redact_urls
 from trueground.runs.directory import check_ours, check_out_file, write_json
 from trueground.stats.bootstrap import Floats, Ints, Mask
-from trueground.stats.calibration import (
-    LabelledClaims,
-    Logistic,
-    brier,
-    calibration_error,
-    fit_logistic,
-    fit_monotone,
-)
+from trueground.stats.calibration import brier, calibration_error, fit_logistic
 from trueground.stats.calibration import logistic_probabilities as by_curve
 from trueground.stats.human.measure import measure_all, paired_difference
+from trueground.stats.monotone import LabelledClaims, Logistic, fit_monotone
 from trueground.stats.thresholds import best_threshold, folds, held_out, measures_at
 from trueground.studies.calibrate.judging import context_texts
 from trueground.studies.labelled import LabelledSets

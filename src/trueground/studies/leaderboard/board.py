@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from trueground.benchmarks.base import all_benchmarks
-from trueground.benchmarks.published import ModelInfo, Models, find_model
+from trueground.benchmarks.model_info import ModelInfo, Models, find_model
 from trueground.benchmarks.studies import Studies
 from trueground.metrics.registry import higher_is_better
 from trueground.plugins import bare_name

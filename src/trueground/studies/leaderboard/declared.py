@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueground.benchmarks.published import published, size_of
+from trueground.benchmarks.model_info import size_of
+from trueground.benchmarks.published import published
 from trueground.benchmarks.studies import (
     Delta,
     Mean,
@@ -46,12 +47,7 @@ from trueground.studies.leaderboard.results import (
     ranked,
     scattered,
 )
-from trueground.studies.leaderboard.runs import (
-    BoardCell,
-    Run,
-    difference,
-    limits,
-)
+from trueground.studies.leaderboard.runs import BoardCell, Run, difference, limits
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 Rest = Mapping[str, Any]

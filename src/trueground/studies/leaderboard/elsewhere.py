@@ -12,13 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.base import all_benchmarks
-from trueground.benchmarks.published import (
-    Models,
-    PublishedScore,
-    PublishedTable,
-    find_model,
-    published,
-)
+from trueground.benchmarks.model_info import Models, find_model
+from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.benchmarks.studies import PaperJudge
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import make_spec

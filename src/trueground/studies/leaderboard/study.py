@@ -10,18 +10,12 @@ from typing import Any
 
 import msgspec
 
-from trueground.benchmarks.published import load_models
+from trueground.benchmarks.model_info import load_models
 from trueground.reports.leaderboard.page import MARK, write
 from trueground.reports.listings import few, join_alike
 from trueground.reports.sentences import DATASET, REPEAT
 from trueground.reports.viewer import find_page
-from trueground.studies.leaderboard.board import (
-    Board,
-    BoardColumn,
-    BoardRow,
-    lay_out,
-    studies_of,
-)
+from trueground.studies.leaderboard.board import Board, BoardColumn, BoardRow, lay_out, studies_of
 from trueground.studies.leaderboard.declared import study_tables
 from trueground.studies.leaderboard.elsewhere import (
     beside_published,
@@ -37,6 +31,30 @@ Json = dict[str, Any]
 _Of = Callable[[Run, BoardColumn], str]
 _ROW = ("name", "model", "source", "cells", "best")
 _FACTS = ("family", "base", "size", "training", "organisation", "open")
+# What must be equal in a column, as a run tells it.
+_SIGNATURE: dict[str, _Of] = {
+    "metric signature": lambda run, column: run.manifest.metrics.get(column.metric, "")
+}
+_COMPARED: dict[str, _Of] = {
+    "data (sha256)": lambda run, _: run.short_checksums(),
+    "prompt (sha256)": lambda run, _: ", ".join(
+        sorted(f"{prompt.id} {prompt.sha256[:12]}" for prompt in run.manifest.prompts)
+    ),
+    **_SIGNATURE,
+    "parameters": lambda run, _: ", ".join(
+        f"{name} {value}" for name, value in sorted(run.manifest.params.items())
+    ),
+    "limit": lambda r, _: "none" if r.manifest.limit is None else str(r.manifest.limit),
+    "answers to each question": lambda run, _: str(run.manifest.repeats),
+    "datasets averaged over": lambda run, column: str(
+        found.values if (found := run.average(column.metric)) else "none"
+    ),
+}
+# Scoring runs have files of answers of their own.
+_COMPARED_SCORES: dict[str, _Of] = {
+    **_SIGNATURE,
+    "number of answers": lambda run, _: f"{run.summary.n:,}",
+}
 
 
 def leaderboard_data(
@@ -187,32 +205,6 @@ def _facts(run: Run, name: str, task: str) -> Json:
 
 
 # ---- where runs that share a column differ in how they were made ----
-
-
-# What must be equal in a column, as a run tells it.
-_SIGNATURE: dict[str, _Of] = {
-    "metric signature": lambda run, column: run.manifest.metrics.get(column.metric, "")
-}
-_COMPARED: dict[str, _Of] = {
-    "data (sha256)": lambda run, _: run.short_checksums(),
-    "prompt (sha256)": lambda run, _: ", ".join(
-        sorted(f"{prompt.id} {prompt.sha256[:12]}" for prompt in run.manifest.prompts)
-    ),
-    **_SIGNATURE,
-    "parameters": lambda run, _: ", ".join(
-        f"{name} {value}" for name, value in sorted(run.manifest.params.items())
-    ),
-    "limit": lambda r, _: "none" if r.manifest.limit is None else str(r.manifest.limit),
-    "answers to each question": lambda run, _: str(run.manifest.repeats),
-    "datasets averaged over": lambda run, column: str(
-        found.values if (found := run.average(column.metric)) else "none"
-    ),
-}
-# Scoring runs have files of answers of their own.
-_COMPARED_SCORES: dict[str, _Of] = {
-    **_SIGNATURE,
-    "number of answers": lambda run, _: f"{run.summary.n:,}",
-}
 
 
 def _warnings(board: Board) -> list[str]:

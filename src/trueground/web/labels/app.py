@@ -21,39 +21,43 @@ from trueground.errors import TruegroundError
 from trueground.web.access import cookie_name, is_same_secret, set_cookie
 from trueground.web.connections import read_bytes
 from trueground.web.labels.counting import Counted, CountingRoom
-from trueground.web.labels.database import LabelDatabase, Project, describe_kinds, tell_reason
+from trueground.web.labels.database import LabelDatabase, tell_reason
 from trueground.web.labels.gathered import back_up, labelled_records, write_labels, write_records
 from trueground.web.labels.lead import LeadDesk
-from trueground.web.labels.people import (
-    LONGEST,
-    Doorkeeper,
-    People,
-    Person,
-    TooManyError,
-    UnknownPersonError,
-    csrf_of,
-)
+from trueground.web.labels.people import LONGEST, People, Person, UnknownPersonError, csrf_of
+from trueground.web.labels.project import Project, describe_kinds
 from trueground.web.labels.queue import (
-    BadRequestError,
-    DecisionBody,
-    InviteBody,
-    LabelRequest,
     NotYoursError,
     Queue,
     Save,
     State,
-    TaskBody,
     TaskTakenError,
-    TokenBody,
     WrongValuesError,
+)
+from trueground.web.labels.requests import (
+    BadRequestError,
+    DecisionBody,
+    InviteBody,
+    LabelRequest,
+    TaskBody,
+    TokenBody,
     check_save,
     check_task,
     read_body,
 )
+from trueground.web.labels.throttle import Doorkeeper, TooManyError
 from trueground.web.server import PROBLEMS, Address, asset, new_app, refuse, send_json
 
 _QUICK = 3  # threads; more would only wait for each other
 _BLOCK = 1 << 20  # bytes of a file that are sent at once
+Answer = Callable[[LabelRequest], Any]
+Lane = Literal["quick", "slow"] | Counted
+_STATUS: Mapping[type[TruegroundError], int] = {
+    BadRequestError: 400,
+    NotYoursError: 404,
+    UnknownPersonError: 404,
+    TaskTakenError: 409,
+}
 
 
 class Download(NamedTuple):
@@ -62,10 +66,6 @@ class Download(NamedTuple):
     name: str
     content: bytes | Path
     kind: str = "application/octet-stream"
-
-
-Answer = Callable[[LabelRequest], Any]
-Lane = Literal["quick", "slow"] | Counted
 
 
 class Route(NamedTuple):
@@ -79,14 +79,6 @@ class Route(NamedTuple):
     @property
     def is_for_leads(self) -> bool:
         return self.path.startswith("lead/")
-
-
-_STATUS: Mapping[type[TruegroundError], int] = {
-    BadRequestError: 400,
-    NotYoursError: 404,
-    UnknownPersonError: 404,
-    TaskTakenError: 409,
-}
 
 
 class LabelServer:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Float, Integer
 from trueground.annotation.answers import compute_median
 from trueground.arithmetic.sums import count_true
 from trueground.text.draws import draw_number
-from trueground.web.labels.database import Project
+from trueground.web.labels.project import Project
 from trueground.web.labels.schema import PLACES, labels, tasks, work
 
 _SKIPPED, _DONE, _UNCLEAR = 1, 2, 3  # 0: nothing said; who said _DONE or more holds a slot
@@ -25,6 +25,23 @@ _SAID = {"skipped": _SKIPPED, "done": _DONE, "unclear": _UNCLEAR}
 _NO_TASK = np.iinfo(np.int32).max // 2  # as many people as none would ever be wanted for
 _TIMED = 500  # newest labels of somebody whose seconds count
 _ROWS = 1_000  # read at once; so few that PostgreSQL walks the index
+# Statements are built once: to build one takes longer than to run it.
+_NEWER = (
+    sql.select(
+        *(labels.c.number, labels.c.task, labels.c.person),
+        *(labels.c.state, labels.c.seconds, labels.c.decision),
+    )
+    .where(labels.c.number > sql.bindparam("newest", type_=Integer))
+    .order_by(labels.c.number)
+    .limit(_ROWS)
+)
+_LAST_TASK = sql.select(sql.func.max(tasks.c.number))
+_TASKS = sql.select(tasks.c.number, tasks.c.place, tasks.c.rank).order_by(tasks.c.number)
+_LEASES = (
+    sql.select(work.c.task, work.c.person, work.c.label)
+    .where(work.c.until > sql.bindparam("now", type_=Float))
+    .order_by(work.c.until.desc(), work.c.task)
+)
 
 
 class TaskBoard:
@@ -149,23 +166,3 @@ class TaskBoard:
             ranks = np.array([np.inf if row[2] is None else row[2] for row in rows])
             turn[numbers[np.lexsort((places, ranks))]] = np.arange(len(rows))
         self._people, self._turn = people, turn
-
-
-# Statements are built once: to build one takes longer than to run it.
-
-_NEWER = (
-    sql.select(
-        *(labels.c.number, labels.c.task, labels.c.person),
-        *(labels.c.state, labels.c.seconds, labels.c.decision),
-    )
-    .where(labels.c.number > sql.bindparam("newest", type_=Integer))
-    .order_by(labels.c.number)
-    .limit(_ROWS)
-)
-_LAST_TASK = sql.select(sql.func.max(tasks.c.number))
-_TASKS = sql.select(tasks.c.number, tasks.c.place, tasks.c.rank).order_by(tasks.c.number)
-_LEASES = (
-    sql.select(work.c.task, work.c.person, work.c.label)
-    .where(work.c.until > sql.bindparam("now", type_=Float))
-    .order_by(work.c.until.desc(), work.c.task)
-)

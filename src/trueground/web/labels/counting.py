@@ -34,7 +34,7 @@ from trueground.web.labels.gathered import (
     write_labels,
     write_records,
 )
-from trueground.web.labels.tasks import shorten_title
+from trueground.web.labels.hints import shorten_title
 
 if TYPE_CHECKING:
     from trueground.studies.finished import FinishedRun

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-import msgspec
 import sqlalchemy as sql
-from sqlalchemy import Connection, Engine, Row, event
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
 
-from trueground.annotation.base import AnnotationTask, LabelDraw
-from trueground.annotation.files import ShownTask
-from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.redact import redact_urls
 from trueground.web.labels import schema
-from trueground.web.labels.schema import FORMAT, meta, metadata, tasks
+from trueground.web.labels.schema import FORMAT, meta, metadata
 
 T = TypeVar("T")
 _PATIENCE = 20  # seconds that a writer waits for another one
@@ -298,73 +293,3 @@ def _begin(connection: Connection) -> None:
     else:
         raw.execute(f"PRAGMA synchronous = {writes}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-# ---- what holds for the whole project, and its tasks as they are stored ----
-
-Order = Literal["random", "worst"]
-_OVERLAP, _ORDER = 2, "random"
-
-
-class Project(msgspec.Struct, frozen=True):
-    """A project: `overlap` people do each task, in this order; `id` is a random word of its own."""
-
-    id: str
-    title: str
-    overlap: int
-    order: Order
-    seed: int
-
-
-def settle_project(
-    connection: Connection,
-    *,
-    title: str | None,
-    overlap: int | None,
-    order: str | None,
-    seed: int,
-) -> Project:
-    """The project as it is from now on; what is None stays as it was."""
-    known = read_meta(connection)
-    chosen: dict[str, str] = {
-        "id": known.get("id") or secrets.token_urlsafe(9),
-        "title": title or known.get("title") or "Labels",
-        "overlap": str(overlap or known.get("overlap") or _OVERLAP),
-        "order": order or known.get("order") or _ORDER,
-        "seed": known.get("seed") or str(seed),
-    }
-    write_meta(connection, chosen)
-    return msgspec.convert(chosen, Project, strict=False)
-
-
-def describe_kinds(connection: Connection) -> list[dict[str, Any]]:
-    """The kinds of the project's tasks, as they are declared."""
-    named = ("name", "doc", "instructions", "shows", "optional", "fields")
-    names = connection.scalars(sql.select(tasks.c.kind).distinct())
-    kinds = [msgspec.to_builtins(find_kind(name)) for name in sorted(names)]
-    return [{name: kind[name] for name in named} for kind in kinds]
-
-
-def find_kind(name: str) -> TaskKind:
-    """The kind of a stored task. InputError: one of another version of trueground."""
-    if name not in KINDS:
-        raise InputError(f"this version has no kind of task {name!r}, which the project has")
-    return KINDS[name]
-
-
-def read_task(row: Row[Any]) -> ShownTask:
-    """A stored task as annotators get it."""
-    drawn = None if row.drawn is None else msgspec.json.decode(row.drawn, type=LabelDraw)
-    shown = msgspec.json.decode(row.shown, type=dict[str, Any])
-    task = AnnotationTask(row.kind, row.id, shown, drawn)
-    return ShownTask.of(task, find_kind(row.kind), f"task {row.number}")
-
-
-def decode(text: str) -> Any:
-    """What stands in a column of JSON text."""
-    return msgspec.json.decode(text)
-
-
-def encode(value: Any) -> str:
-    """A value for a column of JSON text."""
-    return msgspec.json.encode(value).decode()

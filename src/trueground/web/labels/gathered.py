@@ -23,8 +23,9 @@ from trueground.annotation.base import Label
 from trueground.annotation.files import FilledTask, ShownTask, TaskLine
 from trueground.errors import InputError
 from trueground.types import Record
-from trueground.web.labels.database import LabelDatabase, decode, read_task
+from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.people import names_of
+from trueground.web.labels.project import decode, read_task
 from trueground.web.labels.schema import labels, metadata, people, sessions, sources, tasks, work
 from trueground.web.labels.tasks import read_source, record_of
 

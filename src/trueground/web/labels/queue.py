@@ -16,21 +16,33 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy import Connection, Integer, Row, RowMapping
 
-from trueground.annotation.answers import parse_seconds, parse_values
-from trueground.annotation.base import BadAnswer
+from trueground.annotation.answers import parse_values
 from trueground.annotation.files import ShownTask
 from trueground.errors import InputError
-from trueground.records.problems import UNREADABLE
 from trueground.web.labels.board import TaskBoard
-from trueground.web.labels.database import LabelDatabase, Project, decode, encode, read_task
-from trueground.web.labels.people import Person, Role, names_of
+from trueground.web.labels.database import LabelDatabase
+from trueground.web.labels.hints import shorten_title
+from trueground.web.labels.people import Person, names_of
+from trueground.web.labels.project import Project, decode, encode, read_task
 from trueground.web.labels.schema import labels, tasks, work
-from trueground.web.labels.tasks import shorten_title
 
 LEASE = 30 * 60.0  # seconds
 PAGE = 50  # labels on a page of them
 _MOST_KNOWN = 2_000  # tasks kept in memory
 State = Literal["done", "skipped", "unclear"]
+# Statements are built once: to build one takes longer than to run it.
+_person = sql.bindparam("person", type_=Integer)
+_this = (work.c.task == sql.bindparam("of_task")) & (work.c.person == sql.bindparam("of_person"))
+_OWN = sql.select(work).where(work.c.task == sql.bindparam("task"), work.c.person == _person)
+_OF_TASK = sql.select(work).where(work.c.task == sql.bindparam("task"))
+_AGAIN = sql.select(labels).where(labels.c.person == _person, labels.c.key == sql.bindparam("key"))
+_ADD, _LEASE = sql.insert(labels), sql.insert(work)
+_HOLD = (
+    sql.update(work).where(_this).values(slot=sql.bindparam("slot"), until=sql.bindparam("until"))
+)
+_DONE = sql.update(work).where(_this).values(label=sql.bindparam("label"), until=None)
+_GIVE_BACK = _DONE.values(slot=None)  # for somebody else
+_LEAVE = sql.delete(work).where(_this)
 
 
 class NotYoursError(InputError):
@@ -330,113 +342,3 @@ def _check_own(row: Row[Any] | None, number: int) -> None:
             f"task {number} is not yours: it was never given to you, or your time with it ran out "
             "and others have it now"
         )
-
-
-# Statements are built once: to build one takes longer than to run it.
-
-_person = sql.bindparam("person", type_=Integer)
-_this = (work.c.task == sql.bindparam("of_task")) & (work.c.person == sql.bindparam("of_person"))
-_OWN = sql.select(work).where(work.c.task == sql.bindparam("task"), work.c.person == _person)
-_OF_TASK = sql.select(work).where(work.c.task == sql.bindparam("task"))
-_AGAIN = sql.select(labels).where(labels.c.person == _person, labels.c.key == sql.bindparam("key"))
-_ADD, _LEASE = sql.insert(labels), sql.insert(work)
-_HOLD = (
-    sql.update(work).where(_this).values(slot=sql.bindparam("slot"), until=sql.bindparam("until"))
-)
-_DONE = sql.update(work).where(_this).values(label=sql.bindparam("label"), until=None)
-_GIVE_BACK = _DONE.values(slot=None)  # for somebody else
-_LEAVE = sql.delete(work).where(_this)
-
-
-# ---- what pages send, and what of it is taken ----
-
-_LONGEST_COMMENT = 10_000  # characters
-_MOST = 2**31 - 1
-
-
-class BadRequestError(InputError):
-    """A request that no page of ours makes."""
-
-
-class LabelRequest(NamedTuple):
-    """A request of somebody who is let in: what they sent, and the parts of its path and query."""
-
-    person: Person
-    body: bytes
-    path: Mapping[str, str]
-    query: Mapping[str, str]
-
-    @property
-    def number(self) -> int:
-        """The number in the path. NotYoursError: none that anything has."""
-        text = self.path["number"]
-        if len(text) > 9:
-            raise NotYoursError(f"there is no {text[:20]} for you")
-        return int(text)
-
-    @property
-    def page(self) -> int:
-        """The wanted page, from 1. BadRequestError."""
-        text = self.query.get("page", "1")
-        if not text.isdecimal() or not 1 <= len(text) <= 9 or int(text) < 1:
-            raise BadRequestError("page is none; expected a number from 1")
-        return int(text)
-
-
-class TokenBody(msgspec.Struct):
-    """A link's token."""
-
-    token: str
-
-
-class TaskBody(msgspec.Struct):
-    """A task's number."""
-
-    task: int
-
-
-class InviteBody(msgspec.Struct):
-    """Who is to be let in."""
-
-    name: str
-    role: Role = "annotator"
-
-
-class DecisionBody(msgspec.Struct):
-    """A lead's decision on a task; without values it is taken back."""
-
-    task: int
-    key: str
-    values: dict[str, Any] | None
-    comment: str = ""
-
-
-def read_body(body: bytes, kind: Any) -> Any:
-    """The JSON that was sent. BadRequestError: it is none, or not what a page of ours sends."""
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except UNREADABLE as error:
-        raise BadRequestError(f"what was sent cannot be read: {error}") from None
-
-
-def check_task(number: int) -> int:
-    """A number that a task may have. NotYoursError."""
-    if not 1 <= number <= _MOST:
-        raise NotYoursError("there is no such task for you")
-    return number
-
-
-def check_save(sent: Save) -> Save:
-    """A label as a page sends it. BadRequestError, NotYoursError, WrongValuesError."""
-    if not 8 <= len(sent.key) <= 80 or not sent.key.isascii() or not sent.key.isprintable():
-        raise BadRequestError("key is none; expected 8 to 80 signs, new for every save")
-    if len(sent.comment) > _LONGEST_COMMENT:
-        words = f"{len(sent.comment):,} characters; expected {_LONGEST_COMMENT:,} at most"
-        raise WrongValuesError({"comment": words})
-    try:
-        seconds = parse_seconds(sent.seconds)
-    except BadAnswer as error:
-        raise WrongValuesError({"seconds": str(error)}) from None
-    comment = sent.comment.replace("\0", "").strip()  # PostgreSQL's texts have no zeros
-    check_task(sent.task)
-    return msgspec.structs.replace(sent, comment=comment, seconds=seconds)

@@ -12,24 +12,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import InputError, UsageError, tell
 from trueground.web.labels.app import LabelServer
-from trueground.web.labels.database import (
-    LabelDatabase,
-    Project,
-    is_new,
-    read_meta,
-    settle_project,
-    tell_reason,
-    write_meta,
-)
+from trueground.web.labels.database import LabelDatabase, is_new, read_meta, tell_reason, write_meta
 from trueground.web.labels.people import People, names_of
+from trueground.web.labels.project import Project, settle_project
 from trueground.web.labels.queue import Queue
-from trueground.web.labels.tasks import (
-    find_in_runs,
-    find_parts,
-    has_ranks,
-    read_files,
-    take_in,
-)
+from trueground.web.labels.tasks import find_in_runs, find_parts, has_ranks, read_files, take_in
 from trueground.web.server import Address, bind, run
 
 

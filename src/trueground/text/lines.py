@@ -1,0 +1,8 @@
+"""A text on one line."""
+
+from __future__ import annotations
+
+
+def one_line(text: str) -> str:
+    """Return the text on one line: runs of white space become single spaces."""
+    return " ".join(text.split())
