@@ -48,7 +48,8 @@ _reapers: list[ChildProcess] = []
 class WorkerPool(ProcessPoolExecutor):
     """Spawned processes that each call `start(*args)` before their first task.
 
-    `start` and `args` must be picklable.
+    `start` and `args` must be picklable. A `with` block that ends by an exception kills the
+    processes, because nobody waits for their results any more.
     """
 
     def __init__(self, workers: int, start: Callable[..., object], *args: Any) -> None:
@@ -70,6 +71,13 @@ class WorkerPool(ProcessPoolExecutor):
         """Kill all processes at once; tasks that run are lost."""
         for process in list((self._processes or {}).values()):
             process.kill()
+
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> bool | None:
+        """Wait for all tasks; after an exception, such as that of Ctrl-C, kill the processes."""
+        if kind is not None:
+            self.kill()
+        self.shutdown(wait=True, cancel_futures=kind is not None)
+        return None
 
 
 def start_module(module: str, *words: str) -> ChildProcess:

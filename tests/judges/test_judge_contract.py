@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.judges.rule_endpoint import rule_endpoint
 
@@ -155,6 +155,7 @@ def test_a_sentence_of_a_text_is_supported(judge: Judge, texts: list[str], pick:
         assert one(judge, sentence, texts).supported, sentence
 
 
+@example(claim="0\u3040", texts=["It was in 1867. She won.", "1"])
 @given(claim=CLAIMS, texts=SOME_TEXTS)
 def test_the_order_of_texts_does_not_matter(judge: Judge, claim: str, texts: list[str]) -> None:
     one_way, other_way = one(judge, claim, texts), one(judge, claim, texts[::-1])

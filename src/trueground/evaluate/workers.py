@@ -65,22 +65,20 @@ def _map_in_processes(
     from trueground.errors import WorkerError
 
     encode = msgspec.msgpack.Encoder().encode
-    pool = WorkerPool(workers, _start, job)
     waiting: deque[Future[Scored]] = deque()
     try:
-        for batch in batches:
-            waiting.append(pool.submit(_score, encode(batch)))
-            if len(waiting) > 2 * workers:
+        with WorkerPool(workers, _start, job) as pool:
+            for batch in batches:
+                waiting.append(pool.submit(_score, encode(batch)))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
     except BrokenProcessPool:
         raise WorkerError(
             "a worker process could not start or was killed. In a script, call score() under "
             'if __name__ == "__main__":, or pass workers=1; on a small machine, fewer workers'
         ) from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 _scorer: Scorer | None = None

@@ -103,7 +103,9 @@ def find_evidence(claim: ClaimView, context: ContextView) -> Evidence:
     window, place = found.find_place()
     missing = [i for i, there in zip(claim.items, place.there, strict=True) if not there]
     text = context.texts[place.text]
-    kinds = {(v.kind, v.unit) for n in range(place.first, place.end) for v in text.values(n)}
+    kinds = text.value_kinds(range(place.first, place.end))
+    if not found.scores:  # no sentence is closer than others, so the first text isn't special
+        kinds = context.first_value_kinds
     values = [
         item
         for item in missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import itemgetter
@@ -192,7 +192,7 @@ class TextView:
         return spellings(self.text)
 
     @cached_property
-    def neighbors(self) -> set[tuple[str, str]]:
+    def neighbors(self) -> set[tuple[str, str | None]]:
         """Pairs of keys that follow each other in a sentence."""
         return {pair for sentence in self.sentences for pair in pairwise(sentence)}
 
@@ -233,6 +233,10 @@ class TextView:
             numeric = NUMERIC in self.sentences[number]
             self._values[number] = find_values(self.text, *self.spans[number]) if numeric else []
         return self._values[number]
+
+    def value_kinds(self, numbers: Iterable[int]) -> set[tuple[str, str | None]]:
+        """Return kind and unit of all numbers and dates of these sentences."""
+        return {(value.kind, value.unit) for number in numbers for value in self.values(number)}
 
 
 class ContextView:
@@ -282,6 +286,15 @@ class ContextView:
     def values(self) -> ValueIndex:
         """The numbers and dates by the sentences that have them."""
         return ValueIndex(self._numbered_values())
+
+    @cached_property
+    def first_value_kinds(self) -> set[tuple[str, str | None]]:
+        """Kind and unit of the numbers and dates in the first sentence of each text."""
+        kinds: set[tuple[str, str | None]] = set()
+        for text in self.texts:
+            if text.spans:
+                kinds |= text.value_kinds([0])
+        return kinds
 
     def _numbered_values(self) -> Iterator[tuple[int, Value]]:
         for number in self.index.get(NUMERIC, ()):
