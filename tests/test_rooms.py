@@ -24,13 +24,17 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("judges",),
     ("benchmarks", "runs"),
     ("annotation",),
-    ("reports",),
     ("evaluate",),
-    ("studies", "builders", "shards"),
+    ("builders", "shards"),
+    ("reports",),
+    ("studies",),
     ("web",),
+    ("api",),
     ("testing",),
     ("cli",),
 )
+# Who renders: everything else computes and may not know how its numbers look.
+FACES = {"reports", "studies", "web", "api", "cli"}
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
 
 
@@ -81,6 +85,16 @@ def test_imports_point_down() -> None:
         f"{a} imports {b}" for a, b in sorted(imports()) if a not in doors and FLOOR[a] <= FLOOR[b]
     ]
     assert not wrong
+
+
+def test_packages_that_compute_never_name_reports() -> None:
+    """Neither in an import, wherever it is, nor as the name of a module in a text."""
+    naming = {
+        str(path.relative_to(SRC))
+        for path in SRC.rglob("*.py")
+        if room_of(path) not in FACES and "trueground.reports" in path.read_text(encoding="utf-8")
+    }
+    assert naming == set()
 
 
 def test_modules_have_no_cycle() -> None:

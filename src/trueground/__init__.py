@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     import trueground.errors as errors
     import trueground.metrics as metrics
     import trueground.testing as testing
+    from trueground.api.build import build
+    from trueground.api.result import Result, Summary
+    from trueground.api.run import arun, run
+    from trueground.api.score import ascore, score
+    from trueground.api.shards import merge, score_shards
     from trueground.benchmarks.base import benchmark
-    from trueground.builders.build import BuildSettings, build
+    from trueground.builders.build import BuildSettings
     from trueground.claims import decomposer
-    from trueground.evaluate.result import MetricSummary, Result, Summary
-    from trueground.evaluate.run import arun, run
-    from trueground.evaluate.score import ascore, score
+    from trueground.evaluate.result import MetricSummary
     from trueground.judges import judge
     from trueground.metrics.base import Metric
     from trueground.metrics.registry import metric
@@ -27,8 +30,7 @@ if TYPE_CHECKING:
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
     from trueground.retrieval.kinds import retriever
-    from trueground.shards.merge import merge
-    from trueground.shards.score import score_shards, score_table
+    from trueground.shards.score import score_table
     from trueground.studies.calibrate.study import calibrate, fit_judge
     from trueground.studies.validate.result import Validation
     from trueground.studies.validate.study import validate
@@ -48,27 +50,27 @@ _HOMES = {
     "Passage": "types",
     "Record": "types",
     "Reply": "models.base",
-    "Result": "evaluate.result",
+    "Result": "api.result",
     "Status": "types",
-    "Summary": "evaluate.result",
+    "Summary": "api.result",
     "Turn": "types",
     "Validation": "studies.validate.result",
     "Verdict": "types",
-    "arun": "evaluate.run",
-    "ascore": "evaluate.score",
+    "arun": "api.run",
+    "ascore": "api.score",
     "benchmark": "benchmarks.base",
-    "build": "builders.build",
+    "build": "api.build",
     "calibrate": "studies.calibrate.study",
     "decomposer": "claims",
     "fit_judge": "studies.calibrate.study",
     "judge": "judges",
-    "merge": "shards.merge",
+    "merge": "api.shards",
     "metric": "metrics.registry",
     "model": "models.registry",
     "retriever": "retrieval.kinds",
-    "run": "evaluate.run",
-    "score": "evaluate.score",
-    "score_shards": "shards.score",
+    "run": "api.run",
+    "score": "api.score",
+    "score_shards": "api.shards",
     "score_table": "shards.score",
     "validate": "studies.validate.study",
 }

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from trueground.annotation.base import AnnotationTask, Label
+from trueground.api.build import build
 from trueground.builders.base import (
     BatchStage,
     Builder,
@@ -22,7 +23,7 @@ from trueground.builders.base import (
     SourceStep,
     Stage,
 )
-from trueground.builders.build import BuildSettings, Built, build
+from trueground.builders.build import BuildSettings, Built
 from trueground.builders.people import count_labels
 from trueground.builders.quality import BuiltItem
 from trueground.builders.registry import BUILDERS

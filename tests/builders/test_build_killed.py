@@ -18,7 +18,8 @@ from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 from tests.builders.test_build import done, start
 from tests.marks import mostly_long
 
-from trueground.builders.build import BuildSettings, build
+from trueground.api.build import build
+from trueground.builders.build import BuildSettings
 from trueground.builders.store import BuildStore
 from trueground.models.base import ChatRequest, Reply
 from trueground.testing import FakeModel

@@ -18,14 +18,15 @@ from tests.builders.little import BUILDER, Line, answering, prepare
 from tests.builders.scripted_server import all_text, scripted
 from tests.builders.test_build import command, done
 
+from trueground.api.build import build
 from trueground.builders.base import BatchStage, CallEstimate, OtherModel
-from trueground.builders.build import BuildSettings, build, dry_run
+from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.registry import BUILDERS
 from trueground.errors import CoverageError, InputError, RunInterrupted, UsageError
 from trueground.models.calls import Spent
+from trueground.models.names import strip_model_folder
 from trueground.models.options import Price
 from trueground.models.perplexity import UnscoredText
-from trueground.reports.build_page import shown_model
 from trueground.testing import FakeModel
 
 __all__ = ["home"]
@@ -314,7 +315,7 @@ def test_ctrl_c_does_not_wait_for_a_stage_that_sees_all(home: Path, beside: bool
     ],
 )
 def test_folders_of_this_machine_are_not_told(name: str, shown: str) -> None:
-    assert shown_model(name) == shown
+    assert strip_model_folder(name) == shown
 
 
 def test_neither_page_nor_notice_tells_them(home: Path) -> None:

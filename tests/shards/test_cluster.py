@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 import trueground as tg
+from trueground.api.shards import score_shards
 from trueground.errors import InputError, OutputError
-from trueground.shards.score import score_shards
 from trueground.testing import synthetic_records
 
 pytestmark = pytest.mark.long

@@ -18,10 +18,9 @@ from tests.commands import trueground
 from tests.marks import mostly_long
 
 import trueground as tg
+from trueground.api.shards import merge, score_shards
 from trueground.errors import InputError, OutputError, WorkerError
 from trueground.shards import merge as merging
-from trueground.shards.merge import merge
-from trueground.shards.score import score_shards
 from trueground.testing import synthetic_records
 
 METRICS = "f1,k_precision"

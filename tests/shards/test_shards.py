@@ -14,6 +14,7 @@ from tests.marks import mostly_long
 from typer.testing import CliRunner
 
 import trueground as tg
+from trueground.api.shards import merge, score_shards
 from trueground.cli.app import app
 from trueground.errors import (
     BadRowsError,
@@ -23,11 +24,8 @@ from trueground.errors import (
     UsageError,
     WorkerError,
 )
-from trueground.shards import score as score_module
 from trueground.shards.engines import LocalEngine
-from trueground.shards.merge import merge
 from trueground.shards.plan import PLAN, read_plan
-from trueground.shards.score import score_shards
 from trueground.shards.store import open_store
 from trueground.shards.work import score_shard
 from trueground.testing import synthetic_records
@@ -323,7 +321,7 @@ def test_score_shards_parameters_are_those_of_score_and_of_the_shards() -> None:
     plain = set(inspect.signature(tg.score).parameters)
     assert sharded - plain == {"engine", "shards", "shard"}
     assert plain <= sharded
-    assert score_module.score_shards is score_shards
+    assert tg.score_shards is score_shards
     assert PLAN.startswith("shards/")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -39,6 +40,8 @@ REASONS: Mapping[str, str] = {
     "not_json": "the reply held no JSON, twice",
     "wrong_fields": "the reply's JSON lacked a field or had a wrong one, twice",
 }
+# write_report(folder, summary, manifest): add what people read of a build to its folder.
+ReportWriter = Callable[[Path, Mapping[str, Any], Mapping[str, Any]], None]
 
 
 @dataclass(eq=False)

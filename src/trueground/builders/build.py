@@ -13,7 +13,7 @@ import orjson
 
 from trueground._version import __version__
 from trueground.builders.ask import Ask, AskedModel
-from trueground.builders.base import REASONS, Builder, BuildPlan, BuiltDataset
+from trueground.builders.base import REASONS, Builder, BuildPlan, BuiltDataset, ReportWriter
 from trueground.builders.directory import (
     DROPPED,
     ITEMS,
@@ -35,12 +35,13 @@ from trueground.builders.flow import (
     BuildEstimate,
     FailureLimit,
     Flow,
+    SourceItems,
     StageAccount,
     estimate,
     read_source,
     run_plan,
 )
-from trueground.builders.quality import compute_quality, write_report
+from trueground.builders.quality import compute_quality
 from trueground.builders.registry import get_builder
 from trueground.builders.settings import BuildSettings, EndpointDefaults, Material
 from trueground.builders.store import STORE, BuildStore
@@ -48,13 +49,13 @@ from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_n
 from trueground.evaluate.run import run_in_own_loop
 from trueground.models.base import ChatModel, Params
 from trueground.models.calls import Spent
+from trueground.models.names import strip_model_folder
 from trueground.models.options import OPTIONS, check_variable, endpoint_options, price_of
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, cache_path
 from trueground.options import Value, resolve_options
 from trueground.plugins import parse_model_part
 from trueground.records.problems import shorten
-from trueground.reports.build_page import shown_model
 from trueground.runs.directory import (
     SHARDS,
     check_no_shards,
@@ -63,7 +64,7 @@ from trueground.runs.directory import (
     write_json,
 )
 
-__all__ = ["BuildSettings", "Built", "build", "dry_run"]
+__all__ = ["BuildSettings", "Built", "dry_run", "run_build"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
 OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
 END = "done.json"  # of a shard that went as far as it can
@@ -82,7 +83,7 @@ class Built:
     spent: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def build(
+def run_build(
     builder: str,
     sources: str | Path | Sequence[str | Path],
     out: str | Path,
@@ -90,23 +91,16 @@ def build(
     models: Mapping[str, str | ChatModel],
     options: Mapping[str, Value] | None = None,
     settings: BuildSettings | None = None,
+    write_report: ReportWriter | None = None,
 ) -> Built:
-    """Build a benchmark ("contexts", "grounding", "kalma") of these sources in the folder `out`.
-
-    `models` are those that are asked, by role: names as for `trueground run --model`, with options
-    in parentheses, or ChatModels. `options` are the builder's own. A build that was broken off
-    goes on where it stopped, and one that is done does again only what changed. May be called where
-    an event loop runs.
-
-    Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
-    """
+    """Build a benchmark as `tg.build` does; `write_report` adds the page and the data card."""
     settings, folder = settings or BuildSettings(), Path(out)
     with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
         check_no_shards(folder)
         check_usable(folder, prepared.builder.name)
-        items, read, left_out = read_source(prepared.plan.source, settings.limit)
+        source = read_source(prepared.plan.source, settings.limit)
         with build_directory(folder, prepared.builder.name):
-            return _build(folder, prepared, settings, items, read, left_out)
+            return _build(folder, prepared, settings, source, write_report)
 
 
 def ask_shard(
@@ -219,7 +213,7 @@ def _prepare(
     material = Material(
         **vars(settings),
         paths=tuple(map(Path, paths)),
-        roles={role: shown_model(one.model.name) for role, one in asked.items()},
+        roles={role: strip_model_folder(one.model.name) for role, one in asked.items()},
         reached=settings.endpoint.options(),
         dry_run=dry_run,
     )
@@ -290,11 +284,11 @@ def _build(
     folder: Path,
     prepared: _Prepared,
     settings: BuildSettings,
-    items: list[Any],
-    read: StageAccount,
-    left_out: int,
+    source: SourceItems,
+    write_report: ReportWriter | None,
 ) -> Built:
     plan, scored = prepared.plan, Spent()
+    items, read, left_out = source
     own = {"seed": settings.seed, "limit": settings.limit, "left_out": left_out}
     manifest = BuildManifest(folder, plan, prepared.models, scored, own, settings.command)
     manifest.write()
@@ -326,7 +320,9 @@ def _build(
                 "notices": notices,
                 "quality": compute_quality(dataset),
             }
-            _write_end(folder, accounts, dataset, summary, manifest.content)
+            _write_end(folder, accounts, dataset, summary)
+            if write_report is not None:
+                write_report(folder, summary, manifest.content)
             manifest.end()
     except KeyboardInterrupt:
         raise RunInterrupted(
@@ -360,7 +356,7 @@ async def _flow(
 def _notices(prepared: _Prepared) -> list[str]:
     """The builder's own, and what holds for all."""
     plan = prepared.plan
-    names = {role: shown_model(one.model.name) for role, one in prepared.models.items()}
+    names = {role: strip_model_folder(one.model.name) for role, one in prepared.models.items()}
     writer, *judges = [role.name for role in prepared.builder.roles]
     found = list(plan.notices)
     if any(role in names and names[role] == names.get(writer) for role in judges):
@@ -375,9 +371,8 @@ def _write_end(
     accounts: Sequence[StageAccount],
     dataset: BuiltDataset,
     summary: Mapping[str, Any],
-    manifest: Mapping[str, Any],
 ) -> None:
-    """All that a build ends in but the manifest. Raises WriteError."""
+    """Write the files that a build ends in, except report and manifest. Raises WriteError."""
     rejected = []
     for account in accounts:
         for one in account.rejected:
@@ -388,7 +383,6 @@ def _write_end(
     write_lines(folder / ITEMS, dataset.quality)
     write_tasks(folder, dataset.tasks)
     write_json(folder / SUMMARY, summary)
-    write_report(folder, summary, manifest)
 
 
 def _note_losses(

@@ -128,12 +128,18 @@ class FailureLimit:
             )
 
 
-def read_source(
-    source: SourceStep[Any], limit: int | None = None
-) -> tuple[list[Any], StageAccount, int]:
-    """(the items of the user's files, the account, how many rows the limit left out). InputError.
+class SourceItems(NamedTuple):
+    """The items of the user's files, the account of reading them, and rows beyond the limit."""
 
-    All rows are read and so checked; those behind the last item of the limit are not counted.
+    items: list[Any]
+    account: StageAccount
+    left_out: int
+
+
+def read_source(source: SourceStep[Any], limit: int | None = None) -> SourceItems:
+    """Read the user's files. Raises InputError.
+
+    All rows are read and so checked. Rows after the last item of the limit aren't counted.
     """
     rows = list(source.read())
     end = len(rows)
@@ -141,7 +147,7 @@ def read_source(
         places = [at for at, one in enumerate(rows) if not isinstance(one, Rejected)]
         end = places[limit] if len(places) > limit else end
     items, account = _split(source, end, rows[:end])
-    return items, account, len(rows) - end
+    return SourceItems(items, account, len(rows) - end)
 
 
 def run_batch(stage: BatchStage[Any, Any], items: Sequence[Any]) -> tuple[list[Any], StageAccount]:

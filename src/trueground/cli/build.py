@@ -146,7 +146,8 @@ def _start(
     screen: Screen,
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
-    from trueground.builders.build import Built, ask_shard, build
+    from trueground.api.build import build
+    from trueground.builders.build import Built, ask_shard
     from trueground.builders.build import dry_run as estimate
     from trueground.models.options import price_of
     from trueground.net.pool import share_limits
@@ -208,7 +209,7 @@ def report(
     screen: Screen,
 ) -> None:
     """Draw the page and the data card of a build again, with labels that came after it."""
-    from trueground.builders.quality import draw_again
+    from trueground.reports.build_report import draw_again
 
     drawn = draw_again(folder, labels)
     lines = [

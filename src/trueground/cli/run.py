@@ -235,6 +235,7 @@ def _sweep(
     out: Path | None,
     screen: Screen,
 ) -> None:
+    from trueground.api.pages import write_page
     from trueground.benchmarks.base import Sources
     from trueground.evaluate.questions import make_run_plan
     from trueground.studies.sweep import draw, pairs_of, place, studies_of, sweep, variants
@@ -268,7 +269,8 @@ def _sweep(
         _show_estimates(pairs, folder, settings, screen)
         return
     with screen.progress() as progress:
-        outcomes = sweep(pairs, folder, replace(settings, progress=progress))
+        hooks = replace(settings, progress=progress, write_page=write_page)
+        outcomes = sweep(pairs, folder, hooks)
     prompts = studies_of(outcomes)
     page = draw(outcomes, folder, prompts)
     for outcome in outcomes:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trueground.api.score import score as score_records
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
 from trueground.errors import OutputError, UsageError
 from trueground.evaluate.score import EngineName, OneShard, ScoreRequest, ShardCount
-from trueground.evaluate.score import score as score_records
 
 if TYPE_CHECKING:
     from trueground.evaluate.result import Result
@@ -93,7 +93,7 @@ def score(
             "progress": progress,
         }
         if engine or shards or shard or "://" in str(options["out"]):
-            from trueground.shards.score import score_shards
+            from trueground.api.shards import score_shards
 
             result = score_shards(files, **options, engine=engine, shards=shards, shard=shard)
             if result is None:
@@ -136,7 +136,7 @@ def merge(
     screen: Screen,
 ) -> None:
     """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
-    from trueground.shards.merge import merge as merge_shards
+    from trueground.api.shards import merge as merge_shards
     from trueground.shards.plan import read_plan
     from trueground.shards.store import open_store
 

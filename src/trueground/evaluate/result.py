@@ -94,16 +94,6 @@ class Summary(Mapping[str, MetricSummary]):
     def __len__(self) -> int:
         return len(self._metrics)
 
-    def __repr__(self) -> str:
-        from trueground.reports.terminal import render_short
-
-        return render_short(self.raw)
-
-    def _repr_html_(self) -> str:
-        from trueground.reports.terminal import summary_as_html
-
-        return summary_as_html(self.raw)
-
 
 class _Item(msgspec.Struct):
     id: str
@@ -125,13 +115,6 @@ class Result:
     lines: bytes | Path
     note: str | None = None
     texts: Sequence[tuple[str | None, str | None]] = ()
-
-    def __repr__(self) -> str:
-        where = "in memory" if self.path is None else f"in {self.path}"
-        return f"{self.summary!r}\n{where}; .items, .worst(20), .evidence, .summary"
-
-    def _repr_html_(self) -> str:
-        return self.summary._repr_html_()
 
     def worst(self, n: int = 20) -> pl.DataFrame:
         """The `n` worst items: `id`, `question`, `response`, `verdict`, `score`, and lists of

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from trueground.evaluate.run_settings import RunRequest, RunSettings
-from trueground.options import takes_fields_of
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -19,35 +18,27 @@ if TYPE_CHECKING:
     from trueground.evaluate.session import Session
     from trueground.models.base import ChatModel
     from trueground.records import Check
+    from trueground.runs.page import PageWriter
 
 T = TypeVar("T")
 
 
-@takes_fields_of(RunRequest)
-def run(request: RunRequest) -> Result:
-    """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
-
-    `model` is a name as for `trueground run --model`, or any ChatModel. `out` is the run directory,
-    where a run that was broken off goes on; without it a new one, runs/<utc-time>-<name>. `options`
-    are those of the benchmark. `judge` (None: the benchmark's under these options), `decomposer`,
-    `rater` and `judge_calibration` are as for `score`; `params` and all that follows are as in
-    `RunSettings`. May be called where an event loop runs.
-
-    Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
-    """
-    with _prepare(request) as prepared:
+def run_request(request: RunRequest, write_page: PageWriter | None = None) -> Result:
+    """Ask and score as the request says; `write_page` adds the page of the run."""
+    with _prepare(request, write_page) as prepared:
         return run_task(*prepared)
 
 
-@takes_fields_of(RunRequest)
-async def arun(request: RunRequest) -> Result:
-    """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
-    with _prepare(request) as prepared:
+async def arun_request(request: RunRequest, write_page: PageWriter | None = None) -> Result:
+    """`run_request` for callers that own an event loop."""
+    with _prepare(request, write_page) as prepared:
         return await arun_task(*prepared)
 
 
 @contextmanager
-def _prepare(request: RunRequest) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
+def _prepare(
+    request: RunRequest, write_page: PageWriter | None
+) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
     """The components that the request names. Raises UsageError, InputError."""
     from trueground.benchmarks.base import Sources, get_benchmark
     from trueground.errors import UsageError
@@ -73,7 +64,7 @@ def _prepare(request: RunRequest) -> Iterator[tuple[Task, ChatModel, Path, RunSe
         if not slash or task_name not in benchmark.tasks:
             tasks = ", ".join(f"{name}/{task}" for task in benchmark.tasks)
             raise UsageError(f"{request.benchmark!r} names no single task; tasks are: {tasks}")
-        settings = request.settings(parts, progress)
+        settings = request.settings(parts, progress, write_page)
         sources = Sources(
             Path(request.data) if request.data else None,
             Path(request.prompt) if request.prompt else None,

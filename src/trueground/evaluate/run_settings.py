@@ -24,6 +24,7 @@ from trueground.options import (
     check_settings,
     no_progress,
 )
+from trueground.runs.page import PageWriter
 
 if TYPE_CHECKING:
     from trueground.evaluate.parts import Parts
@@ -88,12 +89,14 @@ class RunSettings(RunOptions):
     """The options of a run, with what the frame adds to them.
 
     `parts` are who splits, judges and rates; who makes them also closes them. `shard` is (number
-    from 0, how many) if only that part of the questions is asked.
+    from 0, how many) if only that part of the questions is asked. `write_page` adds the page of
+    the run.
     """
 
     parts: "Parts" = field(default_factory=_default_parts)
     shard: tuple[int, int] | None = None
     progress: Progress = no_progress
+    write_page: PageWriter | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,9 @@ class RunRequest(RunOptions):
     rater: RaterName = None
     progress: ShowProgress = no_progress
 
-    def settings(self, parts: "Parts", progress: Progress) -> RunSettings:
-        """The settings of the run, with these parts."""
+    def settings(
+        self, parts: "Parts", progress: Progress, write_page: PageWriter | None
+    ) -> RunSettings:
+        """Return the settings of the run, with these components and hooks."""
         shared = {option.name: getattr(self, option.name) for option in fields(RunOptions)}
-        return RunSettings(**shared, parts=parts, progress=progress)
+        return RunSettings(**shared, parts=parts, progress=progress, write_page=write_page)

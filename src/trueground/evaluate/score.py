@@ -1,4 +1,4 @@
-"""`score`: check the rows, plan, map batches, write, summarize, render the page.
+"""What `tg.score` does: check the rows, plan, map batches, write, summarize.
 
 Its options are declared here, too; `run`, shards and studies share them.
 """
@@ -26,9 +26,9 @@ from trueground.options import (
     check_resamples,
     check_settings,
     no_progress,
-    takes_fields_of,
 )
 from trueground.records import Columns, SplitContexts
+from trueground.runs.page import PageWriter
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
@@ -136,45 +136,8 @@ class ScoreRequest:
         check_resamples(self.resamples)
 
 
-@takes_fields_of(ScoreRequest)
-def score(request: ScoreRequest) -> "Result":
-    """Score answers and summarize them.
-
-    `records` is a path or URL (or several), a polars or pandas data frame, or an iterable of dicts
-    or Records (contract, section 1). `metrics` are names or one comma-separated text; without them
-    every metric of the default set whose fields are present is computed. Of several judges the
-    first gives the headlines. With `out`, a run directory is written there (section 2); without it
-    nothing is written. If `out` holds an unfinished run of the same input and options, it is
-    resumed. With `unique` a number is put behind `out` where it exists. `workers` of
-    None are as many processes as the number of records is worth; more than one needs a script
-    guarded by `__name__`. `require` are metrics that must be in the run.
-
-    `labels` are files with people's labels of some of the answers, by id or of `trueground
-    annotate`: `corrected` in the summary has the rates that people would give all of them
-    (docs/rates.md). `labels_drawn` says that these answers were drawn at random, where the files do
-    not tell how they were drawn.
-
-    `mapping` names your columns; without it those of other tools are known
-    too (docs/records.md). `split_contexts` cuts contexts that are one text. `progress=True` draws
-    bars on standard error; a function is called with phase, done and total instead.
-
-    Raises BadRowsError and InputError for the input, UsageError for names and options, OutputError
-    for the folder, WriteError when writing stops midway, WorkerError when a process is lost,
-    RunInterrupted on Ctrl-C.
-    """
-    return score_request(request)
-
-
-@takes_fields_of(ScoreRequest)
-async def ascore(request: ScoreRequest) -> "Result":
-    """`score` for callers that own an event loop: the work is done in a thread."""
-    import asyncio
-
-    return await asyncio.to_thread(score_request, request)
-
-
-def score_request(request: ScoreRequest) -> "Result":
-    """Score as the request says; see `score`."""
+def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -> "Result":
+    """Score as the request says; `write_page` adds the page of a run directory."""
     from trueground.errors import tell
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.plan import check_names, describe_missing, make_plan
@@ -230,7 +193,7 @@ def score_request(request: ScoreRequest) -> "Result":
                     request.labels, request.labels_drawn, source.batches(), runs=runs
                 )
                 labelled = check_predicted(plan, found)
-            scoring = Scoring(plan, source, check, request.workers, report, labelled)
+            scoring = Scoring(plan, source, check, request.workers, report, labelled, write_page)
             if request.out is None:
                 return scoring.in_memory()
             identity = identify_score(

@@ -1,4 +1,4 @@
-"""The way of every evaluation: batches under a plan → table → items, summary, page."""
+"""The way of every evaluation: batches under a plan → table → items and summary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from trueground.evaluate.workers import map_batches
 from trueground.net.redact import redact_urls, shown_word
 from trueground.options import Progress, no_progress
 from trueground.records import Check
-from trueground.reports.run_page import write_run_page
 from trueground.runs.directory import (
     ITEMS,
     MANIFEST,
@@ -36,6 +35,7 @@ from trueground.runs.directory import (
     write_json,
 )
 from trueground.runs.identity import as_stored
+from trueground.runs.page import PageWriter
 from trueground.types import Record
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Scoring:
     """One evaluation under way: what is computed, and from what.
 
     `check` tells how many records there are, and which rows were left out. `labelled` are people's
-    labels of some of them, by which rates are corrected.
+    labels of some of them, by which rates are corrected. `write_page` adds the page of a run.
     """
 
     plan: Plan
@@ -88,6 +88,7 @@ class Scoring:
     workers: int | None = 1
     progress: Progress = no_progress
     labelled: LabelledSlice | None = None
+    write_page: PageWriter | None = None
 
     def in_memory(self) -> Result:
         """Summary and items; nothing is written."""
@@ -167,7 +168,8 @@ class Scoring:
                         out.writelines(repeats)
                 write_json(run.path / SUMMARY, summary)
                 self.progress("report", 0, None)
-                write_run_page(run.path)
+                if self.write_page is not None:
+                    self.write_page(run.path)
                 run.forget_progress()
             except BaseException as error:
                 end_manifest(run.path, manifest | latest(error), error)

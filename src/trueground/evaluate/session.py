@@ -197,7 +197,7 @@ class Session(AbstractContextManager["Session"]):
         end_manifest(self._directory.path, self._manifest | self._latest(), None)
 
     def score(self) -> Result:
-        """Score all answers; writes items, summary and page. Raises WriteError."""
+        """Score all answers and write items, summary and page. Raises WriteError."""
         settings, outcome, labelled = self._settings, Outcome(), None
         source = AnsweredQuestions(self._questionnaire, self._log, self._model.name, outcome)
         if settings.labels:
@@ -208,7 +208,12 @@ class Session(AbstractContextManager["Session"]):
             found = read_slice(settings.labels, settings.labels_drawn, records, runs=runs)
             labelled = check_predicted(self._plan, found)
         scoring = Scoring(
-            self._plan, source, self._check, progress=settings.progress, labelled=labelled
+            self._plan,
+            source,
+            self._check,
+            progress=settings.progress,
+            labelled=labelled,
+            write_page=settings.write_page,
         )
         return scoring.to_run(
             self._directory,

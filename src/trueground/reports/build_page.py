@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from pathlib import PurePath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from trueground.models.names import strip_model_folder
 from trueground.reports.blocks import (
     Axis,
     Block,
@@ -88,7 +88,6 @@ _HOW = ("agreed", "majority", "tie", "open")
 _HEAD = ("task", "field", "what they said", "how decided", "decided", "said yes, as needed")
 _JUDGE = ("the judge says the same", "Cohen's kappa")
 _MOST_SOURCES = 50  # that page and card show of thousands; manifest.json has all
-_FILES = ("fake", "replay", "hf")  # models that are called by a file or a folder
 
 
 class Shown(NamedTuple):
@@ -408,20 +407,8 @@ def _models(manifest: Raw) -> list[tuple[str, str, str]]:
     for role, model in (manifest.get("models") or {}).items():
         params = (model.get("params") or {}).items()
         said = ", ".join(f"{key} {v}" for key, v in params if v not in (None, "", [], {}))
-        found.append((role, shown_model(str(model.get("name", ""))), said))
+        found.append((role, strip_model_folder(str(model.get("name", ""))), said))
     return found
-
-
-def shown_model(name: str) -> str:
-    """A model's name without the folders of this machine, where it is one of a file or folder."""
-    kind, colon, rest = name.partition(":")
-    at = "@" if rest.startswith("@") else ""
-    if not colon or kind not in _FILES or (kind == "fake" and not at):
-        return name
-    if kind == "hf" and not PurePath(rest).is_absolute():
-        return name  # a name at the hub
-    path = rest.removeprefix("@")
-    return f"{kind}:{at}{PurePath(path).name or path}"
 
 
 def _sources(manifest: Raw) -> list[tuple[str, str]]:

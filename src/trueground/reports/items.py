@@ -15,7 +15,6 @@ from trueground.records.files import open_unpacked
 from trueground.records.problems import UNREADABLE, shorten, too_deep
 from trueground.reports.blocks import several
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
-from trueground.runs.worst import worst_metrics
 from trueground.types import Answered
 
 _TOLD = 5  # places of each kind that are named
@@ -239,11 +238,6 @@ def claims_of(
         except UNREADABLE:
             continue
     return []
-
-
-def headline_metric(names: Iterable[str]) -> str | None:
-    """The metric that the page puts first: the one by which the worst items are found."""
-    return next(iter(worst_metrics(names)), None)
 
 
 def item_links(run_dir: Path, ids: Iterable[str]) -> dict[str, str]:

@@ -41,7 +41,7 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
-from trueground.reports.items import Gaps, headline_metric
+from trueground.reports.items import Gaps
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import (
     REPEAT,
@@ -63,6 +63,7 @@ from trueground.reports.sentences import (
 from trueground.reports.text import percent
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
+from trueground.runs.worst import headline_metric
 from trueground.types import REASON_TITLES, ReasonKind
 
 MARK = "trueground-run-1"

@@ -82,6 +82,11 @@ def worst_metrics(keys: Iterable[str]) -> list[str]:
     return together or found[:1] or [key for key in known if bare_name(key) != "abstained"][:1]
 
 
+def headline_metric(keys: Iterable[str]) -> str | None:
+    """Return the metric that a page puts first: the first by which items are sorted."""
+    return next(iter(worst_metrics(keys)), None)
+
+
 def worst_order(metric: str, verdicts: bool) -> str:
     """By what items are sorted, in words."""
     least = f"{'highest' if higher_is_better(metric) is False else 'lowest'} {metric}"

@@ -38,8 +38,6 @@ from trueground.models.calls import Spent
 from trueground.options import Progress, ShowProgress, no_progress
 from trueground.progress import open_progress
 from trueground.records.files import open_unpacked
-from trueground.reports.items import headline_metric
-from trueground.reports.run_page import write_run_page
 from trueground.runs.directory import (
     ITEMS,
     MANIFEST,
@@ -56,6 +54,8 @@ from trueground.runs.directory import (
     write_json,
 )
 from trueground.runs.identity import describe_unfinished, is_finished
+from trueground.runs.page import PageWriter
+from trueground.runs.worst import headline_metric
 from trueground.shards import work
 from trueground.shards.plan import PLAN, ShardPlan, read_plan
 from trueground.shards.store import MissingFileError, RunStore, open_store
@@ -71,15 +71,14 @@ _SHARD_FILE = re.compile(
 _ROWS = 1 << 16
 
 
-def merge(
-    out: str | Path, *, command: Sequence[str] = (), progress: ShowProgress = no_progress
+def merge_shards(
+    out: str | Path,
+    *,
+    command: Sequence[str] = (),
+    progress: ShowProgress = no_progress,
+    write_page: PageWriter | None = None,
 ) -> Result:
-    """Make one run of the shards below `out`, a folder or a URL of an object store.
-
-    `summary.json` and `items.jsonl` are those of one process. The shards are removed when the run
-    is whole. The page of a run in an object store lists a sample. Raises OutputError where there
-    are no shards, WorkerError where some are missing, WriteError.
-    """
+    """Make one run of the shards as `tg.merge` does; `write_page` adds the page of the run."""
     store = open_store(out)
     plan = read_plan(store)
     if plan is None:
@@ -98,7 +97,7 @@ def merge(
         )
         page = scratch / "page" if sampled else run.path
         page.mkdir(exist_ok=True)
-        merging = _Merging(store, plan, markers, scoring, run.path, page, report)
+        merging = _Merging(store, plan, markers, scoring, run.path, page, report, write_page)
         result = merging.merge(command)
     delete_shards(store)
     return result
@@ -258,6 +257,7 @@ class _Merging:
     folder: Path
     page: Path
     progress: Progress
+    write_page: PageWriter | None = None
     shown: NDArray[np.int64] | None = None
 
     def merge(self, command: Sequence[str]) -> Result:
@@ -291,7 +291,8 @@ class _Merging:
                 self._copy(kind)
             write_json(folder / SUMMARY, summary)
             self.progress("report", 0, None)
-            self._draw(summary, manifest)
+            if self.write_page is not None:
+                self._add_page(self.write_page, summary, manifest)
         except BaseException as error:
             end_manifest(folder, manifest, error)
             raise
@@ -301,11 +302,13 @@ class _Merging:
             return self._publish(summary, note)
         return Result(Summary(summary), folder, folder / ITEMS, note)
 
-    def _draw(self, summary: dict[str, Any], manifest: dict[str, Any]) -> None:
-        """The page, of a sample where there are more items than it lists."""
+    def _add_page(
+        self, write_page: PageWriter, summary: dict[str, Any], manifest: dict[str, Any]
+    ) -> None:
+        """Write the page, of a sample if there are more items than it lists."""
         shown, n = self.shown, self.plan.check.n
         if shown is None:
-            write_run_page(self.folder)
+            write_page(self.folder)
             return
         told = dict(manifest)
         if len(shown) < n:
@@ -316,7 +319,7 @@ class _Merging:
             told["benchmark"] = {"notices": [sample]}
         write_json(self.page / SUMMARY, summary)
         write_json(self.page / MANIFEST, told)
-        page = write_run_page(self.page, is_sample=True)
+        page = write_page(self.page, is_sample=True)
         with replacing(self.folder / page.name) as out:
             out.write(page.read_bytes())
 

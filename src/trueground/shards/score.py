@@ -16,8 +16,9 @@ from trueground.evaluate.score import (
     ScoreRequest,
     ShardCount,
 )
-from trueground.options import Cache, Progress, Workers, parse_shard, takes_fields_of
+from trueground.options import Cache, Progress, Workers, parse_shard
 from trueground.records import Columns, SplitContexts
+from trueground.runs.page import PageWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,29 +53,15 @@ class ShardsRequest(ScoreRequest):
             raise UsageError("a run in shards needs --out: the place that all shards share")
 
 
-@takes_fields_of(ShardsRequest)
-def score_shards(request: ShardsRequest) -> "Result | None":
-    """Score files in shards, on this machine or a cluster: the same numbers as `tg.score`.
-
-    `records` are paths or URLs, `out` a folder or a URL that every worker reaches; judge,
-    decomposer and rater are names. All rows are checked and cut into `shards` once; a shard that is
-    done is not done again by the same command. A shard whose process is lost is tried three times.
-    With `shard` only that one is done, and None given back; `trueground.shards.merge.merge` ends
-    the run.
-
-    Raises what `tg.score` raises, and WorkerError where shards failed: it names them, the others
-    are kept.
-    """
-    return score_shards_request(request)
-
-
-def score_shards_request(request: ShardsRequest) -> "Result | None":
-    """Score in shards as the request says; see `score_shards`."""
+def score_shards_request(
+    request: ShardsRequest, write_page: PageWriter | None = None
+) -> "Result | None":
+    """Score in shards as the request says; `write_page` adds the page of the merged run."""
     from trueground.errors import UsageError, tell
     from trueground.net.files import remove_empty
     from trueground.progress import open_progress
     from trueground.shards.engines import make_engine
-    from trueground.shards.merge import DamagedShardsError, finish_merge, merge
+    from trueground.shards.merge import DamagedShardsError, finish_merge, merge_shards
     from trueground.shards.store import open_store
 
     records, shards, shard = request.records, request.shards, request.shard
@@ -115,11 +102,13 @@ def score_shards_request(request: ShardsRequest) -> "Result | None":
         for _ in range(MERGE_ATTEMPTS - 1):
             _score_missing(store, plan, names, where, report)
             try:
-                return merge(out, command=request.command, progress=report)
+                return merge_shards(
+                    out, command=request.command, progress=report, write_page=write_page
+                )
             except DamagedShardsError as error:
                 tell(f"WARNING: {error.finding}; they are scored again")
         _score_missing(store, plan, names, where, report)
-        return merge(out, command=request.command, progress=report)
+        return merge_shards(out, command=request.command, progress=report, write_page=write_page)
 
 
 def _shard_settings(request: ShardsRequest) -> "ShardSettings":
@@ -225,16 +214,17 @@ def score_table(
     """
     import polars as pl
 
-    from trueground.evaluate.score import score
+    from trueground.evaluate.score import score_request
 
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     empty = not len(frame)
     rows = [{"response": "", "contexts": [""]}] if empty else frame
-    result = score(
+    request = ScoreRequest(
         rows, metrics=metrics, judge=judge, decomposer=decomposer, rater=rater, cache=cache,
         mapping=None if empty else mapping, split_contexts=split_contexts,
     )  # fmt: skip
+    result = score_request(request)
     items = result.items
     verdicts = [item.get("verdict") for item in result.evidence]
     if result.summary.verdicts is not None:

@@ -24,10 +24,10 @@ from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.records.formulas import guard_formulas
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
-from trueground.reports.items import ReportItem, headline_metric, why
+from trueground.reports.items import ReportItem, why
 from trueground.reports.sentences import first_judge
 from trueground.runs.directory import ITEMS, RECORDS
-from trueground.runs.worst import unsupported_claims
+from trueground.runs.worst import headline_metric, unsupported_claims
 from trueground.types import REASON_TITLES, Answered
 from trueground.web.frames import read_frames
 from trueground.web.segments import find_rows

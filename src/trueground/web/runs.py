@@ -27,11 +27,11 @@ from trueground.reports.blocks import (
     quiet,
     several,
 )
-from trueground.reports.items import headline_metric
 from trueground.reports.listings import few
 from trueground.reports.sentences import has_verdicts, input_names
 from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_name
 from trueground.runs.identity import resume_advice
+from trueground.runs.worst import headline_metric
 from trueground.studies.leaderboard.runs import find_runs
 
 MARK = "trueground-runs-1"

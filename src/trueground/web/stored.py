@@ -29,8 +29,9 @@ from trueground.net.cache import CacheStats
 from trueground.net.files import home, locked, write_atomically
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import ListedAnswer
-from trueground.reports.items import Gaps, headline_metric
+from trueground.reports.items import Gaps
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
+from trueground.runs.worst import headline_metric
 from trueground.web.segments import Segment
 
 VERSION = 4

@@ -28,7 +28,8 @@ from tests.builders.contexts.world import (
 from tests.builders.scripted_server import ScriptedServer, scripted
 from typer.testing import CliRunner
 
-from trueground.builders.build import NO_PEOPLE, OWN_WORK, BuildSettings, Built, build
+from trueground.api.build import build
+from trueground.builders.build import NO_PEOPLE, OWN_WORK, BuildSettings, Built
 from trueground.builders.contexts import stages
 from trueground.builders.settings import EndpointDefaults
 from trueground.cli.app import app

@@ -11,7 +11,8 @@ from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 from typer.testing import CliRunner
 
 import trueground.builders.checks as languages
-from trueground.builders.build import BuildSettings, build, dry_run
+from trueground.api.build import build
+from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.registry import copy_example
 from trueground.builders.settings import EndpointDefaults
 from trueground.cli.app import app

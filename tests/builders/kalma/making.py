@@ -10,7 +10,8 @@ from typing import Any
 from tests.builders.kalma.world import GOOD, good_reply, graph_file, kind_of, pairs_file, part
 from tests.builders.scripted_server import ScriptedServer
 
-from trueground.builders.build import BuildSettings, Built, build
+from trueground.api.build import build
+from trueground.builders.build import BuildSettings, Built
 
 Rule = Callable[[str], Any]
 NAMELESS = {"alpha": "1", "rounds": "3", "name-words": "2"}

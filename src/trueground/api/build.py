@@ -1,0 +1,46 @@
+"""`tg.build`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trueground.api.pages import write_report
+from trueground.builders.settings import BuildSettings
+from trueground.options import Value
+
+if TYPE_CHECKING:
+    from trueground.builders.build import Built
+    from trueground.models.base import ChatModel
+
+
+def build(
+    builder: str,
+    sources: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    models: Mapping[str, str | ChatModel],
+    options: Mapping[str, Value] | None = None,
+    settings: BuildSettings | None = None,
+) -> Built:
+    """Build a benchmark ("contexts", "grounding", "kalma") of these sources in the folder `out`.
+
+    `models` are those that are asked, by role: names as for `trueground run --model`, with options
+    in parentheses, or ChatModels. `options` are the builder's own. A build that was broken off
+    goes on where it stopped, and one that is done does again only what changed. May be called where
+    an event loop runs.
+
+    Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
+    """
+    from trueground.builders.build import run_build
+
+    return run_build(
+        builder,
+        sources,
+        out,
+        models=models,
+        options=options,
+        settings=settings,
+        write_report=write_report,
+    )
