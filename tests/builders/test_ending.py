@@ -151,7 +151,7 @@ def test_the_share_that_may_fail(home: Path) -> None:
         code, _, err = done(home, command(home, server, "--max-failed", "0.1"))
         assert code == 3
         assert "give --max-failed a larger share" in err
-        with pytest.raises(UsageError, match="expected a share"):
+        with pytest.raises(UsageError, match="expected a number from 0 to 1"):
             built(home, server, max_failed=1.5)
 
 

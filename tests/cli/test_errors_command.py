@@ -151,7 +151,7 @@ def test_a_language_model_proposes(folder: Path) -> None:
         (("errors", "none"), "expected the directory of a finished run"),
         (("errors", "in.jsonl"), "in.jsonl, line 1"),
         (("errors", "run", "--max-f1", "2"), "from 0 to 1"),
-        (("errors", "run", "--level", "2"), "level=2"),
+        (("errors", "run", "--level", "2"), "--level 2.0: expected a number between 0 and 1"),
         (("errors", "in.jsonl", "--seed", "2"), "--seed is for a run"),
         (("errors", "run", "--out", "no/such/file"), "does not exist"),
         (("errors", "run", "--out", "run"), "is a folder"),

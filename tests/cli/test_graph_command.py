@@ -147,7 +147,7 @@ def test_query_prints_rows(loaded: Path) -> None:
 
 
 def test_query_refuses_what_cannot_be_meant(tmp_path: Path, loaded: Path) -> None:
-    assert "expected NAME=VALUE" in refused(UsageError, "query", loaded, "ASK {}", "--bind", "name")
+    assert "write NAME=VALUE" in refused(UsageError, "query", loaded, "ASK {}", "--bind", "name")
     assert "which changes a graph" in refused(GraphError, "query", loaded, "DROP ALL")
     assert "SERVICE" in refused(GraphError, "query", loaded, "ASK { SERVICE <urn:x> {} }")
     flat = tmp_path / "flat.json"

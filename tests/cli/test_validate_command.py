@@ -91,7 +91,7 @@ def test_out_folder_and_run(folder: Path) -> None:
         (["one.jsonl", "one.jsonl"], "given twice"),
         (["none.jsonl"], "none.jsonl"),
         (["one.jsonl", "--limit", "3"], "3 of 3 labelled records are positive"),
-        (["one.jsonl", "--level", "2"], "level=2.0"),
+        (["one.jsonl", "--level", "2"], "--level 2.0: expected a number between 0 and 1"),
         (["one.jsonl", "--pairs"], "unknown label 'preference'"),
         (["one.jsonl", "--out", "no/v.json"], "the folder no does not exist"),
         ([], "Missing argument"),

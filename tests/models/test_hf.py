@@ -346,7 +346,7 @@ def test_signature_is_that_of_the_content(decoder: Path, tmp_path: Path) -> None
     ("options", "message"),
     [
         ({"dtype": "int3"}, "dtype 'int3'; expected one of auto, float32"),
-        ({"batch_size": 0}, "batch size 0; expected 1 or more"),
+        ({"batch_size": 0}, "--batch-size 0: expected a whole number, 1 or more"),
         ({"wrapper": Path("nowhere.txt")}, "nowhere.txt cannot be read"),
         pytest.param(
             {"quantize": "4bit"},

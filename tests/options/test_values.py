@@ -131,7 +131,7 @@ def test_takes_fields_of_gives_the_function_the_parameters_of_the_class() -> Non
     assert measure(rows="a", count=3) == 3
     assert asyncio.run(measure_later(rows="a", count=4)) == 4
     assert inspect.iscoroutinefunction(measure_later)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
+    with pytest.raises(TypeError, match=r"measure\(\) got an unexpected keyword argument 'depth'"):
         measure(rows="a", depth=1)  # type: ignore[call-arg]
 
 

@@ -59,8 +59,6 @@ def check(options: ModelOptions) -> None:
     for module in ("torch", "transformers", "accelerate"):
         if find_spec(module) is None:
             raise MissingExtraError(WHAT, "hf")
-    if options.batch_size < 1:
-        raise UsageError(f"batch size {options.batch_size}; expected 1 or more")
     if options.dtype is not None and options.dtype not in _DTYPES:
         raise UsageError(f"dtype {options.dtype!r}; expected one of {', '.join(_DTYPES)}")
     if options.quantize is not None:

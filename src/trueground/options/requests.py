@@ -36,7 +36,10 @@ def takes_fields_of(request: Callable[P, R]) -> Callable[[Callable[[R], T]], Cal
 
     def decorate(work: Callable[[R], T]) -> Callable[P, T]:
         def make(args: Any, kwargs: Any) -> R:
-            bound = signature.bind(*args, **kwargs)  # its errors don't name the class
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{work.__name__}() {error}") from None
             return request(*bound.args, **bound.kwargs)
 
         if inspect.iscoroutinefunction(work):
