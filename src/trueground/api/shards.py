@@ -21,8 +21,7 @@ def score_shards(request: ShardsRequest) -> Result | None:
     `records` are paths or URLs, `out` a folder or a URL that every worker reaches; judge,
     decomposer and rater are names. All rows are checked and cut into `shards` once; a shard that is
     done is not done again by the same command. A shard whose process is lost is tried three times.
-    With `shard` only that one is done, and None given back; `tg.merge` ends
-    the run.
+    With `shard` only that one is done, and None given back; `tg.merge` ends the run.
 
     Raises what `tg.score` raises, and WorkerError where shards failed: it names them, the others
     are kept.
