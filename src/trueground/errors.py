@@ -329,13 +329,14 @@ def fails_alone(error: BaseException) -> bool:
 
 @contextmanager
 def at_terminal() -> Iterator[None]:
-    """Within the block errors speak of options: a command runs."""
-    global _at_terminal
-    before, _at_terminal = _at_terminal, True
+    """Within the block errors speak of options: a command runs. Its `--quiet` ends with it."""
+    global _at_terminal, _quiet
+    terminal_before, quiet_before = _at_terminal, _quiet
+    _at_terminal = True
     try:
         yield
     finally:
-        _at_terminal = before
+        _at_terminal, _quiet = terminal_before, quiet_before
 
 
 def spoken(text: str) -> str:

@@ -20,6 +20,7 @@ from trueground.annotation import export_tasks, import_answers, measure_agreemen
 from trueground.benchmarks import count_data, fetch_data
 from trueground.cli import run_command
 from trueground.cli._options import option_parameters, takes
+from trueground.errors import tell
 from trueground.graph import find_entities, link_questions, load_graph, query_graph
 from trueground.options import Cache, Option, Workers
 from trueground.retrieval import evaluate_index, make_index, search_index
@@ -159,6 +160,16 @@ def test_the_functions_for_event_loops_take_the_same() -> None:
 def test_score_seed_out_of_range_raises(seed: Any) -> None:
     with pytest.raises(tg.errors.UsageError, match=r"--seed .*expected a whole number, 0 or more"):
         tg.score([{"response": "a", "references": ["a"]}], seed=seed)
+
+
+def test_run_command_quiet_hides_no_later_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_text('{"response": "old", "references": ["old"]}')
+    assert run_command(["score", "a.jsonl", "--out", "run", "--metrics", "f1", "--quiet"]) == 0
+    tell("the run is resumed", note=True)
+    assert "the run is resumed" in capsys.readouterr().err
 
 
 def test_commands_run_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -380,7 +380,7 @@ def test_a_model_without_batches_is_refused_before_the_folder_is_made(tmp_path: 
     with pytest.raises(UsageError, match=r"fake:x cannot be asked through batches.*--base-url"):
         tg.run(TASK, "fake:x", out=tmp_path / "run", data=data, batch=True)
     assert not (tmp_path / "run").exists()
-    with pytest.raises(UsageError, match="poll_seconds"):
+    with pytest.raises(UsageError, match="--poll 0: expected a number"):
         tg.run(TASK, "fake:x", data=data, poll_seconds=0)
 
 

@@ -163,9 +163,9 @@ def test_long_lists_are_skipped_and_nothing_is_lost(
     monkeypatch.setattr(bm25_search._Query, "_seen", seen)
     ways = ((0, 0, 25), (300, 20, 1_000), (0, 10_000, 25), (100_000, 0, 25))
     for few, short, per_search in ways:
-        monkeypatch.setattr(bm25_index, "_PER_SEARCH", per_search)
-        monkeypatch.setattr(bm25_index, "_FEW", few)
-        monkeypatch.setattr(bm25_index, "_SHORT", short)
+        monkeypatch.setattr(bm25_search, "_PER_SEARCH", per_search)
+        monkeypatch.setattr(bm25_search, "_FEW", few)
+        monkeypatch.setattr(bm25_search, "_SHORT", short)
         skipped = 0
         for top, hits in expected.items():
             same(disk.search(asked, top), hits)

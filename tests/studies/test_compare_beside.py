@@ -149,8 +149,8 @@ def test_words_of_planning(make: Make) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"power": 0.4}, "power=0.4"),
-        ({"power": 1.0}, "power=1.0"),
+        ({"power": 0.4}, "--power 0.4: expected a number, 0.5 or more and below 1"),
+        ({"power": 1.0}, "--power 1.0: expected"),
         ({"detect": [0.02, 0.0]}, "detect=0.0"),
         ({"detect": [float("nan")]}, "detect=nan"),
     ],

@@ -23,7 +23,7 @@ from trueground.errors import UsageError
 from trueground.records.formulas import guard_formulas, unguard
 from trueground.reports.items import Gaps, read_items
 from trueground.runs.worst import read_texts, write_worst_csv
-from trueground.web import indexing, stored
+from trueground.web import frames, indexing
 from trueground.web.index import Query, RunIndex, read_query
 from trueground.web.indexing import grow
 from trueground.web.stored import forget_gone, index_folder, read_state, sort_key, still_holds
@@ -35,8 +35,8 @@ RANKS = {"not": 0, "partly": 1, "grounded": 2}
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(indexing, "CHUNK", 70)
-    monkeypatch.setattr(stored, "_PIECE", 5_000)
-    monkeypatch.setattr(stored, "_PACKED", 700)
+    monkeypatch.setattr(frames, "_PIECE", 5_000)
+    monkeypatch.setattr(frames, "_PACKED", 700)
 
 
 @pytest.fixture

@@ -186,11 +186,8 @@ class Benchmark:
         title = f"{self.name}/{task}"
         _check_prompt(title, made, peek(sources, "prompt"))
         texts = resolve_options(self.declared, self.name, given)
-        chosen = [
-            option.name
-            for option in self.declared
-            if texts[option.name] != default_of(option) and option.name not in unused
-        ]
+        given_names = [o.name for o in self.declared if texts[o.name] != default_of(o)]
+        chosen = [name for name in given_names if name not in unused]
         return replace(
             made,
             benchmark=self.name,

@@ -85,10 +85,9 @@ def as_command(
     parameters that are options of its class, which the command does not get by themselves.
     """
     declared = {p.name: (p, option) for p in parameters if (option := option_of(p)) is not None}
-    fields = {
-        name: [option.field for option in declared_options(kind)]
-        for name, kind in (settings or {}).items()
-    }
+    kinds = settings or {}
+    fields = {name: _field_names(kind) for name, kind in kinds.items()}
+    fields_of_all = set[str]().union(*fields.values())
 
     @wraps(command)
     def run(**given: Any) -> None:
@@ -97,12 +96,11 @@ def as_command(
             format_ = given.pop("format_") if is_ours else Format.TEXT
             given["screen"] = Screen(format_, given.pop("quiet"), given.pop("no_progress"))
         values = _arguments(declared, given)
-        objects = {
-            name: kind(**{field: values[field] for field in fields[name] if field in values})
-            for name, kind in (settings or {}).items()
-        }
-        inner = {field for names in fields.values() for field in names}
-        command(**{name: value for name, value in values.items() if name not in inner}, **objects)
+        own = {name: value for name, value in values.items() if name not in fields_of_all}
+        for name, kind in kinds.items():
+            chosen = fields[name] & values.keys()
+            own[name] = kind(**{field: values[field] for field in chosen})
+        command(**own)
 
     shown = [_typer_parameter(p).replace(kind=_KEYWORD) for p in parameters]
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
@@ -154,6 +152,11 @@ def command_parameters(command: Callable[..., Any]) -> list[inspect.Parameter]:
 def option_parameters(source: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of a function or class that are options of a command."""
     return [p for p in parameters_of(source) if option_of(p) is not None]
+
+
+def _field_names(settings: type) -> set[str]:
+    """The fields of a settings class that are options."""
+    return {option.field for option in declared_options(settings)}
 
 
 def _typer_parameter(parameter: inspect.Parameter) -> inspect.Parameter:

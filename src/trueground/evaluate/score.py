@@ -7,9 +7,8 @@ Its options are declared here, too; `run`, shards and studies share them.
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from trueground.options import (
     By,
@@ -32,10 +31,14 @@ from trueground.runs.page import PageWriter
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
+    from trueground.evaluate.corrected import LabelledSlice
+    from trueground.evaluate.parts import Parts
+    from trueground.evaluate.plan import Plan
     from trueground.evaluate.result import Result
     from trueground.judges import Judge
     from trueground.judges.rating import LLMRater
     from trueground.metrics.base import Spec
+    from trueground.records import Check, RecordSource
 
 Judges = Annotated[
     "str | Judge | Sequence[str | Judge] | None",
@@ -78,6 +81,14 @@ OneShard = Annotated[
     str | None,
     Option("I/N: only shard I of N, from 1; when all are done: trueground merge OUT.", "--shard"),
 ]
+
+
+class _Reading(TypedDict):
+    """How rows are read: arguments of `open_records`, and a part of a run's identity."""
+
+    split_contexts: str | None
+    on_bad_row: Literal["stop", "skip"]
+    limit: int | None
 
 
 @dataclass(frozen=True)
@@ -135,14 +146,17 @@ class ScoreRequest:
         check_settings(self)
         check_resamples(self.resamples)
 
+    @property
+    def breakdowns(self) -> tuple[str, ...]:
+        """The fields of `by`."""
+        return (self.by,) if isinstance(self.by, str) else tuple(self.by)
+
 
 def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -> "Result":
     """Score as the request says; `write_page` adds the page of a run directory."""
     from trueground.errors import tell
     from trueground.evaluate.parts import make_parts
-    from trueground.evaluate.plan import check_names, describe_missing, make_plan
     from trueground.evaluate.scoring import Scoring, identify_score
-    from trueground.evaluate.table import find_repeats
     from trueground.metrics.registry import describe_renamed
     from trueground.progress import open_progress
     from trueground.records import open_records
@@ -154,57 +168,32 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
         cache=request.cache,
         calibration=request.judge_calibration,
     )
-    plan_of = partial(
-        make_plan,
-        metrics=request.metrics,
-        parts=parts,
-        by=(request.by,) if isinstance(request.by, str) else tuple(request.by),
-        seed=request.seed,
-        resamples=request.resamples,
-    )
     with closing(parts), open_progress(request.progress) as report:
         # Names are read before the file is: a slip in an option should not cost a pass over it.
-        plan_of(()).prepare()
+        _make_plan(request, parts).prepare()
         if request.metrics is not None and (renamed := describe_renamed(request.metrics)):
             tell(renamed)
-        with open_records(
-            request.records,
-            mapping=request.mapping,
-            on_bad_row=request.on_bad_row,
-            limit=request.limit,
-            split_contexts=request.split_contexts,
-        ) as source:
+        # How rows are read also identifies the run.
+        reading: _Reading = {
+            "split_contexts": request.split_contexts,
+            "on_bad_row": request.on_bad_row,
+            "limit": request.limit,
+        }
+        with open_records(request.records, mapping=request.mapping, **reading) as source:
             check = source.check(lambda done: report("check", done, None))
-            fields = [name for name, count in check.fields.items() if count]
-            plan = plan_of(fields, keep_records=request.keep_records and request.out is not None)
-            missing = describe_missing(plan, check, by_name=request.metrics is not None)
-            plan = replace(
-                plan, repeats_of=find_repeats(request.repeats_of, check), missing=missing
-            )
-            check_names(plan, check, request.require)
-            if missing:
-                tell(f"WARNING: {missing}")
-            labelled = None
-            if request.labels:
-                from trueground.evaluate.corrected import check_predicted, read_slice
-
-                runs = [] if request.out is None else [Path(request.out).name]
-                found = read_slice(
-                    request.labels, request.labels_drawn, source.batches(), runs=runs
-                )
-                labelled = check_predicted(plan, found)
+            plan = _make_checked_plan(request, parts, check)
+            labelled = _read_labels(request, plan, source)
             scoring = Scoring(plan, source, check, request.workers, report, labelled, write_page)
             if request.out is None:
                 return scoring.in_memory()
+            labels = None if labelled is None else labelled.files
             identity = identify_score(
                 plan,
                 check,
-                labels=None if labelled is None else labelled.files,
+                labels=labels,
                 labels_drawn=request.labels_drawn,
                 mapping=dict(request.mapping or {}),
-                split_contexts=request.split_contexts,
-                on_bad_row=request.on_bad_row,
-                limit=request.limit,
+                **reading,
             )
             return scoring.to_folder(
                 Path(request.out),
@@ -213,3 +202,50 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
                 overwrite=request.overwrite,
                 unique=request.unique,
             )
+
+
+def _make_plan(
+    request: ScoreRequest, parts: "Parts", fields: Sequence[str] = (), *, keep_records: bool = True
+) -> "Plan":
+    """The plan for records with these fields."""
+    from trueground.evaluate.plan import make_plan
+
+    return make_plan(
+        fields,
+        metrics=request.metrics,
+        parts=parts,
+        by=request.breakdowns,
+        seed=request.seed,
+        resamples=request.resamples,
+        keep_records=keep_records,
+    )
+
+
+def _make_checked_plan(request: ScoreRequest, parts: "Parts", check: "Check") -> "Plan":
+    """The plan for the records that were checked. Warns if something of the request is missing."""
+    from trueground.errors import tell
+    from trueground.evaluate.plan import check_names, describe_missing
+    from trueground.evaluate.table import find_repeats
+
+    fields = [name for name, count in check.fields.items() if count]
+    keep_records = request.keep_records and request.out is not None
+    plan = _make_plan(request, parts, fields, keep_records=keep_records)
+    missing = describe_missing(plan, check, by_name=request.metrics is not None)
+    plan = replace(plan, repeats_of=find_repeats(request.repeats_of, check), missing=missing)
+    check_names(plan, check, request.require)
+    if missing:
+        tell(f"WARNING: {missing}")
+    return plan
+
+
+def _read_labels(
+    request: ScoreRequest, plan: "Plan", source: "RecordSource"
+) -> "LabelledSlice | None":
+    """People's labels of some of the records; None if the request names none."""
+    if not request.labels:
+        return None
+    from trueground.evaluate.corrected import check_predicted, read_slice
+
+    runs = [] if request.out is None else [Path(request.out).name]
+    labels = read_slice(request.labels, request.labels_drawn, source.batches(), runs=runs)
+    return check_predicted(plan, labels)

@@ -165,11 +165,12 @@ def parameters_of(source: Callable[..., Any]) -> list[inspect.Parameter]:
         if owner.__module__ in sys.modules:
             names.update(vars(sys.modules[owner.__module__]))
     hints = get_type_hints(source, localns=names, include_extras=True)
-    return [
-        parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
-        for parameter in inspect.signature(source).parameters.values()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
+    parameters = []
+    for parameter in inspect.signature(source).parameters.values():
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            hint = hints.get(parameter.name, parameter.annotation)
+            parameters.append(parameter.replace(annotation=hint))
+    return parameters
 
 
 class _Names(dict[str, Any]):

@@ -78,11 +78,12 @@ def unused_options(options: Any, of: str, given: Mapping[str, Any]) -> tuple[str
     """Return the given options that have no effect together with the others."""
     declared = declared_options(type(options))
     texts = resolve_options(declared, of, given)
-    return tuple(
-        option.name
-        for option in declared
-        if texts[option.name] != default_of(option) and not _has_effect(option, options)
-    )
+    unused = []
+    for option in declared:
+        is_given = texts[option.name] != default_of(option)
+        if is_given and not _has_effect(option, options):
+            unused.append(option.name)
+    return tuple(unused)
 
 
 def format_options(options: Any) -> dict[str, Value]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MERGE_ATTEMPTS = 3  # in each, shards that prove damaged are found and scored again
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ShardsRequest(ScoreRequest):
     """What `tg.score_shards` gets: what `tg.score` gets, and how the work is cut into shards."""
 
@@ -132,7 +132,7 @@ def _shard_settings(request: ShardsRequest) -> "ShardSettings":
         decomposer=str(decomposer),
         rater=None if rater is None else str(rater),
         cache=request.cache,
-        by=(request.by,) if isinstance(request.by, str) else tuple(request.by),
+        by=request.breakdowns,
         repeats_of=request.repeats_of,
         mapping=dict(request.mapping or {}),
         split_contexts=request.split_contexts,

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 from tests.web.labels.labelling import Browser, Served, make_project, serving
 
-from trueground.web.labels import people
+from trueground.web.labels import people, throttle
 from trueground.web.labels.app import LabelServer
 from trueground.web.labels.throttle import Doorkeeper
 from trueground.web.server import MOST_BYTES, Address
@@ -356,7 +356,7 @@ def guess(browser: Browser, token: str = "x" * 43) -> int:
 def test_guessing_is_slowed_and_nobody_is_locked_out(tmp_path: Path) -> None:
     with serving(make_project(str(tmp_path / "labels.db"), tmp_path)) as served:
         link = served.lead.post("/api/lead/people", {"name": "Ann"})["link"]
-        with mock.patch.object(people, "_LONGEST_WAIT", 0.5):
+        with mock.patch.object(throttle, "_LONGEST_WAIT", 0.5):
             start = time.monotonic()
             assert [guess(served.browser()) for _ in range(5)] == [401] * 5
             assert time.monotonic() - start > 0.9
@@ -367,7 +367,7 @@ def test_guessing_is_slowed_and_nobody_is_locked_out(tmp_path: Path) -> None:
 
         # A right token is let in at once, however many wrong ones wait at its address.
         token = link.partition("#token=")[2]
-        with mock.patch.object(people, "_LONGEST_WAIT", 3.0), ThreadPoolExecutor(6) as threads:
+        with mock.patch.object(throttle, "_LONGEST_WAIT", 3.0), ThreadPoolExecutor(6) as threads:
             guesses = [threads.submit(guess, served.browser()) for _ in range(6)]
             time.sleep(0.3)
             assert guess(served.browser(), token) == 200
@@ -408,7 +408,7 @@ def test_each_wrong_token_waits_longer_and_time_forgets(monkeypatch: pytest.Monk
 def test_many_addresses_slow_everybody_a_little(monkeypatch: pytest.MonkeyPatch) -> None:
     keeper, now = Doorkeeper(), 1000.0
     monkeypatch.setattr(people.time, "monotonic", lambda: now)
-    monkeypatch.setattr(people, "_MOST_ADDRESSES", 100)
+    monkeypatch.setattr(throttle, "_MOST_ADDRESSES", 100)
     for number in range(1000):
         keeper.note(f"address {number}")
     assert keeper.wait("somebody") == 0.5
