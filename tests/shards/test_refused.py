@@ -14,6 +14,7 @@ import fsspec
 import pytest
 from tests.benchmarks.faitheval_files import data_folder
 
+import trueground as tg
 from trueground.cli.app import run
 from trueground.errors import WriteError
 from trueground.shards import merge as merging
@@ -191,5 +192,5 @@ def test_a_full_disk_in_the_merge_is_named_by_its_place(
     with monkeypatch.context() as patch:
         patch.setattr(merging, "replacing", opened)
         with pytest.raises(WriteError, match=r"writing run/items\.jsonl failed: No space left"):
-            merging.merge("run")
+            tg.merge("run")
     assert told("merge", "run", "--quiet") == (0, "")
