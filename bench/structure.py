@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
+WINGS = "wings"
 MAX_LINES = 50
 MAX_PARAMETERS = 6
 MIN_LATE_ASSIGNMENTS = 3
@@ -65,7 +66,7 @@ print(len(modules), len(classes), changes)
 
 
 class Module(NamedTuple):
-    """One file of the package; `package` is its folder, or the file itself, below the root."""
+    """One file; `package` is the folder or file below the root, for a wing with its name."""
 
     name: str
     package: str
@@ -82,6 +83,16 @@ class Crossing(NamedTuple):
     is_inner: bool
 
 
+def package_of(name: str) -> str:
+    """Return the package of a dotted module name: `reports`, `wings.papers`, `__init__`.
+
+    A package is the first folder or file below the root. Each wing is a package too.
+    """
+    parts = name.split(".")[1:]
+    n_parts = 2 if parts[:1] == [WINGS] else 1
+    return ".".join(parts[:n_parts]) or "__init__"
+
+
 def read_modules(folder: Path) -> list[Module]:
     """Parse all modules below the folder of a package."""
     modules = []
@@ -89,7 +100,7 @@ def read_modules(folder: Path) -> list[Module]:
         text = path.read_text("utf-8")
         relative = path.relative_to(folder).with_suffix("")
         name = ".".join((folder.name, *relative.parts)).removesuffix(".__init__")
-        modules.append(Module(name, relative.parts[0], ast.parse(text), len(text.splitlines())))
+        modules.append(Module(name, package_of(name), ast.parse(text), len(text.splitlines())))
     return modules
 
 
@@ -100,11 +111,12 @@ def find_crossings(modules: list[Module]) -> Iterator[Crossing]:
         for node in ast.walk(module.tree):
             if not isinstance(node, ast.ImportFrom) or node.module is None:
                 continue
-            parts = node.module.split(".")
-            if parts[0] == root and len(parts) > 1 and parts[1] != module.package:
+            target = package_of(node.module)
+            if node.module.startswith(f"{root}.") and target != module.package:
+                is_inner = node.module != f"{root}.{target}"
                 for alias in node.names:
                     name = f"{node.module}.{alias.name}"
-                    yield Crossing(module.package, parts[1], name, len(parts) > 2)
+                    yield Crossing(module.package, target, name, is_inner)
 
 
 def count_late_assignments(tree: ast.Module) -> int:
