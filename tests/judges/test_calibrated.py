@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, ask, get_judge, judge, judges
 from trueground.judges.calibrated import basis_of, calibrated, with_option
 from trueground.models.calls import Spent
-from trueground.plugins import PartSpec, parse_part
 from trueground.testing import FakeJudge
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -55,7 +55,7 @@ def file(path: Path, own: Judge, **changes: Any) -> str:
 def registered() -> Iterator[None]:
     """The judge `cosine`, which knows nothing of calibrations; and one with a threshold."""
 
-    def scaled(given: PartSpec | None = None) -> Judge:
+    def scaled(given: ComponentSpec | None = None) -> Judge:
         made = Cosine()
         if given is not None:
             given.check(("threshold",))
@@ -171,7 +171,10 @@ def test_a_file_of_another_model_or_of_scores_is_refused(tmp_path: Path) -> None
     ],
 )
 def test_the_option_is_written_so_that_it_is_read_again(text: str, path: str) -> None:
-    before, after = parse_part("judge", text), parse_part("judge", with_option(text, path))
+    before, after = (
+        ComponentSpec.parse("judge", text),
+        ComponentSpec.parse("judge", with_option(text, path)),
+    )
     assert (after.name, after.model) == (before.name, before.model)
     assert after.options == {**before.options, "calibration": path}
 
@@ -180,4 +183,4 @@ def test_an_option_that_cannot_be_written() -> None:
     with pytest.raises(UsageError, match=r"has calibration='a\.json'; leave that or"):
         with_option("lexical(calibration=a.json)", "b.json")
     both = with_option("lexical", "a\"b'c.json")
-    assert parse_part("judge", both).options == {"calibration": "a\"b'c.json"}
+    assert ComponentSpec.parse("judge", both).options == {"calibration": "a\"b'c.json"}

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
 
+from trueground.components.specs import ComponentSpec
 from trueground.judges import Judge, ask
 from trueground.judges.calibrated import FORMAT
 from trueground.judges.classifiers import ClassifierJudge
@@ -26,7 +27,6 @@ from trueground.judges.encoder import (
     PromptedJudge,
     WindowedJudge,
 )
-from trueground.plugins import PartSpec
 from trueground.studies.calibrate.study import calibrate
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -35,8 +35,10 @@ LONG = " ".join(f"Sentence number {n} speaks of thing {n * n}." for n in range(3
 SENTENCES = [f"The {what} is {how}." for what in ("sea", "sky", "dog") for how in ("big", "old")]
 
 
-def part(name: str = "x", **options: object) -> PartSpec:
-    return PartSpec("judge", name, options={name: str(value) for name, value in options.items()})
+def part(name: str = "x", **options: object) -> ComponentSpec:
+    return ComponentSpec(
+        "judge", name, options={name: str(value) for name, value in options.items()}
+    )
 
 
 MAKERS: dict[str, Callable[..., WindowedJudge]] = {

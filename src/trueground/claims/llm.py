@@ -17,6 +17,7 @@ import msgspec
 
 from trueground.claims.base import Decomposed, Span, clean, is_one_word
 from trueground.claims.statements import find_statements
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.calls import Asks, describe_failure
@@ -28,7 +29,6 @@ from trueground.models.prompts import (
     packaged_prompt,
     user_prompt,
 )
-from trueground.plugins import PartSpec
 from trueground.records.problems import shorten
 from trueground.retrieval.bm25 import BM25
 from trueground.text.lines import one_line
@@ -55,7 +55,7 @@ class LLMDecomposer(Asks):
 
     name = "llm"
 
-    def __init__(self, given: PartSpec) -> None:
+    def __init__(self, given: ComponentSpec) -> None:
         super().__init__(given, ("demos", "examples", "prompt"), MAX_TOKENS)
         self._prompt = _prompt(given)
         self._examples = given.whole("examples", EXAMPLES, 0) if self._prompt.has("examples") else 0
@@ -149,7 +149,7 @@ def _claims(text: str, asked: Sequence[_Sentence], replies: Iterator[Reply]) -> 
     return [msgspec.structs.replace(c, sentence=asked[c.sentence].number) for c in claims]
 
 
-def _prompt(given: PartSpec) -> Prompt:
+def _prompt(given: ComponentSpec) -> Prompt:
     path = given.options.get("prompt")
     if path is None:
         prompt = packaged_prompt("trueground.claims", "facts-2")

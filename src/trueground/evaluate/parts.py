@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.claims import Decomposer, get_decomposer
+from trueground.claims import decomposers as decomposer_registry
+from trueground.components.checks import check_members
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, get_judge
-from trueground.plugins import PartSpec, format_part, known_everywhere, parse_part
-from trueground.protocols import check_members
+from trueground.judges import judges as judge_registry
 
 if TYPE_CHECKING:
     from trueground.judges.comparing import Comparer
@@ -48,7 +50,7 @@ class Parts:
     names: tuple[tuple[str, ...], str] | None = None
     written: tuple[str | None, ...] = ()
     own: tuple[Any, ...] = field(default=(), repr=False)
-    rater_spec: PartSpec | None = None
+    rater_spec: ComponentSpec | None = None
     cache: bool = True
     comparers: dict[str, Comparer] = field(default_factory=dict, repr=False)
     calibrations: tuple[str, ...] = ()
@@ -154,12 +156,13 @@ def make_parts(
     if rater is None and llms:
         from trueground.models.options import OPTIONS
 
-        spec = parse_part("judge", llms[0])  # without the options that only judges have
+        spec = ComponentSpec.parse("judge", llms[0])  # without the options that only judges have
         shared = spec.options.keys() & {*OPTIONS, "temperature", "max_tokens"}
-        rater = format_part(
-            "llm", spec.model, {k: v for k, v in spec.options.items() if k in shared}
-        )
-    rater_spec = parse_part("rater", rater, cache=cache) if isinstance(rater, str) else None
+        options = {name: spec.options[name] for name in spec.options if name in shared}
+        rater = ComponentSpec("rater", "llm", spec.model, options).written
+    rater_spec = (
+        ComponentSpec.parse("rater", rater, cache=cache) if isinstance(rater, str) else None
+    )
     if isinstance(rater, str):
         from trueground.judges.rating import make_rater
 
@@ -196,10 +199,10 @@ def _names_of(
         return None
     if any(getattr(part, "in_one_process", False) for part in parts):
         return None
-    judge_names = [parse_part("judge", text).name for text in texts]
-    decomposers = [parse_part("decomposer", decomposer).name]
-    found = known_everywhere("judge", judge_names) and known_everywhere("decomposer", decomposers)
-    return (texts, decomposer) if found else None
+    judge_names = [ComponentSpec.parse("judge", text).name for text in texts]
+    decomposers = [ComponentSpec.parse("decomposer", decomposer).name]
+    is_shared = judge_registry.is_shared(judge_names) and decomposer_registry.is_shared(decomposers)
+    return (texts, decomposer) if is_shared else None
 
 
 # Calibration files: which of the judges each is of.
@@ -271,7 +274,7 @@ def _find_judges(judges: Sequence[str | Judge], path: str, cache: bool) -> list[
 
 
 def _judge_name(judge: str | Judge) -> str:
-    return parse_part("judge", judge).name if isinstance(judge, str) else judge.name
+    return ComponentSpec.parse("judge", judge).name if isinstance(judge, str) else judge.name
 
 
 def _basis(judge: str | Judge, cache: bool) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import orjson
 
+from trueground.components.specs import keys_named, split_key
 from trueground.errors import UsageError, unknown_name
 from trueground.evaluate.plan import ABSTAINED
 from trueground.metrics.grounding import ANSWER_VERDICTS
@@ -22,7 +23,6 @@ from trueground.options import (
     parse_value,
     split_pair,
 )
-from trueground.plugins import bare_name, keys_named, split_key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -266,9 +266,9 @@ def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
     _, plain, judge = split_key(name)
     macro = macro_key(plain)
     # A metric's own name comes first, then that of a micro value.
-    micro = macro != plain and bare_name(plain) not in all_metrics()
+    micro = macro != plain and split_key(plain).name not in all_metrics()
     spec = parse_spec(macro if micro else plain)
-    written = bare_name(macro if micro else plain)
+    written = split_key(macro if micro else plain).name
     label = f"@{judge.rstrip()}" if judge else ""
     return Gate(
         (micro_key(spec.key) if micro else spec.key) + label,

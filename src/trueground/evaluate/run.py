@@ -41,11 +41,11 @@ def _prepare(
 ) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
     """The components that the request names. Raises UsageError, InputError."""
     from trueground.benchmarks.base import Sources, get_benchmark
+    from trueground.components.checks import check_members
     from trueground.errors import UsageError
     from trueground.evaluate.parts import MEMBERS, make_parts
     from trueground.models.registry import make_model
     from trueground.progress import open_progress
-    from trueground.protocols import check_members
     from trueground.runs.directory import free_path
 
     name, slash, task_name = request.benchmark.partition("/")

@@ -13,6 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from trueground.claims import Decomposed, Decomposer
+from trueground.components.checks import check_answers, check_struct, describe_value
 from trueground.errors import ProtocolError, fails_alone
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import Scored, answer_hash, question_of
@@ -31,7 +32,6 @@ from trueground.metrics.context import (
 )
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised
-from trueground.protocols import check_answers, check_struct, describe_value
 from trueground.records.columns import field_text
 from trueground.text.hashing import hash_text
 from trueground.types import (

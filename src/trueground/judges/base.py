@@ -10,10 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from trueground.components.checks import check_answers
+from trueground.components.specs import ComponentSpec
 from trueground.errors import ProtocolError, fails_alone
 from trueground.net.redact import raised
-from trueground.plugins import PartSpec
-from trueground.protocols import check_answers
 from trueground.types import JudgeRequest, Status, Verdict
 
 Q = TypeVar("Q", bound=Hashable)
@@ -109,7 +109,7 @@ def lazy_factory(module: str, function: str, doc: str = "") -> Callable[..., Any
     `doc` is its line in `trueground list`.
     """
 
-    def factory(given: PartSpec) -> Any:
+    def factory(given: ComponentSpec) -> Any:
         return getattr(import_module(f"trueground.judges.{module}"), function)(given)
 
     factory.__doc__ = doc

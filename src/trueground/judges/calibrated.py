@@ -17,10 +17,10 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
 from trueground.judges.people import FitFigures
-from trueground.plugins import PartSpec, parse_part
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
@@ -172,7 +172,7 @@ def sign(basis: str, threshold: float, calibration: CalibrationFile | None) -> s
 
 
 def threshold_of(
-    given: PartSpec, basis: str, default: float, probable: bool
+    given: ComponentSpec, basis: str, default: float, probable: bool
 ) -> tuple[float, CalibrationFile | None]:
     """(threshold, calibration) of a judge: threshold=, else the calibration's, else the default.
 
@@ -190,7 +190,7 @@ def threshold_of(
     return threshold, calibration
 
 
-def rethresholded(inner: Judge, given: PartSpec) -> CalibratedJudge:
+def rethresholded(inner: Judge, given: ComponentSpec) -> CalibratedJudge:
     """The judge with `threshold=` of its probability, or `calibration=`, from what was given.
 
     UsageError for a threshold that cannot be meant, InputError for a file that cannot be used.
@@ -219,7 +219,7 @@ def with_option(text: str, path: str) -> str:
 
     UsageError: it has one, or cannot be read.
     """
-    given = parse_part("judge", text)
+    given = ComponentSpec.parse("judge", text)
     if "calibration" in given.options:
         raise UsageError(
             f"the judge {given.name} has calibration={given.options['calibration']!r}; "

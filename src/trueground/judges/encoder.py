@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
 from trueground.encoders.models import BiEncoder, CrossEncoder, Encoder, FirstTokenModel
 from trueground.errors import UsageError
@@ -22,7 +23,6 @@ from trueground.judges.base import MODELS, warn_of_licence
 from trueground.judges.calibrated import sign, threshold_of
 from trueground.judges.windows import RULE, Span, cut, heads
 from trueground.net.checkpoints import Wanted, fetch, local_folder, read_config, resolve
-from trueground.plugins import PartSpec
 from trueground.types import JudgeRequest, Status, Verdict
 
 REFERENCE_CODE = "reference-code"
@@ -86,7 +86,11 @@ class WindowedJudge(OnEncoder):
     joins = False
 
     def __init__(
-        self, given: PartSpec, encoder: Encoder, threshold: float = THRESHOLD, options: str = ""
+        self,
+        given: ComponentSpec,
+        encoder: Encoder,
+        threshold: float = THRESHOLD,
+        options: str = "",
     ) -> None:
         """`threshold` counts where none was given, and `options` change the score."""
         warn_of_licence(given.model or MODELS.get(given.name, given.name))
@@ -260,7 +264,9 @@ class PromptedJudge(WindowedJudge):
 
     encoder: FirstTokenModel
 
-    def __init__(self, given: PartSpec, encoder: FirstTokenModel, prompt: tuple[str, ...]) -> None:
+    def __init__(
+        self, given: ComponentSpec, encoder: FirstTokenModel, prompt: tuple[str, ...]
+    ) -> None:
         super().__init__(given, encoder)
         self._prompt = prompt
         self._words = ("0", "1")
@@ -292,14 +298,14 @@ class PromptedJudge(WindowedJudge):
         return tuple(fill(part, claim, text) for part in self._prompt)
 
 
-def bi_encoder(given: PartSpec) -> WindowedJudge:
+def bi_encoder(given: ComponentSpec) -> WindowedJudge:
     """The judge `bi-encoder:MODEL(…)`."""
     check_options(given)
     encoder = BiEncoder(model_of(given), encoder_options(given))
     return BiEncoderJudge(given, encoder, BI_ENCODER_THRESHOLD)
 
 
-def cross_encoder(given: PartSpec) -> WindowedJudge:
+def cross_encoder(given: ComponentSpec) -> WindowedJudge:
     """The judge `cross-encoder:MODEL(…)`. UsageError for a model with several outputs."""
     check_options(given)
     model = model_of(given)
@@ -312,7 +318,7 @@ def cross_encoder(given: PartSpec) -> WindowedJudge:
     return CrossEncoderJudge(given, encoder, CROSS_ENCODER_THRESHOLD)
 
 
-def minicheck(given: PartSpec) -> WindowedJudge:
+def minicheck(given: ComponentSpec) -> WindowedJudge:
     """MiniCheck's Flan-T5: trained on claims beside whole documents."""
     check_options(given)
     options = encoder_options(given)
@@ -341,11 +347,11 @@ def read_model_config(model: str, options: EncoderOptions) -> dict[str, Any]:
     return read_config(wanted, folder)
 
 
-def check_options(given: PartSpec, *more: str) -> None:
+def check_options(given: ComponentSpec, *more: str) -> None:
     given.check((*OPTIONS, "calibration", "threshold", *more))
 
 
-def model_of(given: PartSpec) -> str:
+def model_of(given: ComponentSpec) -> str:
     return given.model or MODELS[given.name]
 
 

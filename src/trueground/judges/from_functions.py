@@ -9,12 +9,12 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from trueground.components.functions import CallError, UserFunction
+from trueground.components.specs import ComponentSpec
 from trueground.errors import ProtocolError, UsageError
-from trueground.functions import CallError, UserFunction
 from trueground.judges.base import Judge
 from trueground.judges.calibrated import rethresholded, sign
 from trueground.net.redact import raised
-from trueground.plugins import PartSpec
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 P = ParamSpec("P")
@@ -138,10 +138,10 @@ def is_judge_function(component: object) -> bool:
     return not inspect.signature(component).parameters.keys().isdisjoint(PARAMETERS)
 
 
-def judge_factory(judge: FunctionJudge[P, R]) -> Callable[[PartSpec], Judge]:
+def judge_factory(judge: FunctionJudge[P, R]) -> Callable[[ComponentSpec], Judge]:
     """Return what makes the judge of `NAME` or `NAME(threshold=X)`."""
 
-    def make(given: PartSpec) -> Judge:
+    def make(given: ComponentSpec) -> Judge:
         given.check(("threshold",), model=False)
         return rethresholded(judge, given) if given.options else judge
 

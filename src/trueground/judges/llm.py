@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueground.arithmetic.scalars import exp
+from trueground.components.specs import ComponentSpec
 from trueground.models.base import ChatRequest, Reply, TokenLogprob
 from trueground.models.calls import Asks, describe_failure, shortened
 from trueground.models.prompts import (
@@ -25,7 +26,6 @@ from trueground.models.prompts import (
     packaged_prompt,
     user_prompt,
 )
-from trueground.plugins import PartSpec
 from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -48,7 +48,7 @@ class LLMJudge(Asks):
     threshold = 0.5
     scores = False
 
-    def __init__(self, given: PartSpec) -> None:
+    def __init__(self, given: ComponentSpec) -> None:
         super().__init__(given, ("prompt", "shown"))
         self._each = given.text("shown", "all", ("all", "each")) == "each"
         path = given.options.get("prompt")

@@ -20,6 +20,7 @@ import numpy as np
 from trueground.arithmetic.arrays import logistic
 from trueground.arithmetic.scalars import log
 from trueground.arithmetic.sums import combine
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
@@ -27,7 +28,6 @@ from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethres
 from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
-from trueground.plugins import PartSpec, parse_part
 from trueground.stats.bootstrap import Floats
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
@@ -165,7 +165,7 @@ def open_member(written: str, label: str, make: MakeJudge, *, cache: bool = True
     are."""
     from trueground.judges.encoder import OPTIONS
 
-    given = parse_part("judge", written, cache=cache)
+    given = ComponentSpec.parse("judge", written, cache=cache)
     if given.name == "stack":
         raise UsageError(f"{written} is a stack itself; name the judges that it is made of")
     if given.name == "bi-encoder":
@@ -178,14 +178,14 @@ def open_member(written: str, label: str, make: MakeJudge, *, cache: bool = True
 
 def member_labels(written: Sequence[str]) -> list[str]:
     """A name for each judge; where two have the same, they are numbered."""
-    names = [parse_part("judge", text).name for text in written]
+    names = [ComponentSpec.parse("judge", text).name for text in written]
     return [
         f"{name}#{names[: i + 1].count(name)}" if names.count(name) > 1 else name
         for i, name in enumerate(names)
     ]
 
 
-def make_stack(given: PartSpec, make: MakeJudge) -> Judge:
+def make_stack(given: ComponentSpec, make: MakeJudge) -> Judge:
     """The judge `stack:FILE.json`, or `stack:MODEL` with the numbers that come with the package.
 
     `make` is `get_judge`. FILE.json may be a file of `judge calibrate` too: then it is the judge
@@ -211,16 +211,16 @@ def make_stack(given: PartSpec, make: MakeJudge) -> Judge:
     return rethresholded(judge, given) if options else judge
 
 
-def _calibrated(given: PartSpec, path: str, make: MakeJudge, written: str) -> Judge:
+def _calibrated(given: ComponentSpec, path: str, make: MakeJudge, written: str) -> Judge:
     """The judge that a calibration is of, with it."""
     if "calibration" in given.options:
         raise UsageError(f"{path} is a calibration itself; leave calibration=… out")
-    inner = parse_part("judge", written)
+    inner = ComponentSpec.parse("judge", written)
     options = {**inner.options, "calibration": path, **given.options}
     return make(replace(inner, options=options).written, cache=given.cache)
 
 
-def _default_stack(given: PartSpec, model: str) -> StackJudge:
+def _default_stack(given: ComponentSpec, model: str) -> StackJudge:
     from trueground.judges.encoder import OPTIONS
     from trueground.judges.lexical import LexicalJudge
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from trueground.components.checks import check_struct
+from trueground.components.specs import ComponentSpec
 from trueground.errors import UnreachableError, UsageError, fails_alone
 from trueground.loop import LoopThread
 from trueground.models.base import (
@@ -28,8 +30,6 @@ from trueground.models.options import OPTIONS, endpoint_options
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, cache_path
 from trueground.net.redact import raised
-from trueground.plugins import PartSpec
-from trueground.protocols import check_struct
 from trueground.types import Status
 
 _KEPT = (None, Status.TRUNCATED)
@@ -177,7 +177,7 @@ class Spent:
         return Spent(*map(operator.add, vars(self).values(), vars(other).values()))
 
 
-def model_of(given: PartSpec) -> ChatModel:
+def model_of(given: ComponentSpec) -> ChatModel:
     """The chat model that stands in `llm:MODEL(…)`. Raises UsageError."""
     if given.model is None:
         raise UsageError(
@@ -329,7 +329,7 @@ class Asks(Asker):
     in_one_process = True
 
     def __init__(
-        self, given: PartSpec, options: Iterable[str] = (), max_tokens: int = MAX_TOKENS
+        self, given: ComponentSpec, options: Iterable[str] = (), max_tokens: int = MAX_TOKENS
     ) -> None:
         """`options` are known beside OPTIONS, temperature and max_tokens. Raises UsageError.
 

@@ -19,12 +19,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.specs import keys_named
 from trueground.errors import InputError
 from trueground.evaluate.table import BY_ID, question_of
 from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.net.files import is_locked
-from trueground.plugins import keys_named
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
 from trueground.runs.identity import describe_unfinished, is_finished

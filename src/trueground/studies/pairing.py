@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.specs import keys_named, split_key
 from trueground.errors import UsageError
 from trueground.metrics.batch import CODES, STATUSES
 from trueground.metrics.registry import parse_spec
-from trueground.plugins import keys_named, split_key
 from trueground.records.files import open_unpacked
 from trueground.records.problems import shorten
 from trueground.runs.directory import ITEMS, RECORDS

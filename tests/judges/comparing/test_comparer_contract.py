@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.chaos import KEY, ChaosServer
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
 from trueground.judges.comparing import Comparer, compare, comparers, make_comparer
-from trueground.plugins import parse_part
 from trueground.types import ComparisonRequest, Status
 
 QUESTION = "Where was Ida Kowal born?"
@@ -100,7 +100,7 @@ def make(
         patch.setenv("OPENAI_API_KEY", KEY)
         written = BUILDERS[request.param](stack, folder)
         server = stack.enter_context(ChaosServer(answer=_reply))
-        rater = parse_part("rater", f"llm:m(base_url={server.base_url})")
+        rater = ComponentSpec.parse("rater", f"llm:m(base_url={server.base_url})")
         yield lambda: make_comparer(written, rater, cache=False)
 
 

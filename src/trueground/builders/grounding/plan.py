@@ -56,9 +56,9 @@ from trueground.builders.people import REASONS, PeopleLabels
 from trueground.builders.quality import BuiltItem
 from trueground.builders.settings import Material
 from trueground.claims import get_decomposer
+from trueground.components.specs import ComponentSpec
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.options import Value, parse_options
-from trueground.plugins import parse_part
 from trueground.records import FileInfo
 from trueground.retrieval.gold import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
@@ -128,7 +128,7 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
         people=people,
         others={
             name: OtherModel(
-                parse_part("model", written).model or written,
+                ComponentSpec.parse("model", written).model or written,
                 part.signature,
                 partial(getattr, part, "spent"),
             )

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from trueground.components.checks import check_answers
+from trueground.components.registry import Registry
+from trueground.components.specs import ComponentSpec
 from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import each_once, lazy_factory
-from trueground.plugins import PartSpec, make_part, parse_part
-from trueground.protocols import check_answers
 from trueground.types import Comparison, ComparisonRequest, Status
 
 __all__ = ["Comparer", "asks_a_language_model", "compare", "comparers", "make_comparer"]
@@ -83,27 +84,30 @@ _ON_LANGUAGE_MODELS = {
     "llm-abstention": lazy_factory("comparing.llm", "LLMComparer"),
     "error-category": lazy_factory("comparing.llm", "ErrorCategory"),
 }
-comparers: dict[str, Callable[..., Comparer]] = {
+_COMPARERS: dict[str, Callable[..., Comparer]] = {
     "bertscore": lazy_factory("comparing.bertscore", "bertscore"),
     "bem": lazy_factory("comparing.small", "bem"),
     "faith-critic": lazy_factory("comparing.small", "faith_critic"),
     "q2": lazy_factory("comparing.q2", "Q2"),
     **_ON_LANGUAGE_MODELS,
 }
+comparers = Registry("comparer", _COMPARERS)
 
 
 def asks_a_language_model(written: str) -> bool:
     """Whether the comparer asks the language model that rates."""
-    return parse_part("comparer", written).name in _ON_LANGUAGE_MODELS
+    return ComponentSpec.parse("comparer", written).name in _ON_LANGUAGE_MODELS
 
 
-def make_comparer(written: str, rater: PartSpec | None = None, *, cache: bool = True) -> Comparer:
+def make_comparer(
+    written: str, rater: ComponentSpec | None = None, *, cache: bool = True
+) -> Comparer:
     """Return a new comparer from `NAME:MODEL(option=value)`.
 
     Those that ask a language model ask the one of `rater`. UsageError: an unknown name or option,
     no rater where one is needed. InputError for a model that cannot be found.
     """
-    given = parse_part("comparer", written, cache=cache)
+    given = ComponentSpec.parse("comparer", written, cache=cache)
     if given.name in _ON_LANGUAGE_MODELS:
         if rater is None or rater.model is None:
             raise UsageError(
@@ -111,5 +115,5 @@ def make_comparer(written: str, rater: PartSpec | None = None, *, cache: bool = 
                 '--rater "llm:MODEL(base_url=URL)"'
             )
         options = {**rater.options, **given.options}
-        given = PartSpec("comparer", given.name, rater.model, options, cache)
-    return make_part("comparer", comparers, given)
+        given = ComponentSpec("comparer", given.name, rater.model, options, cache)
+    return comparers.make(given)

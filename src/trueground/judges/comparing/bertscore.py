@@ -9,13 +9,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import Floats, Pair, encoder_options
 from trueground.encoders.cache import Store
 from trueground.encoders.models import LayerEncoder
 from trueground.errors import UsageError
 from trueground.judges.comparing.small import BROKEN, check_options
 from trueground.judges.windows import RULE, cut
-from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ VALUES = ("precision", "recall", "f1")
 _HELD = 16_384
 
 
-def bertscore(given: PartSpec) -> BertScore:
+def bertscore(given: ComponentSpec) -> BertScore:
     """The comparer `bertscore:MODEL(layer=NUMBER,…)`."""
     check_options(given, "layer", runs=("torch",))
     model = given.model or MODEL

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from trueground.components.specs import ComponentSpec
 from trueground.judges.llm import read_verdict
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.calls import Asks, describe_failure, shortened
@@ -24,7 +25,6 @@ from trueground.models.prompts import (
     packaged_prompt,
     user_prompt,
 )
-from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
 
 CATEGORY = "category"
@@ -75,7 +75,7 @@ class LLMComparer(Asks):
     status. The constructor raises UsageError and, for a prompt that cannot be read, InputError.
     """
 
-    def __init__(self, given: PartSpec) -> None:
+    def __init__(self, given: ComponentSpec) -> None:
         super().__init__(given, ("prompt",))
         self.name = given.name
         value, file, self._places = _QUESTIONS[given.name]

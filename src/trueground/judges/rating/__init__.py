@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from trueground.components.checks import check_answers
+from trueground.components.registry import Registry
+from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
 from trueground.judges.base import each_once
 from trueground.judges.llm import expected_score, read_score
@@ -32,8 +35,6 @@ from trueground.models.prompts import (
     packaged_prompt,
     user_prompt,
 )
-from trueground.plugins import PartSpec, make_part, parse_part
-from trueground.protocols import check_answers
 from trueground.types import Rating, RatingRequest, Status
 
 _PACKAGE = "trueground.judges.rating"
@@ -62,7 +63,8 @@ _Prompts = Mapping[RatingRequest, tuple[Message, ...]]
 
 def make_rater(text: str, *, cache: bool = True) -> LLMRater:
     """Return a new rater from `NAME:MODEL(option=value)`. Raises UsageError."""
-    return make_part("rater", {"llm": LLMRater}, parse_part("rater", text, cache=cache))
+    raters: Registry[Callable[..., LLMRater]] = Registry("rater", {"llm": LLMRater})
+    return raters.make(ComponentSpec.parse("rater", text, cache=cache))
 
 
 def rate(
@@ -112,7 +114,7 @@ class LLMRater(Asks):
 
     name = "llm"
 
-    def __init__(self, given: PartSpec) -> None:
+    def __init__(self, given: ComponentSpec) -> None:
         super().__init__(given)
         self._rubrics: dict[tuple[str, str], Prompt] = {}
         self._alternatives = list(_ALTERNATIVES)

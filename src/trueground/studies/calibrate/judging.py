@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.claims import Decomposer
+from trueground.components.specs import ComponentSpec
 from trueground.errors import CoverageError, UsageError
 from trueground.evaluate.scorer import decompose
 from trueground.judges import Judge, ask, get_judge
-from trueground.plugins import parse_part
 from trueground.stats.bootstrap import Floats, Mask
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
@@ -53,7 +53,7 @@ def make_uncalibrated(judge: str | Judge, cache: bool) -> Judge:
     """
     if not isinstance(judge, str):
         return judge
-    spec = parse_part("judge", judge)
+    spec = ComponentSpec.parse("judge", judge)
     if "calibration" in spec.options:
         raise UsageError(
             f"the judge {spec.name!r} has a calibration already "
