@@ -19,7 +19,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("functions",),
     ("metrics", "progress", "stats", "net"),
     ("records", "models", "encoders", "processes"),
-    ("retrieval", "graph"),
+    ("retrieval", "graph", "labels"),
     ("claims",),
     ("judges",),
     ("benchmarks", "runs"),

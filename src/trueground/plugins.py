@@ -28,6 +28,7 @@ GROUPS = (
     "trueground.models",
     "trueground.benchmarks",
     "trueground.retrievers",
+    "trueground.labels",
 )
 T = TypeVar("T")
 _QUOTES = "\"'"
@@ -42,16 +43,20 @@ _only_here: set[tuple[str, str]] = set()
 _loading: list[bool] = []
 
 
+def load_plugins(*groups: str) -> None:
+    """Import every module that an installed package names in these groups. Default: in all."""
+    for group in groups or GROUPS:
+        _load_group(group)
+
+
 @cache
-def load_plugins() -> None:
-    """Import every module that an installed package names in one of the groups."""
+def _load_group(group: str) -> None:
     from importlib.metadata import entry_points  # it loads e-mail and zip: not for --help
 
     _loading.append(True)
     try:
-        for group in GROUPS:
-            for entry in entry_points(group=group):
-                entry.load()
+        for entry in entry_points(group=group):
+            entry.load()
     finally:
         _loading.pop()
 
