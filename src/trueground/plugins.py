@@ -28,7 +28,6 @@ GROUPS = (
     "trueground.models",
     "trueground.benchmarks",
     "trueground.retrievers",
-    "trueground.labels",
 )
 T = TypeVar("T")
 _QUOTES = "\"'"
@@ -43,20 +42,16 @@ _only_here: set[tuple[str, str]] = set()
 _loading: list[bool] = []
 
 
-def load_plugins(*groups: str) -> None:
-    """Import every module that an installed package names in these groups. Default: in all."""
-    for group in groups or GROUPS:
-        _load_group(group)
-
-
 @cache
-def _load_group(group: str) -> None:
+def load_plugins() -> None:
+    """Import every module that an installed package names in one of the groups."""
     from importlib.metadata import entry_points  # it loads e-mail and zip: not for --help
 
     _loading.append(True)
     try:
-        for entry in entry_points(group=group):
-            entry.load()
+        for group in GROUPS:
+            for entry in entry_points(group=group):
+                entry.load()
     finally:
         _loading.pop()
 
