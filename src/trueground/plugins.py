@@ -31,6 +31,8 @@ GROUPS = (
     "trueground.benchmarks",
     "trueground.retrievers",
     "trueground.builders",
+    "trueground.labels",
+    "trueground.rankers",
 )
 T = TypeVar("T")
 _QUOTES = "\"'"
@@ -52,12 +54,17 @@ def load_plugins() -> None:
     A package that can't be loaded gets a warning, so that the others can still be used.
     """
     for group in GROUPS:
-        for entry in entry_points(group):
-            try:
-                _load(entry)
-            except PluginError as error:
-                _loaded.add(entry)  # one warning is enough
-                tell(str(error))
+        load_group(group)
+
+
+def load_group(group: str) -> None:
+    """Import every module that an installed package names in this group, or warn."""
+    for entry in entry_points(group):
+        try:
+            _load(entry)
+        except PluginError as error:
+            _loaded.add(entry)  # one warning is enough
+            tell(str(error))
 
 
 def load_component(kind: str, name: str) -> None:

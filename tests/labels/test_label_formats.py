@@ -16,6 +16,13 @@ from trueground.labels.formats import LabelScope, TaskLabels, label_format
 from trueground.types import Record
 
 
+@pytest.fixture
+def no_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no package had a format."""
+    formats.label_formats()  # else packages are loaded into the table of this test alone
+    monkeypatch.setattr(formats, "_formats", {})
+
+
 class StarLabels(TaskLabels):
     """A line per record, with a star for a faithful answer: `q1 *`."""
 
@@ -49,8 +56,7 @@ class StarLabels(TaskLabels):
         yield from ()
 
 
-def test_registered_format_gives_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "_formats", {})
+def test_registered_format_gives_labels(tmp_path: Path, no_formats: None) -> None:
     label_format("stars")(StarLabels)
     path = tmp_path / "labels.stars"
     path.write_text("q1 *\nq2\n")
@@ -62,10 +68,7 @@ def test_registered_format_gives_labels(tmp_path: Path, monkeypatch: pytest.Monk
     assert labelled.human == {"faithful": 1.0}
 
 
-def test_tasks_without_annotation_package_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(formats, "_formats", {})
+def test_tasks_without_annotation_package_are_refused(tmp_path: Path, no_formats: None) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text('{"kind": "support", "id": "a~01234567", "values": {"support": "fully"}}\n')
 
@@ -73,8 +76,7 @@ def test_tasks_without_annotation_package_are_refused(
         LabelFiles(path)
 
 
-def test_lines_and_tables_need_no_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "_formats", {})
+def test_lines_and_tables_need_no_format(tmp_path: Path, no_formats: None) -> None:
     lines, table = tmp_path / "labels.jsonl", tmp_path / "labels.csv"
     lines.write_text('{"id": "q1", "human": {"faithful": 1}}\n')
     table.write_text("id,faithful\nq2,0\n")
