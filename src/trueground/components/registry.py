@@ -1,18 +1,20 @@
 """Components by name: built-in ones, those of installed packages, and those of this process.
 
 A package names a module as an entry point of one of GROUPS. The module registers its components
-when it is imported. A component that a script registers itself exists in that process only.
+when it is imported. An entry point with the name of a component is loaded alone when that component
+is requested. All are loaded for lists, and if a name isn't found. A component that a script
+registers itself exists in that process only.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from functools import cache
 from typing import Self, TypeVar
 
+from trueground.components.entry_points import EntryPoint, entry_points
 from trueground.components.specs import ComponentSpec
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import PluginError, UsageError, tell, unknown_name
 
 GROUPS = (
     "trueground.metrics",
@@ -21,24 +23,45 @@ GROUPS = (
     "trueground.models",
     "trueground.benchmarks",
     "trueground.retrievers",
+    "trueground.builders",
+    "trueground.labels",
+    "trueground.rankers",
 )
 T = TypeVar("T")
 M = TypeVar("M")
 _loading: list[bool] = []
 
 
-@cache
-def load_plugins() -> None:
-    """Import every module that an installed package names in one of the groups."""
-    from importlib.metadata import entry_points  # it loads e-mail and zip: not for --help
+_loaded: set[EntryPoint] = set()
 
-    _loading.append(True)
-    try:
-        for group in GROUPS:
-            for entry in entry_points(group=group):
-                entry.load()
-    finally:
-        _loading.pop()
+
+def load_plugins() -> None:
+    """Import every module that an installed package names in one of the groups.
+
+    A package that can't be loaded gets a warning, so that the others can still be used.
+    """
+    for group in GROUPS:
+        load_group(group)
+
+
+def load_group(group: str) -> None:
+    """Import every module that an installed package names in this group, or warn."""
+    for entry in entry_points(group):
+        try:
+            _load(entry)
+        except PluginError as error:
+            _loaded.add(entry)  # one warning is enough
+            tell(str(error))
+
+
+def _load(entry: EntryPoint) -> None:
+    if entry not in _loaded:
+        _loading.append(True)
+        try:
+            entry.load()
+        finally:
+            _loading.pop()
+        _loaded.add(entry)
 
 
 class Registry(MutableMapping[str, T]):
@@ -47,10 +70,14 @@ class Registry(MutableMapping[str, T]):
     Args:
         kind: What they are, as errors name one: "judge".
         components: Those that ship with the package.
+        group: Group of the entry points that add some. Default: "trueground.judges" for "judge".
     """
 
-    def __init__(self, kind: str, components: Mapping[str, T] | None = None) -> None:
+    def __init__(
+        self, kind: str, components: Mapping[str, T] | None = None, *, group: str | None = None
+    ) -> None:
         self.kind = kind
+        self.group = group or f"trueground.{kind}s"
         self._components: dict[str, T] = dict(components or {})
         self._local: set[str] = set()
 
@@ -73,9 +100,18 @@ class Registry(MutableMapping[str, T]):
         return name in self._components
 
     def load(self) -> Self:
-        """Import the modules of installed packages, and return the registry."""
-        load_plugins()
+        """Import the modules of the entry points of the group, and return the registry."""
+        load_group(self.group)
         return self
+
+    def load_component(self, name: str) -> None:
+        """Import the modules that are entry points of this name, where `-` and `_` are alike.
+
+        Raises:
+            PluginError: One of them can't be loaded.
+        """
+        for entry in self._entries_named(name):
+            _load(entry)
 
     def register(self, name: str, component: T) -> None:
         """Add a component. Raises UsageError if another one has the name."""
@@ -88,14 +124,21 @@ class Registry(MutableMapping[str, T]):
     def find(self, name: str) -> T:
         """Return the component of that name. Raises UsageError with similar names."""
         if name not in self:
-            self.load()
+            self.load_component(name)
+        if name not in self:
+            load_plugins()
         if name not in self:
             raise unknown_name(self.kind, name, self)
         return self[name]
 
     def is_shared(self, names: Iterable[str]) -> bool:
         """Whether another process finds these components by name, too."""
-        return self._local.isdisjoint(names)
+        return all(self._entries_named(name) for name in self._local.intersection(names))
+
+    def _entries_named(self, name: str) -> list[EntryPoint]:
+        name = name.replace("_", "-")
+        entries = entry_points(self.group)
+        return [entry for entry in entries if entry.name.replace("_", "-") == name]
 
     def make(self: Registry[Callable[..., M]], given: ComponentSpec) -> M:
         """Return what the factory of that name makes.

@@ -28,6 +28,7 @@ from trueground.types import (
 if TYPE_CHECKING:
     from trueground.text.citations import Sentence
 
+
 _TESTS: dict[str, Callable[[Batch], Iterable[bool]]] = {
     "contexts": lambda b: (bool(k) and not k.isspace() for k in b.knowledge),
     "gold_contexts": lambda b: (bool(b.context_numbers(i, "gold")) for i in range(len(b))),
@@ -141,14 +142,6 @@ class Batch:
         return [
             q or "" if not h else " ".join([q or "", *(t.content for t in h)]) for q, h in pairs
         ]
-
-    @cached_property
-    def cited(self) -> list[tuple[Sentence, ...]]:
-        """The sentences of each response with the triples that they cite."""
-        from trueground.text.citations import read_triples
-
-        pairs = zip(self.responses, self.graphs, strict=True)
-        return [read_triples(response, graphs or ()) for response, graphs in pairs]
 
     @cached_property
     def numbered(self) -> list[tuple[Sentence, ...]]:
