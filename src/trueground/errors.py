@@ -12,6 +12,7 @@ TruegroundError                exit code
 ├── GraphError                 2   a knowledge graph that cannot be read or queried
 ├── UnreachableError           4   a model or judge that could not be reached at all
 ├── ProtocolError              2   a judge or another part from outside broke its promise
+├── PluginError                2   what an installed package adds can't be loaded
 └── RunInterrupted             130 Ctrl-C; what was finished is kept
 
 Library code raises; only the command line exits. A message names the place, what was found, what
@@ -239,6 +240,10 @@ class UnreachableError(TruegroundError):
 
 class ProtocolError(TruegroundError):
     """A judge, a decomposer or a metric gave something that its protocol does not allow."""
+
+
+class PluginError(TruegroundError):
+    """What an installed package adds, or a part of trueground itself, can't be loaded."""
 
 
 class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mistake

@@ -4,8 +4,10 @@ A part is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)
 may stand in single or double quotes, and must where they hold parentheses or, in a value, commas; a
 quotation mark within is doubled. This is the one place that reads and writes such texts.
 
-A package names a module as an entry point of one of GROUPS; the module registers its parts when it
-is imported. A part that a script registers by itself is known in that process only.
+A package names a module as an entry point of one of GROUPS; the module registers its components when
+it is imported. An entry point with the name of a component is loaded by itself when that component is
+requested. All are loaded for lists, and if a name isn't found. A component that a script registers by
+itself is known in that process only.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from trueground.errors import UsageError, unknown_name
+from trueground.entry_points import EntryPoint, entry_points
+from trueground.errors import PluginError, UsageError, tell, unknown_name
 from trueground.options import DeclaredOption, Option, ValueRejectedError, declare, parse_value
 
 GROUPS = (
@@ -28,6 +30,7 @@ GROUPS = (
     "trueground.models",
     "trueground.benchmarks",
     "trueground.retrievers",
+    "trueground.builders",
 )
 T = TypeVar("T")
 _QUOTES = "\"'"
@@ -40,20 +43,46 @@ _PART = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?::\s*([^()]*?)\s*)?(?:\(([^()]*)\
 _SHOWN = 60  # characters of a value that is refused
 _only_here: set[tuple[str, str]] = set()
 _loading: list[bool] = []
+_loaded: set[EntryPoint] = set()
 
 
-@cache
 def load_plugins() -> None:
-    """Import every module that an installed package names in one of the groups."""
-    from importlib.metadata import entry_points  # it loads e-mail and zip: not for --help
+    """Import every module that an installed package names in one of the groups.
 
-    _loading.append(True)
-    try:
-        for group in GROUPS:
-            for entry in entry_points(group=group):
-                entry.load()
-    finally:
-        _loading.pop()
+    A package that can't be loaded gets a warning, so that the others can still be used.
+    """
+    for group in GROUPS:
+        for entry in entry_points(group):
+            try:
+                _load(entry)
+            except PluginError as error:
+                _loaded.add(entry)  # one warning is enough
+                tell(str(error))
+
+
+def load_component(kind: str, name: str) -> None:
+    """Import the modules that are entry points of this name, where `-` and `_` are alike.
+
+    Raises PluginError if one can't be loaded.
+    """
+    for entry in _entries_named(kind, name):
+        _load(entry)
+
+
+def _load(entry: EntryPoint) -> None:
+    if entry not in _loaded:
+        _loading.append(True)
+        try:
+            entry.load()
+        finally:
+            _loading.pop()
+        _loaded.add(entry)
+
+
+def _entries_named(kind: str, name: str) -> list[EntryPoint]:
+    name = name.replace("_", "-")
+    entries = entry_points(f"trueground.{kind}s")
+    return [entry for entry in entries if entry.name.replace("_", "-") == name]
 
 
 def register_part(kind: str, registry: MutableMapping[str, T], name: str, part: T) -> None:
@@ -67,6 +96,8 @@ def register_part(kind: str, registry: MutableMapping[str, T], name: str, part: 
 def find_part(kind: str, registry: MutableMapping[str, T], name: str) -> T:
     """The part of that name; UsageError with near names where there is none."""
     if name not in registry:
+        load_component(kind, name)
+    if name not in registry:
         load_plugins()
     if name not in registry:
         raise unknown_name(kind, name, registry)
@@ -75,7 +106,7 @@ def find_part(kind: str, registry: MutableMapping[str, T], name: str) -> T:
 
 def known_everywhere(kind: str, names: Iterable[str]) -> bool:
     """Whether another process finds these parts by name too."""
-    return not any((kind, name) in _only_here for name in names)
+    return all((kind, name) not in _only_here or _entries_named(kind, name) for name in names)
 
 
 @dataclass(frozen=True)
