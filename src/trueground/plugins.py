@@ -4,10 +4,10 @@ A part is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)
 may stand in single or double quotes, and must where they hold parentheses or, in a value, commas; a
 quotation mark within is doubled. This is the one place that reads and writes such texts.
 
-A package names a module as an entry point of one of GROUPS; the module registers its components when
-it is imported. An entry point with the name of a component is loaded by itself when that component is
-requested. All are loaded for lists, and if a name isn't found. A component that a script registers by
-itself is known in that process only.
+A package names a module as an entry point of one of GROUPS. The module registers its components
+when it is imported. An entry point with the name of a component is loaded by itself when that
+component is requested. All are loaded for lists, and if a name isn't found. A component that a
+script registers by itself is known in that process only.
 """
 
 from __future__ import annotations
