@@ -11,7 +11,7 @@ import pytest
 from tests.builders.little import register
 from tests.builders.scripted_server import ScriptedServer
 
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.build import BuildSettings, Built
 from trueground.builders.registry import BUILDERS
 from trueground.builders.settings import EndpointDefaults

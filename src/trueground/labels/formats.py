@@ -17,7 +17,7 @@ from trueground.types import Record
 
 LabelScope = Literal["record", "passages", "part"]
 FormatT = TypeVar("FormatT", bound="type[TaskLabels]")
-_formats = Registry[type[TaskLabels]]("format of labels", group="trueground.labels")
+_formats: Registry[type[TaskLabels]] = Registry("format of labels", group="trueground.labels")
 
 
 class TaskLabels(ABC):

@@ -1,0 +1,107 @@
+"""Entry points of installed packages: what each package adds to trueground.
+
+A package adds a component, a command or a kind of list by a line in its `entry_points.txt`, which
+an installer makes of its `pyproject.toml`. The parts of trueground outside its core are added in
+the same way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from trueground.errors import PluginError
+
+PREFIX = "trueground."  # what the names of all groups begin with
+_METADATA = (".dist-info", ".egg-info")
+
+
+class EntryPoint(NamedTuple):
+    """One line of a package's entry points.
+
+    Attributes:
+        package: Name of the package, as its metadata folder has it.
+        group: Group, such as "trueground.metrics".
+        name: Name in the group.
+        value: `module` or `module:attribute`.
+    """
+
+    package: str
+    group: str
+    name: str
+    value: str
+
+    @property
+    def module(self) -> str:
+        """The module that the entry point names."""
+        return self.value.partition(":")[0]
+
+    def load(self) -> Any:
+        """Return the module, or its attribute. Raises PluginError if that fails in any way."""
+        try:
+            loaded: Any = import_module(self.module)
+            for attribute in filter(None, self.value.partition(":")[2].split(".")):
+                loaded = getattr(loaded, attribute)
+        except Exception as error:
+            raise PluginError(
+                f"the package {self.package} adds {self.name!r} to {self.group}, but "
+                f"{self.value} can't be loaded: {type(error).__name__}: {error}. Update or "
+                f"uninstall {self.package}."
+            ) from error
+        return loaded
+
+
+def entry_points(group: str) -> list[EntryPoint]:
+    """Return the entry points of a group, in the order of `sys.path` and of each file."""
+    return [entry for entry in _read_all(tuple(sys.path)) if entry.group == group]
+
+
+@lru_cache(maxsize=1)
+def _read_all(folders: tuple[str, ...]) -> list[EntryPoint]:
+    """Return all entry points whose group begins with PREFIX.
+
+    Importing importlib.metadata takes 15 to 37 ms, more than a tenth of `trueground --help`.
+    Therefore this reads the few files that matter by itself, by `os`, which takes a third of the
+    time of `pathlib`. It doesn't look into zip files.
+    """
+    seen = set[str]()
+    entries: list[EntryPoint] = []
+    for folder in folders:
+        try:
+            names = sorted(os.listdir(folder or "."))  # noqa: PTH208
+        except OSError:  # a zip file, or a folder that doesn't exist
+            continue
+        for name in names:
+            if not name.endswith(_METADATA):
+                continue
+            package = name.rpartition(".")[0].partition("-")[0]
+            key = re.sub(r"[-_.]+", "-", package).lower()
+            if key in seen:  # as for imports, the first folder of sys.path wins
+                continue
+            seen.add(key)
+            entries += _read_file(package, f"{folder or '.'}/{name}/entry_points.txt")
+    return entries
+
+
+def _read_file(package: str, path: str) -> list[EntryPoint]:
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:  # most packages have no such file
+        return []
+    if b"[" + PREFIX.encode() not in content:
+        return []
+    entries = []
+    group = ""
+    for line in map(str.strip, content.decode("utf-8", "replace").splitlines()):
+        if line.startswith("["):
+            group = line.strip("[] ")
+        elif line and not line.startswith(("#", ";")) and group.startswith(PREFIX):
+            name, _, value = line.partition("=")
+            value = value.partition("[")[0]  # without the extras that it needs
+            entries.append(EntryPoint(package, group, name.strip(), value.strip()))
+    return entries
