@@ -12,12 +12,12 @@ import trueground
 SRC = Path(trueground.__file__).parent
 # From the ground up; rooms on one line do not import each other (docs/architecture.md).
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("types", "_version", "arithmetic"),
+    ("types", "_version"),
     ("errors",),
-    ("options", "loop"),
+    ("options", "loop", "stats"),
     ("plugins", "protocols", "text"),
     ("functions",),
-    ("metrics", "progress", "stats", "net"),
+    ("metrics", "progress", "net"),
     ("records", "models", "encoders", "processes"),
     ("retrieval", "graph"),
     ("claims",),

@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
-from trueground.arithmetic.scalars import log1p
-from trueground.arithmetic.sums import mean
 from trueground.builders.base import BuiltDataset
 from trueground.builders.checks import words
+from trueground.stats.arithmetic.scalars import log1p
+from trueground.stats.arithmetic.sums import mean
 
 BINS = 12
 # A table with more rows or columns than this is none that anybody reads.

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.arithmetic.scalars import exp
 from trueground.models.base import ChatRequest, Reply, TokenLogprob
 from trueground.models.calls import Asks, describe_failure, shortened
 from trueground.models.prompts import (
@@ -26,6 +25,7 @@ from trueground.models.prompts import (
     user_prompt,
 )
 from trueground.plugins import PartSpec
+from trueground.stats.arithmetic.scalars import exp
 from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Status, Verdict
 

@@ -17,9 +17,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from trueground.arithmetic.arrays import logistic
-from trueground.arithmetic.scalars import log
-from trueground.arithmetic.sums import combine
 from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
@@ -28,6 +25,8 @@ from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
 from trueground.plugins import PartSpec, parse_part
+from trueground.stats.arithmetic.scalars import log, logistic
+from trueground.stats.arithmetic.sums import combine
 from trueground.stats.bootstrap import Floats
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
@@ -332,9 +331,9 @@ class StackJudge:
                 request,
                 [verdicts[n] for verdicts, _ in told],
                 [features[n] for _, features in told],
-                float(p),
+                logistic(p),
             )
-            for n, (request, p) in enumerate(zip(requests, logistic(odds), strict=True))
+            for n, (request, p) in enumerate(zip(requests, odds.tolist(), strict=True))
         ]
 
     def _verdict(

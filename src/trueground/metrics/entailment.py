@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from trueground.arithmetic.sums import count_true
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.batch import Counts, Mask, Options, Tally, harmonic
@@ -33,6 +32,7 @@ from trueground.metrics.triples import (
     graph_status,
     unique,
 )
+from trueground.stats.arithmetic.sums import count_true
 from trueground.text.citations import Sentence
 from trueground.text.normalize import get_normalizer
 from trueground.text.triples import Citation, plain, plain_property, triple_key

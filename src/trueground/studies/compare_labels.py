@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from trueground.annotation.labels import list_paths
-from trueground.arithmetic.sums import count_true, mean
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.corrected import (
     Drawn,
@@ -22,6 +21,7 @@ from trueground.evaluate.corrected import (
 )
 from trueground.metrics.registry import metric_of_key
 from trueground.stats.agreement import pearson
+from trueground.stats.arithmetic.sums import count_true, mean
 from trueground.stats.bootstrap import Floats, Ints
 from trueground.stats.rates import Draw, correct_difference, find_shift
 from trueground.studies.compare_pair import PairComparison

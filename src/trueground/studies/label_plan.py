@@ -52,11 +52,11 @@ def plan_labels(
     import numpy as np
 
     from trueground.annotation.base import LabelStratum, PlannedLabels
-    from trueground.arithmetic.sums import mean, sum_counts
     from trueground.errors import UsageError
     from trueground.evaluate.corrected import LABEL_OF
     from trueground.metrics.registry import metric_of_key
     from trueground.runs.directory import check_out_file
+    from trueground.stats.arithmetic.sums import mean, sum_counts
     from trueground.stats.effects import allocate_labels
     from trueground.studies.finished import open_run, read_scores
 
@@ -146,10 +146,10 @@ def _guess_shares(
     """
     import numpy as np
 
-    from trueground.arithmetic.sums import combine, total
     from trueground.errors import InputError
     from trueground.evaluate.corrected import read_slice
     from trueground.judges.people import labelled_verdicts
+    from trueground.stats.arithmetic.sums import combine, total
     from trueground.studies.finished import read_records, read_scores
     from trueground.types import Answered
 
