@@ -1,7 +1,7 @@
-"""What is written is computed with `trueground.arithmetic`, whose bits no machine changes.
+"""What is written is computed with `trueground.stats.arithmetic`, whose bits no machine changes.
 
-These tests read the source. Where one fails, take the function of `trueground.arithmetic` that has
-the same name, or `total` for a sum of floats, `count_true` and `sum_counts` for whole numbers.
+These tests read the source. Where one fails, take the function of `trueground.stats` that has the
+same name, or `total` for a sum of floats, `count_true` and `sum_counts` for whole numbers.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ OTHER_COUNTS = {
 
 def modules() -> list[str]:
     paths = (path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py"))
-    return sorted(path for path in paths if not path.startswith(("arithmetic/", *NETWORKS)))
+    return sorted(path for path in paths if not path.startswith(("stats/arithmetic/", *NETWORKS)))
 
 
 def findings(tree: ast.AST, counts: frozenset[str] = frozenset()) -> Iterator[tuple[int, str]]:

@@ -1,22 +1,21 @@
 """Imports point one way only: a room may use those below it, none beside it and none above it."""
 
 from __future__ import annotations
-
 import ast
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-
 import trueground
+
 
 SRC = Path(trueground.__file__).parent
 # From the ground up; rooms on one line do not import each other (docs/architecture.md).
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("types", "_version", "arithmetic"),
+    ("types", "_version"),
     ("errors",),
-    ("options", "loop"),
+    ("options", "stats"),
     ("components", "text"),
-    ("metrics", "progress", "stats", "net"),
+    ("metrics", "net"),
     ("records", "models", "encoders", "processes"),
     ("labels",),
     ("claims",),

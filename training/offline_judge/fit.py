@@ -16,8 +16,8 @@ from training.offline_judge.perturb import Row, make
 from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set
 from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
-from trueground.arithmetic.arrays import logistic
 from trueground.judges.lexical.weights import FILE, NAMES, LexicalWeights
+from trueground.stats.arithmetic.arrays import logistic
 from trueground.stats.calibration import calibration_error
 from trueground.stats.monotone import LabelledClaims, fit_monotone
 from trueground.stats.thresholds import auroc

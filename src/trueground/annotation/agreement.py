@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from trueground.annotation.answers import Annotator, Answer, Answers, compute_median
 from trueground.annotation.kinds import KINDS, YES_NO, Field, TaskKind
-from trueground.arithmetic.sums import count_along, count_true, dot, mean, total, totals
 from trueground.stats.agreement import (
     Statistic,
     bootstrap_agreement,
@@ -22,6 +21,7 @@ from trueground.stats.agreement import (
     krippendorff_alpha,
     raw_agreement,
 )
+from trueground.stats.arithmetic.sums import count_true, dot, mean, sum_counts, total
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -222,8 +222,8 @@ def _measure_field(
         if field.unit == "word":  # marked, whatever the type
             numbers = np.where(numbers > 0, 1.0, numbers)
         present = ~np.isnan(numbers)
-        sums = totals(np.where(present, numbers, 0.0), axis=1)
-        means = sums / count_along(present, axis=1)
+        sums = total(np.where(present, numbers, 0.0), axis=1)
+        means = sums / sum_counts(present, axis=1)
         tasks = None if ratings.tasks is None else ratings.tasks[rated]
         # Twice: one answer is enough for a mean, and intervals pass over items with one label.
         estimated = estimate(Ratings(np.stack((means, means), axis=1), tasks), _mean_of_first)
@@ -232,7 +232,7 @@ def _measure_field(
     return FieldAgreement(
         measure=measure,
         unit=field.unit,
-        tasks=count_true(count_along(~np.isnan(by_task), axis=1) >= 2),
+        tasks=count_true(sum_counts(~np.isnan(by_task), axis=1) >= 2),
         mean=estimated,
         agreement=estimate(ratings, raw_agreement),
         cohen_kappa=estimate(ratings, cohen) if labels.shape[1] == 2 else None,

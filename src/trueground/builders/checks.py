@@ -17,9 +17,9 @@ from typing import Any
 
 import regex
 
-from trueground.arithmetic.sums import total
 from trueground.builders.rows import ODD
 from trueground.errors import MissingExtraError
+from trueground.stats.arithmetic.sums import total
 from trueground.text.normalize import get_normalizer
 
 FORM_REASONS = {

@@ -13,13 +13,13 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import count_true, mean, sum_counts, totals
 from trueground.evaluate.plan import ABSTAINED, Draws, Entries, Plan
 from trueground.evaluate.table import NO_ANSWER, ItemTable
 from trueground.judges.people import FitFigures
 from trueground.metrics.batch import STATUSES
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.records import Check
+from trueground.stats.arithmetic.sums import count_true, mean, sum_counts, total
 from trueground.stats.bootstrap import (
     Floats,
     Interval,
@@ -130,19 +130,19 @@ def _compute(
     for low in range(0, n, _ROWS):
         part = slice(low, low + _ROWS) if rows is None else rows[low : low + _ROWS]
         block = scores[part]
-        sums += totals(np.where(np.isnan(block), 0.0, block))
+        sums += total(np.where(np.isnan(block), 0.0, block), axis=0)
         codes = status[part]
         for column in range(width):
             counts[column] += np.bincount(codes[:, column], minlength=len(STATUSES))
     keys = [spec.key for spec in specs]
     entries = {
-        key: _entry(plan, float(total), n, count.tolist(), percentiles(column, plan.level))
-        for key, total, count, column in zip(keys, sums, counts, means, strict=False)
+        key: _entry(plan, float(sum_), n, count.tolist(), percentiles(column, plan.level))
+        for key, sum_, count, column in zip(keys, sums, counts, means, strict=False)
     }
     units = len(np.unique(table.clusters[slice(None) if rows is None else rows])) if grouped else n
     verdicts = {
-        name: _verdict_share(int(total), n, units, percentiles(column, plan.level), plan.level)
-        for name, total, column in zip(ANSWER_VERDICTS, sums[width:], means[width:], strict=False)
+        name: _verdict_share(int(sum_), n, units, percentiles(column, plan.level), plan.level)
+        for name, sum_, column in zip(ANSWER_VERDICTS, sums[width:], means[width:], strict=False)
     }
     by_key = dict(zip(keys, map(float, sums), strict=False))
     draws = dict(zip(keys, means, strict=False))

@@ -13,10 +13,10 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import count_true
 from trueground.errors import UsageError
 from trueground.records import Check
 from trueground.records.columns import field_text, is_known
+from trueground.stats.arithmetic.sums import count_true
 from trueground.stats.bootstrap import NumberTable
 from trueground.text.hashing import hash_text
 from trueground.types import Answered, Record

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from trueground.arithmetic.scalars import log
+from trueground.stats.arithmetic.scalars import log
 from trueground.text.sentences import split_sentences
 
 EVIDENCE_RULE = "evidence-1"

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.arithmetic.scalars import exp
 from trueground.components.specs import ComponentSpec
+from trueground.stats.arithmetic.scalars import exp
+
 from trueground.models.base import ChatRequest, Reply, TokenLogprob
 from trueground.models.calls import Asks, describe_failure, shortened
 from trueground.models.prompts import (

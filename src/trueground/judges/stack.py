@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-
-from trueground.arithmetic.arrays import logistic
-from trueground.arithmetic.scalars import log
-from trueground.arithmetic.sums import combine
 from trueground.components.specs import ComponentSpec
+from trueground.stats.arithmetic.scalars import log, logistic
+from trueground.stats.arithmetic.sums import combine
+
 from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
@@ -34,6 +33,7 @@ from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 if TYPE_CHECKING:
     from trueground.models.calls import Spent
     from trueground.models.prompts import PromptFile
+
 
 MakeJudge = Callable[..., Judge]
 FORMAT = "trueground-stack-1"
@@ -332,9 +332,9 @@ class StackJudge:
                 request,
                 [verdicts[n] for verdicts, _ in told],
                 [features[n] for _, features in told],
-                float(p),
+                logistic(p),
             )
-            for n, (request, p) in enumerate(zip(requests, logistic(odds), strict=True))
+            for n, (request, p) in enumerate(zip(requests, odds.tolist(), strict=True))
         ]
 
     def _verdict(

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import msgspec
 
-from trueground.arithmetic.scalars import exp
 from trueground.net.cache import ResponseCache
+from trueground.stats.arithmetic.scalars import exp
 
 # Part of every key: a change of what a kept value means must not meet older entries.
 _VERSION = "1"

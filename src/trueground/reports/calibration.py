@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
-from trueground.arithmetic.scalars import logistic
 from trueground.reports.blocks import (
     Axis,
     Block,
@@ -33,6 +32,7 @@ from trueground.reports.blocks import (
 )
 from trueground.reports.text import format_blocks, percent, percent_of
 from trueground.reports.viewer import write_page
+from trueground.stats.arithmetic.scalars import logistic
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
 Raw = Mapping[str, Any]

@@ -15,11 +15,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import count_true
 from trueground.errors import InputError
 from trueground.metrics.registry import higher_is_better
 from trueground.records.problems import UNREADABLE
 from trueground.reports.items import Gaps, read_items, why
+from trueground.stats.arithmetic.sums import count_true
 
 _BLOCK = 4096
 _LARGEST = float(np.finfo(np.float32).max)

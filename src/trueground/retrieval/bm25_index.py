@@ -14,10 +14,10 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.arrays import log
-from trueground.arithmetic.sums import sum_counts
 from trueground.options import Progress
 from trueground.retrieval.words import stemmer, words
+from trueground.stats.arithmetic.scalars import log
+from trueground.stats.arithmetic.sums import sum_counts
 
 # Of each term's postings, one term after the other: where they begin, the passages, the scores; the
 # highest score of each term. The terms in the order of their letters: as text, where each line
@@ -260,7 +260,8 @@ def _write_scores(
     norms = k1 * ((1 - b) + b * lengths.astype(np.float64) / max(mean, 1e-9))
     in_passages, n = np.diff(starts), len(lengths)
     values, which = np.unique(in_passages, return_inverse=True)
-    weights = log(1 + (n - values + 0.5) / (values + 0.5)).astype(np.float32)[which]
+    ratios = 1 + (n - values + 0.5) / (values + 0.5)
+    weights = np.array([log(ratio) for ratio in ratios.tolist()], np.float32)[which]
     highest = np.zeros(len(weights), np.float32)
     # Terms between which there are at most `span` postings, or a single term.
     cuts, total = [0], int(starts[-1])

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.arrays import log2
-from trueground.arithmetic.sums import mean, total
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
+from trueground.stats.arithmetic.scalars import log2
+from trueground.stats.arithmetic.sums import mean, total
 from trueground.stats.bootstrap import Interval, intervals
 
 MEASURES = ("recall", "success", "mrr", "ndcg")
@@ -155,7 +155,9 @@ def _measure(hits: Sequence[Hit], gold: Gold, ks: Sequence[int]) -> list[float]:
     found = np.cumsum(gains)
 
     def dcg(worth: NDArray[np.float64], k: int) -> float:
-        return total(worth[:k] / log2(np.arange(2.0, len(worth[:k]) + 2)))
+        best = worth[:k]
+        discounts = [log2(rank + 1.0) for rank in range(1, len(best) + 1)]
+        return total(best / np.array(discounts))
 
     return [
         *(float(found[:k][-1]) / len(gold) if len(found) else 0.0 for k in ks),

@@ -15,16 +15,8 @@ from typing import Literal, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import (
-    count_along,
-    count_product,
-    dot,
-    dot_rows,
-    means,
-    sum_counts,
-    total,
-)
 from trueground.errors import UsageError
+from trueground.stats.arithmetic.sums import count_product, dot, dot_rows, mean, sum_counts, total
 from trueground.stats.bootstrap import Floats, Interval, Ints, percentiles
 
 Statistic = Callable[..., float | None]  # of (labels, *, weights), as the functions below
@@ -66,7 +58,7 @@ def cohen_kappa(table: NDArray[np.integer]) -> float | None:
     if not n:
         return None
     observed = float(np.trace(table)) / n
-    expected = dot(count_along(table, axis=1), count_along(table, axis=0)) / (n * n)
+    expected = dot(sum_counts(table, axis=1), sum_counts(table, axis=0)) / (n * n)
     return None if expected == 1.0 else (observed - expected) / (1.0 - expected)
 
 
@@ -164,7 +156,7 @@ def bootstrap_agreement(
     for fewer than two items or groups.
     """
     array = _as_array(labels)
-    rated = count_along(~np.isnan(array), axis=1) >= 2
+    rated = sum_counts(~np.isnan(array), axis=1) >= 2
     array = array[rated]
     unit = np.arange(len(array)) if groups is None else _codes(groups[rated])
     if int(unit.max(initial=-1)) < 1 or statistic(array) is None:
@@ -231,9 +223,9 @@ def two_judges(
 def _rated_items(labels: Floats, weights: Floats | None) -> _RatedItems:
     array = _as_array(labels)
     present = ~np.isnan(array)
-    rows = count_along(present, axis=1) >= 2
+    rows = sum_counts(present, axis=1) >= 2
     array, present = array[rows], present[rows]
-    m = count_along(present, axis=1).astype(np.float64)
+    m = sum_counts(present, axis=1).astype(np.float64)
     values, codes = np.unique(array[present], return_inverse=True)
     key = np.nonzero(present)[0] * max(len(values), 1) + codes
     cells, n = np.unique(key, return_counts=True)
@@ -347,6 +339,6 @@ def _pearson(a: Floats, b: Floats) -> Floats:
 
 def _centred(rows: Floats) -> Floats:
     """Scaled to a largest deviation of 1, so that squares neither overflow nor vanish."""
-    centred = rows - means(rows, axis=1)[:, None]
+    centred = rows - mean(rows, axis=1)[:, None]
     largest = np.abs(centred).max(axis=1, keepdims=True)
     return np.asarray(centred / np.where(largest > 0, largest, 1.0), np.float64)

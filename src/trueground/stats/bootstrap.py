@@ -17,13 +17,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import (
-    count_along,
+from trueground.stats.arithmetic.sums import (
     count_product,
     exact_product,
     group_counts,
     group_totals,
     mean,
+    sum_counts,
     total,
 )
 
@@ -102,7 +102,7 @@ def resampled_means(
         w = next(weights)
         totals += exact_product(sums.T, w, _MOST_WEIGHT)
         weight += _shared_product(w, counts)
-        scored_units += count_along(counts > 0, axis=0)
+        scored_units += sum_counts(counts > 0, axis=0)
     usable = (weight > 0) & (scored_units >= 2)[:, None]
     return np.divide(totals, weight, out=np.full_like(totals, np.nan), where=usable)
 

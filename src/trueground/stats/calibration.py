@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.arrays import interpolate, log_of_exp_plus_one, logistic
-from trueground.arithmetic.scalars import logit
-from trueground.arithmetic.sums import count_true, dot, mean, solve, standard_deviation, total
+from trueground.stats.arithmetic.arrays import interpolate, log_of_exp_plus_one, logistic
+from trueground.stats.arithmetic.scalars import logit
+from trueground.stats.arithmetic.sums import count_true, dot, mean, solve, standard_deviation, total
 from trueground.stats.bootstrap import Floats, Mask
 from trueground.stats.thresholds import check_labelled
 

@@ -28,21 +28,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueground.arithmetic.arrays import arcsin
-from trueground.arithmetic.distributions import normal_quantile
-from trueground.arithmetic.distributions import t_quantile as quantile_of_t
-from trueground.arithmetic.sums import (
+from trueground.stats.agreement import average_ranks
+from trueground.stats.arithmetic.arrays import arcsin
+from trueground.stats.arithmetic.distributions import normal_quantile
+from trueground.stats.arithmetic.distributions import t_quantile as quantile_of_t
+from trueground.stats.arithmetic.sums import (
     count_true,
     dot,
     mean,
-    means,
     standard_deviation,
     sum_counts,
     total,
-    totals,
     variance,
 )
-from trueground.stats.agreement import average_ranks
 from trueground.stats.bootstrap import (
     Floats,
     Ints,
@@ -108,7 +106,7 @@ def effects_of(
         part = slice(low, low + _METRICS)
         x, y = a[:, part], b[:, part]
         d = differences(x, y)
-        shift = d - means(d)  # squares of the shifted differences lose no digits
+        shift = d - mean(d, axis=0)  # squares of the shifted differences lose no digits
         higher, lower = (d > 0).astype(np.float64), (d < 0).astype(np.float64)
         table = np.concatenate([d, shift, shift * shift, higher, lower, x, y], axis=1)
         draws = resampled_means(table, clusters, resamples=resamples, seed=seed)
@@ -204,8 +202,8 @@ def _resampled_rank_biserial(d: Floats, clusters: Ints | None, resamples: int, s
             plus, minus = part[:many], part[many:]
             both = plus + minus
             rank = np.cumsum(both, axis=0) - both + (both + 1) / 2
-            whole = totals(both * rank)
-            signed = totals((plus - minus) * rank)
+            whole = total(both * rank, axis=0)
+            signed = total((plus - minus) * rank, axis=0)
             np.divide(signed, whole, out=drawn[i, low : low + _COLUMNS], where=whole > 0)
     return drawn
 
@@ -397,7 +395,7 @@ def allocate_labels(
         return t_quantile(freedom, level) * math.sqrt(max(error, 0.0))
 
     likely = LEAST_OF_A_CLASS + 2 * math.sqrt(LEAST_OF_A_CLASS)
-    totals = range(min(n, max(LEAST_LABELS, math.ceil(likely / rarer))), n)
-    narrow = bisect_left(totals, True, key=lambda k: width_of(counts_for(k)) <= half_width)
-    counts = counts_for(totals.start + narrow)
+    label_counts = range(min(n, max(LEAST_LABELS, math.ceil(likely / rarer))), n)
+    narrow = bisect_left(label_counts, True, key=lambda k: width_of(counts_for(k)) <= half_width)
+    counts = counts_for(label_counts.start + narrow)
     return counts, width_of(counts)

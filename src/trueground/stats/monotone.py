@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueground.arithmetic.arrays import log, logistic
-from trueground.arithmetic.sums import combine, dot, means, solve, totals
+from trueground.stats.arithmetic.arrays import log, logistic
+from trueground.stats.arithmetic.sums import combine, dot, mean, solve, total
 from trueground.stats.bootstrap import Floats, Ints, Mask
 
 _CONSTANT = 1e-9
@@ -69,9 +69,9 @@ def fit_monotone(
     start.
     """
     like = rows.x if like is None else like
-    centre = means(like)
+    centre = mean(like, axis=0)
     deviation = like - centre
-    spread = np.sqrt(means(deviation * deviation))
+    spread = np.sqrt(mean(deviation * deviation, axis=0))
     constant = spread < _CONSTANT  # tells nothing apart, and so has no weight
     spread = np.where(constant, 1.0, spread)
     size = rows.x.shape[1]
@@ -124,8 +124,8 @@ class _MonotoneLoss(NamedTuple):
         certainty = self.rows.weights / (share * (1 - share))
         products = (certainty[:, None] * change)[:, :, None] * change[:, None, :]
         away = w - self.prior
-        gradient = totals(by_share[:, None] * change) + 2 * self.penalty * away
-        information = totals(products) + np.diag(2 * self.penalty + _RIDGE)
+        gradient = total(by_share[:, None] * change, axis=0) + 2 * self.penalty * away
+        information = total(products, axis=0) + np.diag(2 * self.penalty + _RIDGE)
         return _Slope(self._loss(w, share), gradient, information)
 
     def _loss(self, w: Floats, share: Floats) -> float:

@@ -24,18 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueground.arithmetic.distributions import beta_cdf, normal_tails
-from trueground.arithmetic.scalars import log2
-from trueground.arithmetic.sums import (
-    count_along,
-    count_true,
-    exact_product,
-    mean,
-    sum_counts,
-    total,
-    totals,
-)
 from trueground.stats.agreement import average_ranks
+from trueground.stats.arithmetic.distributions import beta_cdf, normal_tails
+from trueground.stats.arithmetic.scalars import log2
+from trueground.stats.arithmetic.sums import count_true, exact_product, mean, sum_counts, total
 from trueground.stats.bootstrap import (
     ALIKE,
     Floats,
@@ -233,7 +225,7 @@ def sign_flip(
     if clusters is not None:
         sums = np.stack([sum_clusters(column, clusters) for column in sums.T], axis=1)
         sums = _without_noise(sums)
-    changed = count_along(sums != 0, axis=0)
+    changed = sum_counts(sums != 0, axis=0)
     listed = np.asarray(changed <= log2(max(flips, MOST_LISTED)))
     drawn = np.flatnonzero(known & ~listed)
     random = dict(zip(drawn.tolist(), _flip_randomly(sums[:, drawn], flips, seed), strict=True))
@@ -256,7 +248,7 @@ def _flip_randomly(sums: Floats, flips: int, seed: int) -> list[SignFlip]:
     """A block of units and of patterns at a time: memory does not grow with units × flips."""
     if not sums.shape[1]:
         return []
-    observed = totals(sums)
+    observed = total(sums, axis=0)
     least = (np.abs(observed) - _slack(sums))[:, None]
     far = np.zeros(sums.shape[1], np.int64)
     for part, start in enumerate(range(0, flips, _PATTERNS)):
@@ -268,13 +260,13 @@ def _flip_randomly(sums: Floats, flips: int, seed: int) -> list[SignFlip]:
             raw = np.random.SFC64([seed, number, part]).random_raw(-(-size // 64))
             bits = np.unpackbits(raw.view(np.uint8), count=size).reshape(len(block), width)
             kept += exact_product(block.T, bits.astype(np.float64), _UNITS)
-        far += count_along(np.abs(2 * kept - observed[:, None]) >= least, axis=1)
+        far += sum_counts(np.abs(2 * kept - observed[:, None]) >= least, axis=1)
     return [SignFlip((1 + int(count)) / (flips + 1), flips, False) for count in far]
 
 
 def _slack(sums: Floats) -> Floats:
     """Sums of the same numbers in another order may differ in their last digits; they are ties."""
-    return np.asarray(1e-12 * totals(np.abs(sums)), np.float64)
+    return np.asarray(1e-12 * total(np.abs(sums), axis=0), np.float64)
 
 
 def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank:

@@ -19,11 +19,11 @@ from typing import Literal
 
 import numpy as np
 
-from trueground.arithmetic.distributions import beta_quantile
-from trueground.arithmetic.distributions import t_quantile as quantile_of_t
-from trueground.arithmetic.scalars import logistic, logit, power
-from trueground.arithmetic.sums import count_true, dot, mean, total, variance
 from trueground.errors import InputError
+from trueground.stats.arithmetic.distributions import beta_quantile
+from trueground.stats.arithmetic.distributions import t_quantile as quantile_of_t
+from trueground.stats.arithmetic.scalars import logistic, logit, power
+from trueground.stats.arithmetic.sums import count_true, dot, mean, total, variance
 from trueground.stats.bootstrap import Floats, Interval, Ints, Mask, variance_of_mean
 
 LEAST_LABELS = 30

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.distributions import draw_normal, normal_quantile
-from trueground.arithmetic.sums import count_true, dot, mean, sum_counts, total, variance
+from trueground.stats.arithmetic.distributions import draw_normal, normal_quantile
+from trueground.stats.arithmetic.sums import count_true, dot, mean, sum_counts, total, variance
 from trueground.stats.bootstrap import (
     Floats,
     Interval,

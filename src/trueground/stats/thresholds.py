@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import count_true, dot, total
 from trueground.errors import InputError, UsageError, unknown_name
+from trueground.stats.arithmetic.sums import count_true, dot, total
 from trueground.stats.bootstrap import Floats, Ints, Mask, ratio
 
 # A threshold, or a curve from scores to probabilities, that suits scores and labels.

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from trueground.labels.files import list_paths
+from trueground.stats.arithmetic.sums import count_true, mean
 
-from trueground.arithmetic.sums import count_true, mean
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.corrected import (
     Drawn,
@@ -19,7 +20,6 @@ from trueground.evaluate.corrected import (
     predicted_label,
     read_slice,
 )
-from trueground.labels.files import list_paths
 from trueground.metrics.registry import metric_of_key
 from trueground.stats.agreement import pearson
 from trueground.stats.bootstrap import Floats, Ints

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import count_true
 from trueground.errors import UsageError
 from trueground.evaluate.plan import macro_key
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
 from trueground.reports.items import item_links
+from trueground.stats.arithmetic.sums import count_true
 from trueground.stats.bootstrap import ALIKE, Floats
 from trueground.stats.effects import Effects, Planning, effects_of, plan
 from trueground.stats.paired import (

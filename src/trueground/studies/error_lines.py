@@ -7,6 +7,7 @@ the category of each line, or a language model proposes one.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,14 +17,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
-
-from trueground.arithmetic.sums import count_true, mean, standard_deviation
-from trueground.benchmarks.published import published
 from trueground.components.specs import ComponentSpec
+from trueground.labels.base import TIED, LabelRule, RecordLabel
+from trueground.stats.arithmetic.sums import count_true, mean, variance
+
+from trueground.benchmarks.published import published
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import compare, make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
-from trueground.labels.base import TIED, LabelRule, RecordLabel
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
 from trueground.stats.bootstrap import intervals
@@ -379,7 +380,7 @@ def compute_by_label(
                 "mean": mean(values),
                 "ci": intervals(values[:, None], mine, **draws)[0],
                 "median": float(np.median(values)),
-                "sd": standard_deviation(values, ddof=1) if len(values) > 1 else None,
+                "sd": math.sqrt(variance(values, ddof=1)) if len(values) > 1 else None,
             }
         )
     drawn = {"ci_level": level, "resamples": resamples, "seed": seed}

@@ -1,6 +1,7 @@
 """Which answers of a run to label: how many a rate needs with this judge, drawn by its scores."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,8 +10,10 @@ from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
 
 if TYPE_CHECKING:
     from trueground.labels.base import PlannedLabels
+
     from trueground.stats.bootstrap import Floats, Ints
     from trueground.studies.finished import FinishedRun
+
 
 STRATA = 5
 _METRICS = ("support", "correct_support")
@@ -50,11 +53,11 @@ def plan_labels(
     Raises InputError for the run and the labels, UsageError for options, OutputError, WriteError.
     """
     import numpy as np
+    from trueground.labels.base import LabelStratum, PlannedLabels
+    from trueground.stats.arithmetic.sums import mean, sum_counts
 
-    from trueground.arithmetic.sums import mean, sum_counts
     from trueground.errors import UsageError
     from trueground.evaluate.corrected import LABEL_OF
-    from trueground.labels.base import LabelStratum, PlannedLabels
     from trueground.metrics.registry import metric_of_key
     from trueground.runs.directory import check_out_file
     from trueground.stats.effects import allocate_labels
@@ -145,8 +148,8 @@ def _guess_shares(
     InputError: labels that cannot be used.
     """
     import numpy as np
+    from trueground.stats.arithmetic.sums import combine, total
 
-    from trueground.arithmetic.sums import combine, total
     from trueground.errors import InputError
     from trueground.evaluate.corrected import read_slice
     from trueground.judges.people import labelled_verdicts
@@ -186,8 +189,8 @@ def _write_drawn(
     """
     import msgspec
     import numpy as np
-
     from trueground.labels.base import LabelDraw
+
     from trueground.runs.directory import replacing
     from trueground.studies.finished import hash_texts, read_records
     from trueground.types import Answered, Record

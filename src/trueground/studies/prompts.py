@@ -13,10 +13,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import count_along, count_true, mean, means, total, variance
 from trueground.metrics.registry import metric_of_key
 from trueground.models.prompts import PromptFile
 from trueground.runs.directory import read_manifest
+from trueground.stats.arithmetic.sums import count_true, mean, sum_counts, total, variance
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import holm, paired
 from trueground.stats.repeats import VERDICT_AT, PerQuestion, per_question
@@ -157,11 +157,11 @@ def _metric(
     used = columns[known]
     groups = None if clusters is None else clusters[known]
     none = ("means", "cis", "min", "max", "range", "sd", "sd_beyond_chance", "flips")
-    scored = count_along(~np.isnan(columns), axis=0).tolist()
+    scored = sum_counts(~np.isnan(columns), axis=0).tolist()
     numbers: dict[str, Any] = {"n": len(used), "scored": scored}
     if not len(used):
         return numbers | dict.fromkeys(none) | {"differences": []}
-    averages = means(used).tolist()
+    averages = mean(used, axis=0).tolist()
     flips = None
     if all(one.has_verdicts[i] for one in answers):
         share = np.divide(of("above")[known], of("scored")[known])
@@ -188,8 +188,8 @@ def _beyond_chance(values: Floats) -> float | None:
     questions, prompts = values.shape
     if questions < 2:
         return None
-    by_prompt = means(values)
-    rest = values - means(values, axis=1)[:, None] - by_prompt + mean(values.ravel())
+    by_prompt = mean(values, axis=0)
+    rest = values - mean(values, axis=1)[:, None] - by_prompt + mean(values.ravel())
     chance = total((rest * rest).ravel()) / ((questions - 1) * (prompts - 1)) / questions
     return math.sqrt(max(0.0, variance(by_prompt, ddof=1) - chance))
 

@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from trueground.arithmetic.scalars import log10
+from trueground.stats.arithmetic.scalars import log10
 from trueground.text.numerals import (
     MONTHS,
     NUMBER_WORDS,

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from trueground.arithmetic.sums import count_true
 from trueground.benchmarks.kalma.triples import (
     REFERENCE,
     citation_details,
@@ -24,6 +22,8 @@ from trueground.benchmarks.kalma.triples import (
     graph_status,
     unique,
 )
+from trueground.stats.arithmetic.sums import count_true
+
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.batch import Counts, Mask, Options, Tally, harmonic

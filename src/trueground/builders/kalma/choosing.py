@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.arithmetic.scalars import exp, log
 from trueground.benchmarks.rows import read_entries
 from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, Rejected
@@ -34,6 +33,7 @@ from trueground.builders.kalma.wording import say
 from trueground.errors import InputError
 from trueground.models.perplexity import UnscoredText, perplexity
 from trueground.records.problems import describe, shorten
+from trueground.stats.arithmetic.scalars import exp, log
 from trueground.text.triples import pairs_of, plain_property
 
 COUNTS_FILE = "counts.json"

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import count_true
 from trueground.errors import InputError
+from trueground.stats.arithmetic.sums import count_true
 from trueground.stats.bootstrap import Floats, Ints, Mask
 
 GRADES = 20  # more labels than this are a scale, and have no statistics label by label

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueground.arithmetic.distributions import draw_binomial, draw_normal
-from trueground.arithmetic.sums import dot_rows, mean, total, totals
 from trueground.errors import UsageError
+from trueground.stats.arithmetic.distributions import draw_binomial, draw_normal
+from trueground.stats.arithmetic.sums import dot_rows, mean, total
 from trueground.stats.bootstrap import Floats, Interval, Ints, all_alike, percentiles
 from trueground.stats.human.column import LabelledScores
 from trueground.stats.human.weighing import GAP
@@ -225,7 +225,7 @@ def calibration_by_chance(
     signed = np.sign(gap) * away
     either = np.where(np.abs(gap) > _SURE * error, signed, np.abs(away))
     value = total(np.abs(gap[:, 0]))
-    low, up = value - totals(either), value - totals(signed)
+    low, up = value - total(either, axis=0), value - total(signed, axis=0)
     chance = CalibrationByChance(mean(by_chance), _high(by_chance, level), low, up, by_chance)
     return value, chance
 
@@ -262,7 +262,7 @@ def _calibrated_draws(column: LabelledScores, bins: Ints, draws: int, seed: int)
         for first in range(0, rows, _ROWS):
             part = gaps[first : first + _ROWS]
             hits = draw_binomial(random, n, p, len(part))
-            part += np.abs(totals(hits - n * p, axis=1))
+            part += np.abs(total(hits - n * p, axis=1))
     return np.asarray(gaps / column.n, np.float64)
 
 

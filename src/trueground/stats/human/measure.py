@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueground.arithmetic.sums import count_true
 from trueground.errors import UsageError
 from trueground.stats import calibration
+from trueground.stats.arithmetic.sums import count_true
 from trueground.stats.bootstrap import Floats, Mask, percentiles
 from trueground.stats.human.column import (
     Clusters,

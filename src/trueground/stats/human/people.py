@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueground.arithmetic.sums import count_along, count_product, count_true, totals
 from trueground.errors import InputError
+from trueground.stats.arithmetic.sums import count_product, count_true, sum_counts, total
 from trueground.stats.bootstrap import Floats, Mask, ratio
 from trueground.stats.human.column import Clusters, LabelledScores, check_numbers, number_units
 from trueground.stats.human.estimates import (
@@ -223,7 +223,7 @@ def _mean_of_others(table: Floats, annotator: int) -> Floats:
     """The mean of the other columns, NaN where nobody else gave a value."""
     others = np.delete(table, annotator, axis=1)
     present = ~np.isnan(others)
-    return ratio(totals(np.where(present, others, 0.0), axis=1), count_along(present, axis=1))
+    return ratio(total(np.where(present, others, 0.0), axis=1), sum_counts(present, axis=1))
 
 
 def _estimate_preference(

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.sums import (
+from trueground.stats.arithmetic.sums import (
     dot_count_rows,
     exact_product,
     group_counts,

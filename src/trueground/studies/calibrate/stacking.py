@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 
 from trueground._version import __version__
-from trueground.arithmetic.distributions import normal_quantile
-from trueground.arithmetic.sums import count_true, dot, means
 from trueground.claims import Decomposer
 from trueground.errors import CoverageError, InputError
 from trueground.evaluate.scorer import decompose
@@ -27,6 +25,8 @@ from trueground.judges.stack import FORMAT, SCORES, EncoderMember, StackMember, 
 from trueground.judges.stack import member_labels as labels_of
 from trueground.net.redact import redact_urls
 from trueground.runs.directory import check_ours, check_out_file, write_json
+from trueground.stats.arithmetic.distributions import normal_quantile
+from trueground.stats.arithmetic.sums import count_true, dot, mean
 from trueground.stats.bootstrap import Floats, Ints, Mask
 from trueground.stats.calibration import brier, calibration_error, fit_logistic
 from trueground.stats.calibration import logistic_probabilities as by_curve
@@ -303,7 +303,7 @@ def _leave_out(m: MeasuredClaims, parts: Ints, found: Logistic) -> tuple[Floats,
     positive records by chance, the others have fewer, so that levels of their own rank backwards.
     """
     rows, held, ranked = m.rows, np.empty(len(parts)), np.empty(len(parts))
-    center = means(rows.x)
+    center = mean(rows.x, axis=0)
     level = found.intercept + dot(center, found.weights)
     for part in range(int(parts.max()) + 1):
         mine, others = np.flatnonzero(parts == part), np.flatnonzero(parts != part)

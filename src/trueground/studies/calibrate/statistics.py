@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
-from trueground.arithmetic.sums import count_true, dot, mean
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.judges.calibrated import FORMAT, METHODS, basis_of
 from trueground.net.redact import redact_urls
 from trueground.options import check_draws
 from trueground.stats import calibration
+from trueground.stats.arithmetic.sums import count_true, dot, mean
 from trueground.stats.bootstrap import Floats, Mask, sum_clusters
 from trueground.stats.human.measure import Measured, measure_all
 from trueground.stats.rates import lower_bound

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Float, Integer
 
 from trueground.annotation.answers import compute_median
-from trueground.arithmetic.sums import count_true
+from trueground.stats.arithmetic.sums import count_true
 from trueground.text.draws import draw_number
 from trueground.web.labels.project import Project
 from trueground.web.labels.schema import PLACES, labels, tasks, work

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.arithmetic.scalars import log
+from trueground.stats.arithmetic.scalars import log
 from trueground.text.normalize import get_normalizer
 from trueground.text.sentences import split_sentences
 from trueground.text.stemming import stem

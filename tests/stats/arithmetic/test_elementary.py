@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from trueground.arithmetic import arrays, scalars
+from trueground.stats.arithmetic import arrays, scalars
 
 RANDOM = np.random.default_rng(0)
 AROUND_ZERO = np.concatenate((RANDOM.normal(size=1_000), RANDOM.normal(size=500) * 1e-8))

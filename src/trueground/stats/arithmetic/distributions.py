@@ -11,9 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic import arrays
-from trueground.arithmetic.arrays import polynomial
-from trueground.arithmetic.scalars import exp, log, log1p, logistic
+from trueground.stats.arithmetic import arrays
+from trueground.stats.arithmetic.arrays import polynomial
+from trueground.stats.arithmetic.scalars import exp, log, log1p, logistic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.arithmetic.scalars import (
+from trueground.stats.arithmetic.scalars import (
     EXP,
     HIGHEST_POWER,
     INVERSE_LN2,

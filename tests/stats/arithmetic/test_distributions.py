@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from trueground.arithmetic import distributions
+from trueground.stats.arithmetic import distributions
 
 RANDOM = np.random.default_rng(0)
 LEVELS = (1e-6, 0.005, 0.025, 0.5, 0.8, 0.975, 0.9999)

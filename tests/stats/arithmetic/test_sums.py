@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.arithmetic import sums
+from trueground.stats.arithmetic import sums
 
 RANDOM = np.random.default_rng(0)
 
@@ -25,20 +25,20 @@ def test_total_is_the_exact_sum_in_any_order(values: list[float]) -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 def test_totals_are_those_of_numpy(n: int, axis: int) -> None:
     table = RANDOM.random((n, 5) if axis == 0 else (5, n))
-    np.testing.assert_allclose(sums.totals(table, axis), table.sum(axis=axis), rtol=1e-14)
+    np.testing.assert_allclose(sums.total(table, axis), table.sum(axis=axis), rtol=1e-14)
 
 
 def test_totals_do_not_depend_on_the_layout_in_memory() -> None:
     table = RANDOM.random((1001, 5))
-    expected = sums.totals(table).tolist()
-    assert sums.totals(np.asfortranarray(table)).tolist() == expected
-    assert sums.totals(table.T.copy(), axis=1).tolist() == expected
-    assert [sums.totals(table[:, [k]])[0] for k in range(5)] == expected
+    expected = sums.total(table, axis=0).tolist()
+    assert sums.total(np.asfortranarray(table), axis=0).tolist() == expected
+    assert sums.total(table.T.copy(), axis=1).tolist() == expected
+    assert [sums.total(table[:, [k]], axis=0)[0] for k in range(5)] == expected
 
 
 def test_totals_leave_the_table_as_it_is() -> None:
     table = RANDOM.random((1, 5))
-    sums.totals(table)[:] = 0
+    sums.total(table, axis=0)[:] = 0
     assert (table > 0).all()
 
 
@@ -115,5 +115,5 @@ def test_singular_matrix_is_an_error() -> None:
 def test_counts() -> None:
     table = np.array([[True, False], [True, True]])
     assert sums.count_true(table) == 3
-    assert sums.count_along(table, axis=0).tolist() == [2, 1]
+    assert sums.sum_counts(table, axis=0).tolist() == [2, 1]
     assert sums.sum_counts(np.array([2, 3], np.uint8)) == 5

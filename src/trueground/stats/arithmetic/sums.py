@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,31 +29,27 @@ def count_true(values: NDArray[np.bool_]) -> int:
     return int(np.count_nonzero(values))
 
 
-def count_along(values: NDArray[np.bool_] | NDArray[np.integer], axis: int) -> NDArray[np.int64]:
-    """Return how many are true along an axis, or the sum of whole numbers."""
-    return np.asarray(values.sum(axis=axis, dtype=np.int64))
+@overload
+def sum_counts(values: NDArray[np.bool_] | NDArray[np.integer]) -> int: ...
+@overload
+def sum_counts(values: NDArray[np.bool_] | NDArray[np.integer], axis: int) -> NDArray[np.int64]: ...
+def sum_counts(
+    values: NDArray[np.bool_] | NDArray[np.integer], axis: int | None = None
+) -> int | NDArray[np.int64]:
+    """Return the sum of whole numbers, or how many are true: of all, or along an axis."""
+    counts = values.sum(axis=axis, dtype=np.int64)
+    return int(counts) if axis is None else np.asarray(counts)
 
 
-def sum_counts(values: NDArray[np.integer]) -> int:
-    """Return the sum of whole numbers."""
-    return int(values.sum(dtype=np.int64))
-
-
-def total(values: Floats | Iterable[float]) -> float:
-    """Return the exact sum of a vector, rounded once."""
+@overload
+def total(values: Floats | Iterable[float]) -> float: ...
+@overload
+def total(values: Floats, axis: int) -> Floats: ...
+def total(values: Floats | Iterable[float], axis: int | None = None) -> float | Floats:
+    """Return the exact sum of a vector, rounded once; or of a table the sums along one axis."""
+    if axis is not None:
+        return _add_halves(np.moveaxis(np.asarray(values), axis, 0))
     return math.fsum(values.tolist() if isinstance(values, np.ndarray) else values)
-
-
-def totals(table: Floats, axis: int = 0) -> Floats:
-    """Return the sums along one axis."""
-    rest = np.moveaxis(table, axis, 0)
-    if not len(rest):
-        return np.zeros(rest.shape[1:])
-    while len(rest) > 1:
-        half = len(rest) // 2
-        added = rest[:half] + rest[half : 2 * half]
-        rest = np.concatenate((added, rest[2 * half :])) if len(rest) % 2 else added
-    return np.array(rest[0], np.float64)
 
 
 def group_totals(table: Floats, starts: NDArray[np.integer]) -> Floats:
@@ -78,14 +74,16 @@ def group_counts(table: NDArray[Any], starts: NDArray[np.integer], axis: int = 0
     return np.add.reduceat(table, starts, axis=axis)
 
 
-def mean(values: Floats | Sequence[float]) -> float:
-    """Return the mean of a vector with one number or more."""
+@overload
+def mean(values: Floats | Sequence[float]) -> float: ...
+@overload
+def mean(values: Floats, axis: int) -> Floats: ...
+def mean(values: Floats | Sequence[float], axis: int | None = None) -> float | Floats:
+    """Return the mean of a vector, which is not empty; or of a table the means along an axis."""
+    if axis is not None:
+        table = np.asarray(values)
+        return np.asarray(total(table, axis) / table.shape[axis], np.float64)
     return total(values) / len(values)
-
-
-def means(table: Floats, axis: int = 0) -> Floats:
-    """Return the means along one axis."""
-    return np.asarray(totals(table, axis) / table.shape[axis], np.float64)
 
 
 def variance(values: Floats, ddof: int = 0) -> float:
@@ -106,7 +104,7 @@ def dot(a: NDArray[Any], b: NDArray[Any]) -> float:
 
 def dot_rows(a: Floats, b: Floats) -> Floats:
     """Return the sum of products of each row of `a` with its partner in `b`, shape (rows,)."""
-    return totals(a * b, axis=1)
+    return total(a * b, axis=1)
 
 
 def dot_count_rows(a: NDArray[Any], b: NDArray[Any], limit: float) -> Floats:
@@ -134,7 +132,7 @@ def sum_count_rows(table: Floats, limit: float = 1.0) -> Floats:
     """
     if 4 * limit < EXACT_BELOW:
         return np.asarray(table.sum(axis=1), np.float64)
-    return totals(table, axis=1)
+    return total(table, axis=1)
 
 
 def combine(table: Floats, weights: Floats | Sequence[float]) -> Floats:
@@ -211,3 +209,14 @@ def solve(matrix: Floats, right: Floats) -> Floats:
     for i in reversed(range(n)):
         x[i] = x[i] / diagonal[i] - math.fsum(lower[k][i] * x[k] for k in range(i + 1, n))
     return np.array(x, np.float64)
+
+
+def _add_halves(rest: Floats) -> Floats:
+    """Return the sum of the rows: one half is added to the other until one row is left."""
+    if not len(rest):
+        return np.zeros(rest.shape[1:])
+    while len(rest) > 1:
+        half = len(rest) // 2
+        added = rest[:half] + rest[half : 2 * half]
+        rest = np.concatenate((added, rest[2 * half :])) if len(rest) % 2 else added
+    return np.array(rest[0], np.float64)
