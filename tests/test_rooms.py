@@ -14,7 +14,7 @@ SRC = Path(trueground.__file__).parent
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "_version", "arithmetic"),
     ("errors",),
-    ("options", "loop"),
+    ("options", "loop", "files"),
     ("plugins", "protocols", "text"),
     ("functions",),
     ("metrics", "progress", "stats", "net"),

@@ -18,7 +18,7 @@ import msgspec
 
 from trueground.benchmarks.base import FOLDERS
 from trueground.errors import InputError
-from trueground.net.files import home
+from trueground.files.home import home
 from trueground.plugins import find_part, load_plugins, register_part
 
 ORIGIN = "origin.json"

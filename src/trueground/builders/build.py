@@ -52,7 +52,7 @@ from trueground.models.calls import Spent
 from trueground.models.names import strip_model_folder
 from trueground.models.options import OPTIONS, check_variable, endpoint_options, price_of
 from trueground.models.registry import make_model
-from trueground.net.cache import ResponseCache, cache_path
+from trueground.net.cache import ResponseCache
 from trueground.options import Value, resolve_options
 from trueground.plugins import parse_model_part
 from trueground.records.problems import shorten
@@ -344,7 +344,7 @@ async def _flow(
             stack.push_async_callback(model.close)
         if plan.scorer is not None:
             stack.push_async_callback(plan.scorer.close)
-        cache = ResponseCache(cache_path()) if settings.cache and cacheable else None
+        cache = ResponseCache.open() if settings.cache and cacheable else None
         if cache is not None:
             stack.callback(lambda: settings.note(cache.problem) if cache.problem else None)
             stack.callback(cache.close)  # first

@@ -150,12 +150,12 @@ def _start(
     from trueground.builders.build import Built, ask_shard
     from trueground.builders.build import dry_run as estimate
     from trueground.models.options import price_of
-    from trueground.net.pool import share_limits
+    from trueground.net.pool import Limiter
     from trueground.options import parse_shard
     from trueground.reports.listings import render_built, render_estimated
 
     part = None if shard is None else parse_shard(shard)
-    share_limits(1 if part is None else part[1])
+    Limiter.share(1 if part is None else part[1])
     with screen.progress() as progress:
         settings = replace(
             settings,

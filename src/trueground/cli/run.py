@@ -177,11 +177,11 @@ def _start(
     from trueground.evaluate.run_settings import RunSettings
     from trueground.models.options import check_variable
     from trueground.models.registry import make_model
-    from trueground.net.pool import share_limits
+    from trueground.net.pool import Limiter
     from trueground.options import parse_shard
 
     part = None if shard is None else parse_shard(shard)
-    share_limits(1 if part is None else part[1])
+    Limiter.share(1 if part is None else part[1])
     created = make_parts(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
         decomposer,

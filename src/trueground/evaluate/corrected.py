@@ -24,9 +24,9 @@ from trueground.arithmetic.sums import count_true, mean, total
 from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
+from trueground.files.digests import file_digest
 from trueground.metrics.base import Metric, Spec
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
-from trueground.net.files import file_digest
 from trueground.stats.bootstrap import Floats, Ints, Mask
 from trueground.stats.rates import Draw, check_enough, correct_rate, find_shift
 from trueground.types import Record

@@ -26,7 +26,7 @@ from trueground.models.base import (
 )
 from trueground.models.options import OPTIONS, endpoint_options
 from trueground.models.registry import make_model
-from trueground.net.cache import ResponseCache, cache_path
+from trueground.net.cache import ResponseCache
 from trueground.net.redact import raised
 from trueground.plugins import PartSpec
 from trueground.protocols import check_struct
@@ -247,7 +247,7 @@ class Asker:
         if not unique:
             return []
         if self._cached and not self._caches:
-            self._caches.append(ResponseCache(cache_path()))
+            self._caches.append(ResponseCache.open())
         replies = self._loop.run(self._ask_all(unique))
         return [replies[key] for key in keys]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError, UsageError
-from trueground.net.files import file_digest
+from trueground.files.digests import file_digest
 from trueground.plugins import PartSpec
 from trueground.records.files import open_unpacked, require_readable
 from trueground.records.problems import describe
