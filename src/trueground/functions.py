@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from trueground.errors import ProtocolError, UsageError, fails_alone, unknown_name
-from trueground.loop import LoopThread
+from trueground.execution.loop import LoopThread
 from trueground.protocols import describe_value
 
 # Calls of one async function that wait at the same time.

@@ -28,12 +28,12 @@ from trueground.errors import BadRow, BadRowsError, MissingExtraError, Unreachab
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import Scorer
+from trueground.execution.processes import WorkerPool
 from trueground.judges import ask, get_judge
 from trueground.judges.comparing import comparers
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import METRICS, parse_specs
 from trueground.models.calls import Spent
-from trueground.processes import WorkerPool
 from trueground.records.problems import to_record
 from trueground.testing import FakeJudge
 from trueground.types import (

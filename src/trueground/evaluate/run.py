@@ -43,8 +43,8 @@ def _prepare(
     from trueground.benchmarks.base import Sources, get_benchmark
     from trueground.errors import UsageError
     from trueground.evaluate.parts import MEMBERS, make_parts
+    from trueground.execution.progress import open_progress
     from trueground.models.registry import make_model
-    from trueground.progress import open_progress
     from trueground.protocols import check_members
     from trueground.runs.directory import free_path
 

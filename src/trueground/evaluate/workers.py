@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
 
-from trueground.processes import WorkerPool
+from trueground.execution.processes import WorkerPool
 
 if TYPE_CHECKING:
     from trueground.evaluate.plan import Plan

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from trueground.errors import UnreachableError, UsageError, fails_alone
-from trueground.loop import LoopThread
+from trueground.execution.loop import LoopThread
 from trueground.models.base import (
     UNREACHABLE,
     ChatModel,

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
+from trueground.execution.processes import WorkerPool
 from trueground.options import Progress
 from trueground.plugins import PartSpec
-from trueground.processes import WorkerPool
 from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind
 from trueground.retrieval.bm25_index import (
     BLOCK,

@@ -59,7 +59,7 @@ def score_shards_request(
 ) -> "Result | None":
     """Score in shards as the request says; `write_page` adds the page of the merged run."""
     from trueground.errors import UsageError, tell
-    from trueground.progress import open_progress
+    from trueground.execution.progress import open_progress
     from trueground.shards.engines import make_engine
     from trueground.shards.merge import DamagedShardsError, finish_merge, merge_shards
     from trueground.shards.store import open_store

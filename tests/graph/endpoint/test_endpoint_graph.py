@@ -14,13 +14,13 @@ from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground._version import __version__
 from trueground.errors import GraphError, UsageError
+from trueground.execution.loop import LoopThread
 from trueground.graph import endpoint as endpoint_graph
 from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
 from trueground.graph.embedded import EmbeddedGraph, index_names
 from trueground.graph.endpoint import WIKIDATA, EndpointGraph
 from trueground.graph.endpoint_queries import wikidata_forms
 from trueground.graph.rdf import entity_iri
-from trueground.loop import LoopThread
 from trueground.net.cache import ResponseCache
 from trueground.net.cache_contents import CacheStats
 

@@ -86,7 +86,7 @@ def calibrate(
     """
     from trueground.annotation.labels import LabelFiles
     from trueground.claims import get_decomposer
-    from trueground.progress import open_progress
+    from trueground.execution.progress import open_progress
     from trueground.studies.calibrate.judging import (
         has_scores,
         judge_records,
@@ -165,9 +165,9 @@ def fit_judge(
     from trueground.annotation.labels import LabelFiles
     from trueground.claims import get_decomposer
     from trueground.errors import UsageError
+    from trueground.execution.progress import open_progress
     from trueground.options import check_draws
     from trueground.plugins import split_outside
-    from trueground.progress import open_progress
     from trueground.studies.calibrate.judging import why_unfit
     from trueground.studies.calibrate.stacking import compute_stack, measure_claims, open_judges
     from trueground.studies.labelled import LabelledSets

@@ -120,7 +120,7 @@ def validate(
     from trueground.annotation.labels import DEFAULT_LABEL, LabelFiles
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.plan import make_plan
-    from trueground.progress import open_progress
+    from trueground.execution.progress import open_progress
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.validate import measures, notes
     from trueground.studies.validate.result import (
