@@ -14,7 +14,7 @@ HEAVY = {
 COMMANDS = ("", "score", "validate", "index build", "index search", "graph load", "data", "cache")
 CODE: dict[str, set[str]] = {
     "import trueground": {*HEAVY, "msgspec", "typer"},
-    "import trueground.net.files": {*HEAVY, "sqlite3"},
+    "import trueground.files.writing": {*HEAVY, "sqlite3"},
     "import trueground.text.meteor": {"nltk"},
     "import trueground.graph.command": {*HEAVY, "msgspec", "regex"},
     "import trueground.cli.data, trueground.cli.cache": {*HEAVY, "msgspec", "sqlite3"},

@@ -15,13 +15,13 @@ from tests.graph.endpoint.invented import store_of
 from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground.benchmarks.base import Sources, get_benchmark
-from trueground.net.cache import cache_path
+from trueground.net.cache import ResponseCache
 
 
 def test_replies_that_are_no_longer_kept_are_told(tmp_path: Path) -> None:
 
     def behave(_call: int) -> str:
-        with closing(sqlite3.connect(cache_path("graphs"))) as cache:
+        with closing(sqlite3.connect(ResponseCache.path_of("graphs"))) as cache:
             cache.execute("DROP TABLE IF EXISTS reply")
         return "ok"
 

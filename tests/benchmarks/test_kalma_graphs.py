@@ -13,7 +13,7 @@ from tests.commands import trueground
 from trueground.benchmarks.base import Sources, Task, get_benchmark
 from trueground.errors import GraphError, InputError, UsageError
 from trueground.graph.json_graph import JsonGraph
-from trueground.net.cache import cache_path
+from trueground.net.cache import ResponseCache
 
 pytest.importorskip("pyoxigraph")
 pytest.importorskip("ahocorasick")
@@ -130,7 +130,7 @@ def test_a_dry_run_asks_no_endpoint(data: Path, kind: str) -> None:
         done = trueground(*command, cwd=data)
         assert done.returncode == 0, done.stderr
         assert not server.queries
-    assert not cache_path("graphs").exists()
+    assert not ResponseCache.path_of("graphs").exists()
     assert done.stderr.count("a dry run asks no endpoint: a run asks sparql:http") == 1
     assert told in done.stderr
     assert "kalma/general" in done.stdout

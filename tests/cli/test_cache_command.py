@@ -16,8 +16,9 @@ from typer.testing import CliRunner, Result
 
 from trueground.cli.cache import cache
 from trueground.errors import UsageError
-from trueground.net.cache import ResponseCache, cache_path, stats
-from trueground.net.files import locked
+from trueground.files.locks import FolderLock
+from trueground.net.cache import ResponseCache
+from trueground.net.cache_contents import CacheStats
 from trueground.web.indexing import grow
 from trueground.web.stored import count_indexes, index_folder
 
@@ -29,7 +30,7 @@ app.add_typer(cache)
 def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache with three replies of two models, one of them ten days old."""
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
-    path = cache_path()
+    path = ResponseCache.path_of()
     with ResponseCache(path) as kept:
         kept.put("1", b"x", model="small", tokens=1_000)
         kept.put("2", b"x", model="small", tokens=500)
@@ -75,22 +76,22 @@ def test_clear_by_age_by_model_and_all(filled: Path) -> None:
     done = run("clear", "--older-than", "30", "--yes")
     assert done.stdout == f"removed 1 replies older than 30 days from {filled}\n"
     done = run("clear", "--model", "small", "--yes", "--format", "json")
-    encoders = {"path": str(cache_path("vectors")), "removed": 0}
-    searches = {"path": str(cache_path("searches")), "removed": 0}
-    graphs = {"path": str(cache_path("graphs")), "removed": 0}
+    encoders = {"path": str(ResponseCache.path_of("vectors")), "removed": 0}
+    searches = {"path": str(ResponseCache.path_of("searches")), "removed": 0}
+    graphs = {"path": str(ResponseCache.path_of("graphs")), "removed": 0}
     views = {"path": str(filled.parent / "views"), "removed": 0}
     beside = {"encoders": encoders, "searches": searches, "graphs": graphs, "views": views}
     assert json.loads(done.stdout) == {"path": str(filled), "removed": 1, **beside}
     assert run("clear", "--yes").stdout == f"removed 1 replies from {filled}\n"
-    assert stats(filled).entries == 0
+    assert CacheStats.count(filled).entries == 0
 
 
 def test_results_of_encoders_are_counted_and_cleared(filled: Path) -> None:
-    with ResponseCache(cache_path("vectors")) as kept:
+    with ResponseCache.open("vectors") as kept:
         kept.put("5", b"1234", model="minilm")
         kept.put("6", b"1234", model="small")
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(cache_path("vectors"))
+    assert lines[5] == str(ResponseCache.path_of("vectors"))
     assert lines[6].startswith("2 results of encoders, ")
     assert lines[8:] == ["  minilm  1 results of encoders", "  small   1 results of encoders"]
     shown = json.loads(run("stats", "--format", "json").stdout)
@@ -100,35 +101,35 @@ def test_results_of_encoders_are_counted_and_cleared(filled: Path) -> None:
     done = run("clear", "--yes")
     assert done.stdout.splitlines() == [
         f"removed 3 replies from {filled}",
-        f"removed 1 results of encoders from {cache_path('vectors')}",
+        f"removed 1 results of encoders from {ResponseCache.path_of('vectors')}",
     ]
-    assert stats(cache_path("vectors")).entries == 0
+    assert CacheStats.count(ResponseCache.path_of("vectors")).entries == 0
 
 
 def test_searches_are_counted_and_cleared(filled: Path) -> None:
-    with ResponseCache(cache_path("searches")) as kept:
+    with ResponseCache.open("searches") as kept:
         kept.put("7", b"1234", model="bm25")
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(cache_path("searches"))
+    assert lines[5] == str(ResponseCache.path_of("searches"))
     assert lines[8:] == ["  bm25  1 searches"]
     assert json.loads(run("stats", "--format", "json").stdout)["searches"]["entries"] == 1
     done = run("clear", "--model", "bm25", "--yes")
     assert done.stdout.splitlines() == [
         f"removed 0 replies of bm25 from {filled}",
-        f"removed 1 searches of bm25 from {cache_path('searches')}",
+        f"removed 1 searches of bm25 from {ResponseCache.path_of('searches')}",
     ]
 
 
 def test_replies_of_endpoints_are_counted_and_cleared(filled: Path) -> None:
-    with ResponseCache(cache_path("graphs")) as kept:
+    with ResponseCache.open("graphs") as kept:
         kept.put("8", b"1234", model="https://example.org/sparql")
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(cache_path("graphs"))
+    assert lines[5] == str(ResponseCache.path_of("graphs"))
     assert lines[8:] == ["  https://example.org/sparql  1 replies of SPARQL endpoints"]
     assert json.loads(run("stats", "--format", "json").stdout)["graphs"]["entries"] == 1
     done = run("clear", "--model", "https://example.org/sparql", "--yes", "--format", "json")
     assert json.loads(done.stdout)["graphs"]["removed"] == 1
-    assert stats(cache_path("graphs")).entries == 0
+    assert CacheStats.count(ResponseCache.path_of("graphs")).entries == 0
 
 
 def test_indexes_of_views_are_counted_and_cleared(filled: Path, tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_indexes_of_views_are_counted_and_cleared(filled: Path, tmp_path: Path) 
     assert f"removed 1 indexes of `trueground view` older than 30 days from {filled.parent}" in (
         done.stdout
     )
-    with locked(index_folder(tmp_path / "busy"), RuntimeError()):  # which is being made
+    with FolderLock(index_folder(tmp_path / "busy")).hold(RuntimeError()):  # which is being made
         done = run("clear", "--yes", "--format", "json")
     assert json.loads(done.stdout)["views"]["removed"] == 1
     assert [path.name for path in (filled.parent / "views").iterdir()] == [
@@ -166,7 +167,7 @@ def test_nothing_is_removed_unasked(filled: Path) -> None:
     done = run("clear")
     assert isinstance(done.exception, UsageError)
     assert "--yes" in str(done.exception)
-    assert stats(filled).entries == 3
+    assert CacheStats.count(filled).entries == 3
 
 
 def test_a_damaged_cache_is_cleared(filled: Path) -> None:
@@ -199,7 +200,7 @@ def test_the_answer_on_a_terminal_counts(
     assert "Remove all replies from" in done.stderr
     assert "interrupted" not in done.stderr
     assert shown in done.stdout
-    assert stats(filled).entries == left
+    assert CacheStats.count(filled).entries == left
 
 
 @pytest.mark.parametrize("days", ["nan", "inf", "1e300"])
@@ -207,7 +208,7 @@ def test_an_age_beyond_the_calendar_is_refused(days: str, filled: Path) -> None:
     done = run("clear", "--older-than", days, "--yes")
     assert done.exit_code != 0
     assert "--older-than" in f"{done.exception} {done.stderr}"
-    assert stats(filled).entries == 3
+    assert CacheStats.count(filled).entries == 3
 
 
 def test_a_name_with_a_line_break_stays_on_its_line(filled: Path) -> None:

@@ -13,7 +13,8 @@ import pytest
 from trueground.encoders.base import Floats
 from trueground.encoders.cache import Store
 from trueground.errors import UsageError
-from trueground.net.cache import cache_path, stats
+from trueground.net.cache import ResponseCache
+from trueground.net.cache_contents import CacheStats
 
 
 class Counting:
@@ -88,8 +89,8 @@ def test_another_store_reads_the_file() -> None:
     assert asked == ["three"]
     assert again[:2].tolist() == found[::-1].tolist()
     second.close()
-    assert [m.model for m in stats(cache_path("vectors")).models] == ["m"]
-    assert stats(cache_path("vectors")).entries == 3
+    assert [m.model for m in CacheStats.count(ResponseCache.path_of("vectors")).models] == ["m"]
+    assert CacheStats.count(ResponseCache.path_of("vectors")).entries == 3
 
 
 def test_another_signature_or_boundary_is_another_input() -> None:
@@ -113,12 +114,12 @@ def test_a_process_that_closes_nothing_has_written(tmp_path: Path) -> None:
         "store.rows([('two',)], 2, lambda p: np.ones((1, 2), np.float32))\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
-    assert stats(cache_path("vectors")).entries == 2
+    assert CacheStats.count(ResponseCache.path_of("vectors")).entries == 2
 
 
 def test_without_disk_there_is_no_file() -> None:
     rows(Store("m", "s", disk=False), "one")
-    assert not cache_path("vectors").exists()
+    assert not ResponseCache.path_of("vectors").exists()
 
 
 def test_a_value_of_another_width_is_computed_anew() -> None:
@@ -132,8 +133,8 @@ def test_a_value_of_another_width_is_computed_anew() -> None:
 
 
 def test_a_file_of_another_program_is_told() -> None:
-    cache_path("vectors").parent.mkdir()
-    cache_path("vectors").write_bytes(b"no database at all " * 300)
+    ResponseCache.path_of("vectors").parent.mkdir()
+    ResponseCache.path_of("vectors").write_bytes(b"no database at all " * 300)
     with pytest.raises(UsageError, match="trueground cache clear"):
         rows(Store("m", "s", disk=True), "one")
 

@@ -21,6 +21,7 @@ from tests.chaos import ChaosServer
 from tests.evaluate.questions_file import number, write_questions
 from tests.judges.rule_endpoint import rule_endpoint
 from tests.judges.test_judge_contract import BUILDERS
+from trueground.execution.processes import WorkerPool
 
 import trueground as tg
 from trueground.claims import RuleDecomposer, decomposers, get_decomposer
@@ -33,7 +34,6 @@ from trueground.judges.comparing import comparers
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import all_metrics, parse_specs
 from trueground.models.calls import Spent
-from trueground.processes import WorkerPool
 from trueground.records.problems import to_record
 from trueground.testing import FakeJudge
 from trueground.types import (

@@ -22,8 +22,8 @@ from tests.marks import mostly_long
 
 import trueground as tg
 from trueground.errors import OutputError, RunInterrupted
+from trueground.files.locks import FolderLock
 from trueground.models.calls import Spent
-from trueground.net.files import locked
 from trueground.testing import FakeJudge, synthetic_records
 from trueground.types import JudgeRequest, Verdict
 
@@ -181,7 +181,7 @@ def test_a_run_that_is_being_written_is_refused(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "a.jsonl"), tmp_path / "out"
     interrupt(data, out)
     with (
-        locked(out, OutputError("free")),
+        FolderLock(out).hold(OutputError("free")),
         pytest.raises(OutputError, match="in use by another run; wait for it"),
     ):
         tg.score(data, metrics=METRICS, judge=CountingJudge(), out=out)

@@ -20,11 +20,11 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from tests.graph.people import people
 
 from trueground.errors import GraphError, OutputError
+from trueground.files.locks import FolderLock
 from trueground.graph import open_graph
 from trueground.graph.embedded import EmbeddedGraph
 from trueground.graph.folder import build_graph, open_folder, read_graph_file
 from trueground.graph.loading import Loading
-from trueground.net.files import locked
 
 MORE = '<http://www.wikidata.org/entity/Q77> <http://www.w3.org/2000/01/rdf-schema#label> "Ulm" .\n'
 
@@ -129,7 +129,7 @@ def test_sources_are_seen_before_anything_is_made(tmp_path: Path) -> None:
 def test_one_process_loads_at_a_time(tmp_path: Path) -> None:
     (tmp_path / "g").mkdir()
     with (
-        locked(tmp_path / "g", AssertionError()),
+        FolderLock(tmp_path / "g").hold(AssertionError()),
         pytest.raises(OutputError, match="another process is loading into"),
     ):
         build_graph([people(tmp_path)], tmp_path / "g", Loading())

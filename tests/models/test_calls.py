@@ -27,7 +27,8 @@ from trueground.models.base import (
     request_key,
 )
 from trueground.models.calls import recall, remember
-from trueground.net.cache import ResponseCache, stats
+from trueground.net.cache import ResponseCache
+from trueground.net.cache_contents import CacheStats
 from trueground.types import Status
 
 MESSAGES = (Message("system", "Be exact."), Message("user", "Wer? 東京 😀"))
@@ -171,7 +172,7 @@ def test_only_answers_are_kept(tmp_path: Path) -> None:
         assert {key: recall(cache, key) for key in kept} == kept
         assert {recall(cache, f"not {status}") for status in Status} == {None}
         assert recall(cache, "from an earlier version") is None
-    (share,) = stats(path).models
+    (share,) = CacheStats.count(path).models
     assert (share.model, share.entries, share.tokens) == ("m", 5, 100)
 
 

@@ -87,8 +87,8 @@ def test_a_name_that_the_hub_does_not_know(hub: Hub) -> None:
 
 def test_a_home_of_ours_holds_models_too(hub: Hub, tmp_path: Path) -> None:
     code = (
-        "from trueground.net.checkpoints import import_extra\n"
-        "print(import_extra('huggingface_hub.constants', '', 'hf').HF_HUB_CACHE)"
+        "from trueground.net.checkpoints import import_optional\n"
+        "print(import_optional('huggingface_hub.constants', '', 'hf').HF_HUB_CACHE)"
     )
     places = {}
     for name in ("HF_HOME", ""):

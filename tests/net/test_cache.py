@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import UsageError, WriteError
-from trueground.net.cache import ResponseCache, clear_several, known_keys, stats
+from trueground.net.cache import ResponseCache
+from trueground.net.cache_contents import CacheStats, clear_caches
 
 _FILL = """
 import sys, time
@@ -35,7 +36,7 @@ print(cache.problem)
 
 
 def clear(path: Path, model: str | None = None, older_than: timedelta | None = None) -> int:
-    return clear_several([path], model, older_than)[0]
+    return clear_caches([path], model, older_than)[0]
 
 
 def start(path: Path, name: str, number: int) -> subprocess.Popen[str]:
@@ -64,7 +65,7 @@ def test_values_come_back_small_and_large(tmp_path: Path) -> None:
         assert {key: cache.get(key) for key in values} == values
         assert cache.get("other") is None
         assert cache.problem is None
-    assert stats(path).bytes < 40_000
+    assert CacheStats.count(path).bytes < 40_000
 
 
 def test_own_writes_are_seen_before_and_while_they_are_committed(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_the_last_value_counts(tmp_path: Path) -> None:
         assert cache.get("k") == b"two"
     with ResponseCache(path) as cache:
         assert cache.get("k") == b"two"
-    assert stats(path).entries == 1
+    assert CacheStats.count(path).entries == 1
 
 
 def test_others_see_a_write_soon_and_without_closing(tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ def test_threads_share_one_cache(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert not wrong
-    assert stats(path).entries == 4_000
+    assert CacheStats.count(path).entries == 4_000
 
 
 def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None
         out, _ = process.communicate(timeout=100)
         assert process.returncode == 0
         assert out.endswith("None\n")
-    found = stats(path)
+    found = CacheStats.count(path)
     assert {(m.model, m.entries, m.tokens) for m in found.models} == {
         ("a", 2_000, 1_999_000),
         ("b", 2_000, 1_999_000),
@@ -149,13 +150,13 @@ def test_killed_in_mid_write_the_file_stays_whole(tmp_path: Path, delay: float) 
     process = start(path, "a", 10_000_000)
     assert process.stdout is not None
     with process.stdout as lines:
-        while stats(path).entries == 0:
+        while CacheStats.count(path).entries == 0:
             assert lines.readline()
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         process.wait()
     with ResponseCache(path) as cache:
-        number = stats(path).entries
+        number = CacheStats.count(path).entries
         assert number > 0
         for i in range(0, number, max(1, number // 500)):
             assert cache.get(f"a-{i}") == f"a {i} ".encode() * 100
@@ -163,7 +164,7 @@ def test_killed_in_mid_write_the_file_stays_whole(tmp_path: Path, delay: float) 
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
-    assert stats(path).entries == number + 1
+    assert CacheStats.count(path).entries == number + 1
 
 
 def test_a_read_costs_microseconds_and_a_write_hardly_more(tmp_path: Path) -> None:
@@ -189,7 +190,7 @@ def test_a_read_costs_microseconds_and_a_write_hardly_more(tmp_path: Path) -> No
 def test_damage_is_told_and_cleared(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     path.write_bytes(b"this is no database " * 500)
-    for use in (ResponseCache, stats):
+    for use in (ResponseCache, CacheStats.count):
         with pytest.raises(UsageError, match=r"c\.sqlite is damaged.*cache clear.*--no-cache"):
             use(path)
     with pytest.raises(UsageError, match="damaged"):
@@ -197,7 +198,7 @@ def test_damage_is_told_and_cleared(tmp_path: Path) -> None:
     assert clear(path) == 0
     with ResponseCache(path) as cache:
         cache.put("k", b"v")
-    assert stats(path).entries == 1
+    assert CacheStats.count(path).entries == 1
 
 
 def test_another_programs_database_stays_untouched(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_another_programs_database_stays_untouched(tmp_path: Path) -> None:
     connection.execute("CREATE TABLE accounts (name TEXT)")
     connection.close()
     before = path.read_bytes()
-    for use in (ResponseCache, stats, clear):
+    for use in (ResponseCache, CacheStats.count, clear):
         with pytest.raises(UsageError, match=r"another program.*TRUEGROUND_HOME.*--no-cache"):
             use(path)
     assert path.read_bytes() == before
@@ -296,7 +297,7 @@ def test_a_full_disk_midway_does_not_end_the_work(tmp_path: Path) -> None:
     assert done.stderr == ""
     with ResponseCache(path) as cache:
         assert cache.get("0") is not None
-    assert 0 < stats(path).entries < 400
+    assert 0 < CacheStats.count(path).entries < 400
 
 
 def test_damage_met_midway_becomes_a_problem_not_an_exception(tmp_path: Path) -> None:
@@ -313,14 +314,14 @@ def test_damage_met_midway_becomes_a_problem_not_an_exception(tmp_path: Path) ->
         assert "damaged" in cache.problem
         cache.put("k", b"v")
     with pytest.raises(UsageError, match="damaged"):
-        stats(path)
+        CacheStats.count(path)
     with pytest.raises(WriteError, match="delete the file"):
         clear(path)
 
 
 def test_counts_by_model_and_age(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
-    nothing = stats(path)
+    nothing = CacheStats.count(path)
     assert (nothing.entries, nothing.bytes, nothing.oldest, nothing.models) == (0, 0, None, ())
     assert clear(path) == 0
     assert not path.exists()
@@ -332,7 +333,7 @@ def test_counts_by_model_and_age(tmp_path: Path) -> None:
     connection.execute("UPDATE reply SET created = created - 864000 WHERE key IN ('a0', 'b')")
     connection.commit()
     connection.close()
-    found = stats(path)
+    found = CacheStats.count(path)
     assert found.entries == 31
     assert [(m.model, m.entries, m.tokens) for m in found.models] == [("a", 30, 300), ("b", 1, 7)]
     assert found.oldest is not None
@@ -344,19 +345,19 @@ def test_counts_by_model_and_age(tmp_path: Path) -> None:
     assert clear(path, model="a", older_than=timedelta(days=5)) == 1
     assert clear(path, older_than=timedelta(days=5)) == 1
     assert clear(path, model="a") == 29
-    assert stats(path).entries == 0
+    assert CacheStats.count(path).entries == 0
 
 
 def test_known_keys_are_asked_without_leaving_a_trace(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "c.sqlite"
     for nowhere in (None, path):
-        with known_keys(nowhere) as known:
+        with ResponseCache.known_keys(nowhere) as known:
             assert not known("k")
     assert list(tmp_path.iterdir()) == []
     with ResponseCache(path) as cache:
         cache.put("k", b"v")
     before = path.read_bytes()
-    with known_keys(path) as known:
+    with ResponseCache.known_keys(path) as known:
         assert known("k")
         assert not known("other")
     assert path.read_bytes() == before
@@ -368,11 +369,11 @@ def test_clearing_leaves_other_processes_at_work(tmp_path: Path) -> None:
     with ResponseCache(path) as cache:
         for i in range(1_000):
             cache.put(str(i), os.urandom(2_000))
-    large = stats(path).bytes
+    large = CacheStats.count(path).bytes
     with ResponseCache(path) as cache:
         assert cache.get("0") is not None
         assert clear(path) == 1_000
         assert cache.get("0") is None
         cache.put("new", b"kept")
-    assert stats(path).entries == 1
-    assert stats(path).bytes < large / 10
+    assert CacheStats.count(path).entries == 1
+    assert CacheStats.count(path).bytes < large / 10

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from trueground.net import files
-from trueground.net.checkpoints import folder_signature
-from trueground.net.files import digests_path, file_digest
+from trueground.files import digests
+from trueground.files.digests import digests_path, file_digest
+from trueground.net.checkpoints import CheckpointSource
 
 OLD = 1_700_000_000
 
@@ -19,7 +19,7 @@ OLD = 1_700_000_000
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(files, "_SETTLED_NS", -(10**9))  # at once, so that no test waits
+    monkeypatch.setattr(digests, "_SETTLED_NS", -(10**9))  # at once, so that no test waits
     yield
     # Nothing half-written stays.
     assert not list(tmp_path.glob("home/.digests-*"))
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 def signature(folder: Path) -> str:
     settings = [folder / "1_Pooling" / "config.json"]
-    return folder_signature(folder, [folder / "model.safetensors"], settings)
+    return CheckpointSource.of_folder(folder, [folder / "model.safetensors"], settings).signature
 
 
 def test_one_byte_anywhere_makes_another_signature(folder: Path) -> None:
@@ -71,7 +71,7 @@ def test_weights_are_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise AssertionError("the file was read")
 
     with monkeypatch.context() as context:
-        context.setattr(files.hashlib, "file_digest", read)
+        context.setattr(digests.hashlib, "file_digest", read)
         assert file_digest(weights) == digest
         weights.write_bytes(bytes(8_000_001))
         with pytest.raises(AssertionError):
@@ -88,7 +88,7 @@ def test_weights_are_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_file_that_was_just_written_is_not_remembered(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_SETTLED_NS", 10**12)
+    monkeypatch.setattr(digests, "_SETTLED_NS", 10**12)
     file_digest(folder / "model.safetensors")
     assert not digests_path().exists()
 
@@ -112,8 +112,8 @@ def test_where_nothing_can_be_remembered_it_is_read_again(
 
 
 def test_the_memory_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_MOST_DIGESTS", 2)
-    monkeypatch.setattr(files, "_REMEMBER_ABOVE", 1)
+    monkeypatch.setattr(digests, "_MAX_DIGESTS", 2)
+    monkeypatch.setattr(digests, "_REMEMBER_ABOVE", 1)
     for number in range(4):
         (folder / f"{number}").write_text(str(number))
         file_digest(folder / f"{number}")

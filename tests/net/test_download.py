@@ -13,7 +13,8 @@ import pytest
 from tests.net.loopback_hub import TOKEN, LoopbackHub, Repo, loopback_hub
 
 from trueground.errors import InputError, TruegroundError, UnreachableError, UsageError, WriteError
-from trueground.net.download import Downloaded, HubFiles, download, hub_files, token_header
+from trueground.net.download import Downloaded, download
+from trueground.net.hub import HubFiles, list_hub_files, token_header
 
 CONTENT = os.urandom(700_000)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -29,7 +30,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
 
 
 def listing(repo: str = "org/set", revision: str = "main") -> HubFiles:
-    return asyncio.run(hub_files(repo, revision, max_attempts=2))
+    return asyncio.run(list_hub_files(repo, revision, max_attempts=2))
 
 
 def take(hub: LoopbackHub, path: Path, **options: object) -> Downloaded:
@@ -191,7 +192,7 @@ def test_nobody_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secretword" not in str(caught.value)
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{port}")
     with pytest.raises(UnreachableError, match="cannot connect"):
-        asyncio.run(hub_files("org/set", max_attempts=1))
+        asyncio.run(list_hub_files("org/set", max_attempts=1))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from trueground.files.writing import write_atomically
 from trueground.net.failures import (
     BrokenError,
     ConnectError,
@@ -27,16 +28,15 @@ from trueground.net.failures import (
     StatusError,
     TooLargeError,
     UnusableError,
-    accept,
     requested_wait,
 )
-from trueground.net.files import write_atomically
-from trueground.net.http import FileForm, HttpClient, Policy, read_json
+from trueground.net.http import FileForm, HttpClient, Policy
 from trueground.net.pool import Limiter
-from trueground.net.redact import scrub, shown
+from trueground.net.redact import Secrets, shown
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 QUICK = Policy(backoff=0.001, timeout=5, deadline=20)
+ACCEPT = HttpReply.require_success
 SECRET = "a-key-that-nobody-may-see-0123456789"
 
 
@@ -109,7 +109,7 @@ def run(
 
 
 async def post(client: HttpClient, site: Site) -> HttpReply:
-    return await client.post(site.url, b'{"a": 1}', accept)
+    return await client.post(site.url, b'{"a": 1}', ACCEPT)
 
 
 async def download(client: HttpClient, site: Site, path: Path) -> str:
@@ -118,7 +118,7 @@ async def download(client: HttpClient, site: Site, path: Path) -> str:
 
 
 def body_of(reply: HttpReply) -> bytes:
-    return accept(reply).body
+    return reply.require_success().body
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 507, 529])
@@ -214,7 +214,7 @@ def test_nobody_there() -> None:
             url = site.url
         client = HttpClient(QUICK)
         with pytest.raises(ConnectError) as caught:
-            await client.post(url, b"", accept)
+            await client.post(url, b"", ACCEPT)
         await client.close()
         return caught.value
 
@@ -230,7 +230,7 @@ def test_no_address(url: str) -> None:
     async def main() -> None:
         client = HttpClient(QUICK)
         with pytest.raises(ConnectError, match="address") as caught:
-            await client.post(url, b"", accept)
+            await client.post(url, b"", ACCEPT)
         assert caught.value.attempts == 1
         await client.close()
 
@@ -242,7 +242,7 @@ def test_retry_after_is_waited_for_by_all_calls() -> None:
         start = time.monotonic()
 
         async def call() -> float:
-            await client.post(site.url, b"", accept)
+            await client.post(site.url, b"", ACCEPT)
             return time.monotonic() - start
 
         first = asyncio.create_task(call())
@@ -257,9 +257,9 @@ def test_retry_after_is_waited_for_by_all_calls() -> None:
 def test_too_many_requests_hold_all_back_also_without_a_time() -> None:
     async def use(client: HttpClient, site: Site) -> float:
         start = time.monotonic()
-        first = asyncio.create_task(client.post(site.url, b"", accept))
+        first = asyncio.create_task(client.post(site.url, b"", ACCEPT))
         await asyncio.sleep(0.1)
-        await asyncio.gather(first, client.post(site.url, b"", accept))
+        await asyncio.gather(first, client.post(site.url, b"", ACCEPT))
         return time.monotonic() - start
 
     took, site = run(use, says(429), says(200), policy=Policy(backoff=0.5))
@@ -269,9 +269,9 @@ def test_too_many_requests_hold_all_back_also_without_a_time() -> None:
 
 def test_only_too_many_requests_holds_the_others_back() -> None:
     async def use(client: HttpClient, site: Site) -> bool:
-        first = asyncio.create_task(client.post(site.url, b"", accept))
+        first = asyncio.create_task(client.post(site.url, b"", ACCEPT))
         await asyncio.sleep(0.1)
-        await client.post(site.url, b"", accept)
+        await client.post(site.url, b"", ACCEPT)
         before = not first.done()
         await first
         return before
@@ -305,7 +305,7 @@ def test_nobody_is_made_to_wait_without_reason(status: int, tmp_path: Path) -> N
 
     async def use(client: HttpClient, site: Site) -> None:
         client.limiter = Limiter(sleep=sleep, clock=lambda: sum(slept))
-        await client.post(site.url, b"", accept)
+        await client.post(site.url, b"", ACCEPT)
 
     run(use, says(status, retry_after="1700"), says(200), policy=Policy(), sleep=sleep)
     assert slept == [300]
@@ -325,8 +325,8 @@ def test_nobody_is_made_to_wait_without_reason(status: int, tmp_path: Path) -> N
 def test_a_wait_beyond_the_deadline_ends_the_call_and_holds_nobody_back(status: int) -> None:
     async def use(client: HttpClient, site: Site) -> HttpError:
         with pytest.raises(StatusError) as caught:
-            await client.post(site.url, b"", accept)
-        await client.post(site.url, b"", accept)
+            await client.post(site.url, b"", ACCEPT)
+        await client.post(site.url, b"", ACCEPT)
         return caught.value
 
     error, site = run(use, says(status, retry_after="86400"), says(200))
@@ -374,7 +374,7 @@ def test_a_reply_has_a_largest_size_also_unpacked(make: Callable[[int], Handler]
 
 def test_an_unusable_reply_is_read_again() -> None:
     def read(reply: HttpReply) -> str:
-        if accept(reply).body != b"good":
+        if reply.require_success().body != b"good":
             raise UnusableError("not good")
         return "good"
 
@@ -398,7 +398,7 @@ def test_a_connection_carries_one_call_and_there_are_never_more_than_allowed() -
         return web.Response()
 
     async def use(client: HttpClient, site: Site) -> None:
-        await asyncio.gather(*(client.post(site.url, b"", accept) for _ in range(60)))
+        await asyncio.gather(*(client.post(site.url, b"", ACCEPT) for _ in range(60)))
 
     _, site = run(use, count, policy=Policy(max_connections=4))
     assert site.calls == 60
@@ -412,7 +412,7 @@ def test_waiting_for_a_connection_is_not_slowness() -> None:
         return web.Response()
 
     async def use(client: HttpClient, site: Site) -> None:
-        await asyncio.gather(*(client.post(site.url, b"", accept) for _ in range(5)))
+        await asyncio.gather(*(client.post(site.url, b"", ACCEPT) for _ in range(5)))
 
     _, site = run(use, slow, policy=Policy(max_connections=1, timeout=0.5, deadline=0.6))
     assert site.calls == 5
@@ -424,7 +424,7 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
     async def main() -> int:
         async with serving(says(200)) as site:
             try:
-                return (await client.post(site.url, b"", accept)).status
+                return (await client.post(site.url, b"", ACCEPT)).status
             finally:
                 await client.close()
 
@@ -445,7 +445,7 @@ def test_headers_of_client_and_call() -> None:
     async def use(client: HttpClient, site: Site) -> dict[str, str]:
         import orjson
 
-        reply = await client.post(site.url, b"{}", accept, headers={"X-Own": "1"})
+        reply = await client.post(site.url, b"{}", ACCEPT, headers={"X-Own": "1"})
         return orjson.loads(reply.body)
 
     seen, _ = run(use, echo, headers={"Authorization": "Bearer x"})
@@ -457,7 +457,7 @@ def test_headers_of_client_and_call() -> None:
 
 def test_get_json_and_bytes() -> None:
     async def use(client: HttpClient, site: Site) -> tuple[Any, bytes]:
-        return await client.get(site.url, read_json), await client.get(site.url, body_of)
+        return await client.get(site.url, HttpReply.json), await client.get(site.url, body_of)
 
     (value, body), site = run(use, says(200, "{not json"), says(200, '{"a": [1]}'))
     assert (value, body) == ({"a": [1]}, b'{"a": [1]}')
@@ -507,7 +507,7 @@ def test_a_form_is_sent_whole_at_each_attempt(tmp_path: Path) -> None:
         return web.Response(status=503 if len(seen) == 1 else 200)
 
     async def use(client: HttpClient, site: Site) -> HttpReply:
-        return await client.post(site.url, FileForm({"purpose": "batch"}, "file", path), accept)
+        return await client.post(site.url, FileForm({"purpose": "batch"}, "file", path), ACCEPT)
 
     reply, _ = run(use, take)
     assert reply.status == 200
@@ -540,7 +540,7 @@ def test_a_key_is_in_no_failure_no_reply_and_no_log(caplog: pytest.LogCaptureFix
         return web.Response(status=status, text=str(dict(request.headers)))
 
     async def use_ok(client: HttpClient, site: Site) -> HttpReply:
-        return await client.post(f"{site.url}/good", b"", accept)
+        return await client.post(f"{site.url}/good", b"", ACCEPT)
 
     error, _ = run(post, echo, **client)
     reply, _ = run(use_ok, echo, **client)
@@ -787,7 +787,7 @@ async def raw(answer: bytes) -> tuple[HttpError, int]:
     client = HttpClient(Policy(backoff=0.001, max_attempts=2))
     port = server.sockets[0].getsockname()[1]
     with pytest.raises(HttpError) as caught:
-        await client.post(f"http://127.0.0.1:{port}/x", b"", accept)
+        await client.post(f"http://127.0.0.1:{port}/x", b"", ACCEPT)
     await client.close()
     server.close()
     await server.wait_closed()
@@ -820,7 +820,7 @@ def test_json_in_another_charset() -> None:
         return web.Response(body='["é"]'.encode("latin-1"), headers={"Content-Type": kind})
 
     async def use(client: HttpClient, site: Site) -> Any:
-        return await client.get(site.url, read_json)
+        return await client.get(site.url, HttpReply.json)
 
     assert run(use, latin)[0] == ["é"]
     assert run(use, says(200, '\ufeff["é"]'))[0] == ["é"]
@@ -828,9 +828,9 @@ def test_json_in_another_charset() -> None:
 
 def test_what_may_be_shown() -> None:
     assert shown("https://u:p@host:8/v1?key=1#f") == "https://host:8/v1"
-    assert scrub("key abc-defg!", ("abc-defg",)) == "key [hidden]!"
+    assert Secrets(("abc-defg",)).scrub("key abc-defg!") == "key [hidden]!"
     for word in ("x", "secrets", "EMPTY", "ollama", "lm-studio", "sk-no-key-required"):
-        assert scrub(f"say {word}", (word,)) == f"say {word}"
+        assert Secrets((word,)).scrub(f"say {word}") == f"say {word}"
     for text in (
         "Incorrect API key provided: sk-proj-abcdefghijkl.",
         "{'Authorization': 'Bearer abcdefghijkl'}",
@@ -838,6 +838,6 @@ def test_what_may_be_shown() -> None:
         "got bearer abcdefghijklmnopqrst",
         "X-API-Key=abcdefghijkl",
     ):
-        assert "abcdefghijkl" not in scrub(text), text
+        assert "abcdefghijkl" not in Secrets().scrub(text), text
     kept = "Basic authentication failed for **this** model; use a Bearer token"
-    assert scrub(kept) == kept
+    assert Secrets().scrub(kept) == kept

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from trueground.errors import UsageError
-from trueground.net.pool import Limiter, share_limits
+from trueground.net.pool import Limiter
 
 
 class Time:
@@ -136,11 +136,11 @@ def test_a_limit_that_lets_nothing_out_is_refused(value: float) -> None:
 
 
 def test_several_processes_share_a_limit() -> None:
-    share_limits(4)
+    Limiter.share(4)
     try:
         limiter = Limiter(240)
     finally:
-        share_limits(1)
+        Limiter.share(1)
     assert limiter._requests is not None
     assert limiter._requests.wait(1, time.monotonic()) == 0.0
     limiter._requests.take(1)

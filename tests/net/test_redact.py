@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from tests.marks import mostly_long
 
-from trueground.net.redact import HIDDEN, hide, is_secret, scrub
+from trueground.net.redact import HIDDEN, Secrets
 
 KEYS = ['k3y+a/b"', "abcdEFGH1234567", "sk-proj-" + "Ab3_zQ9-" * 20, "pässwörd\\ñ"]
 FORMS: dict[str, Callable[[str], str]] = {
@@ -49,12 +49,12 @@ FORMS: dict[str, Callable[[str], str]] = {
 def test_a_key_shows_in_no_writing(form: str, key: str) -> None:
     said = FORMS[form](key)
     body = f'before "{said}" behind'.encode()
-    hidden = hide(body, [key]).decode()
+    hidden = Secrets([key]).hide(body).decode()
     assert HIDDEN in hidden
     assert hidden.startswith('before "')
     assert hidden.endswith('" behind')
     assert len(hidden) < len('before "" behind') + len(HIDDEN) + 16  # what stood around the key
-    assert HIDDEN in scrub(body.decode(), [key])
+    assert HIDDEN in Secrets([key]).scrub(body.decode())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_key_shows_in_no_writing(form: str, key: str) -> None:
 def test_an_error_shows_no_part_of_a_key(text: str, kept: str) -> None:
     key = "test-4f9aQ2-kk81Z0-77xy"
     parts = (key[:6], key[-4:], key[: len(key) // 2], key[len(key) // 2 :])
-    assert scrub(text.format(*parts), [key]) == kept
+    assert Secrets([key]).scrub(text.format(*parts)) == kept
 
 
 def test_what_is_a_key() -> None:
@@ -78,17 +78,17 @@ def test_what_is_a_key() -> None:
         *("", "none", "EMPTY", "ollama", "lm-studio", "not-needed", "no-key-required", "1234567"),
         *("sk-no-key-required", "YOUR_API_KEY", "dummy-key", "xxxxxxxxxxxx", "sk-xxxxxxxxxxxxxxxx"),
     ):
-        assert not is_secret(word), word
-        assert scrub(f"say {word} twice", [word]) == f"say {word} twice"
-        assert hide(f"say {word}".encode(), [word]) == f"say {word}".encode()
+        assert not Secrets([word]), word
+        assert Secrets([word]).scrub(f"say {word} twice") == f"say {word} twice"
+        assert Secrets([word]).hide(f"say {word}".encode()) == f"say {word}".encode()
     for word in ("hunter22", "a1b2c3d4", "12345678", "sk-1a2b3c4d", "correct-horse", "no-key-4711"):
-        assert is_secret(word), word
+        assert Secrets([word]), word
 
 
 def test_other_words_stay() -> None:
     text = '{"a": "The tower \\u00e4 100% &amp; abc\\/d", "b": [1931, "aGVsbG8gd29ybGQ="]}'
-    assert hide(text.encode(), KEYS).decode() == text
-    assert scrub(text, KEYS) == text
+    assert Secrets(KEYS).hide(text.encode()).decode() == text
+    assert Secrets(KEYS).scrub(text) == text
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_the_search_takes_linear_time(unit: str) -> None:
     def seconds(size: int) -> float:
         text = unit * (size // len(unit))
         start = time.process_time()
-        hide(text.encode(), [KEYS[1]])
-        scrub(text[:100_000], [KEYS[1]])
+        Secrets([KEYS[1]]).hide(text.encode())
+        Secrets([KEYS[1]]).scrub(text[:100_000])
         return time.process_time() - start
 
     seconds(1_000)  # makes the patterns

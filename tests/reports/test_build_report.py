@@ -11,7 +11,7 @@ from tests.commands import Done, trueground
 from tests.reports.payload import blocks
 
 from trueground.errors import InputError, OutputError
-from trueground.net.files import locked
+from trueground.files.locks import FolderLock
 from trueground.reports import build_report
 from trueground.reports.build_report import draw_again
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_drawn_is_said(folder: Path, tmp_path: Path) -> None:
     labels.write_text("prose\n")
     with pytest.raises(InputError, match="line 1: not a label"):
         draw_again(folder, labels)
-    with locked(folder, OutputError("held")), pytest.raises(OutputError, match="in use"):
+    with FolderLock(folder).hold(OutputError("held")), pytest.raises(OutputError, match="in use"):
         draw_again(folder)
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import orjson
 import pytest
-
 from trueground.components.specs import ComponentSpec
+from trueground.net.cache_contents import CacheStats
+
 from trueground.errors import InputError, OutputError, UsageError, WriteError
-from trueground.net.cache import cache_path, stats
+from trueground.net.cache import ResponseCache
 from trueground.options import Progress, no_note, no_progress
 from trueground.retrieval import building, kinds
 from trueground.retrieval.base import Hit, OpenedRetriever, RetrieverKind
@@ -150,9 +151,10 @@ def test_hits_are_kept_across_openings_unless_told_otherwise(
     assert found[0] == found[1] == found[2]
     assert [made.asked for made in workshop.opened] == [["korvik", "ulm"], [], ["korvik", "ulm"]]
     assert workshop.closed == 3
-    assert [(share.model, share.entries) for share in stats(cache_path("searches")).models] == [
-        ("letters", 2)
-    ]
+    assert [
+        (share.model, share.entries)
+        for share in CacheStats.count(ResponseCache.path_of("searches")).models
+    ] == [("letters", 2)]
     assert index.problem is None
 
 
@@ -421,8 +423,8 @@ def test_rebuilding_leaves_nothing_of_before(corpus: Path, tmp_path: Path) -> No
 
 HOLD = """
 import sys, pathlib
-from trueground.net.files import locked
-with locked(pathlib.Path(sys.argv[1]), OSError('held')):
+from trueground.files.locks import FolderLock
+with FolderLock(pathlib.Path(sys.argv[1])).hold(OSError('held')):
     print('held', flush=True)
     sys.stdin.read()
 """

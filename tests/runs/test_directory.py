@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import OutputError, UsageError, WriteError
-from trueground.net.files import part_of
+from trueground.files.writing import part_of
 from trueground.runs.directory import (
     AppendFile,
     RunDirectory,

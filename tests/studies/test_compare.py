@@ -15,9 +15,9 @@ from tests.reports.payload import words
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, UsageError
+from trueground.files.locks import FolderLock
 from trueground.models.base import Params
 from trueground.models.replay import FakeModel
-from trueground.net.files import locked
 from trueground.reports.comparison import format_comparison
 from trueground.reports.comparison_page import comparison_page
 from trueground.reports.viewer import render_page
@@ -253,7 +253,7 @@ def test_runs_that_cannot_be_read(make: Make, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=advice):
         compare([a, b])
     with (
-        locked(b, OutputError("free")),
+        FolderLock(b).hold(OutputError("free")),
         pytest.raises(InputError, match="another process is writing it"),
     ):
         compare([a, b])

@@ -25,8 +25,9 @@ from trueground.benchmarks.datasets import (
     read_origin,
 )
 from trueground.errors import InputError, UsageError, WriteError
-from trueground.net.download import HubFile, download, hub_files, token_header
-from trueground.net.files import HOME_VARIABLE, write_atomically, write_state
+from trueground.files.state import StateFile
+from trueground.files.writing import write_atomically
+from trueground.net.hub import HubFile, list_hub_files
 from trueground.options import Progress
 
 _SHARD = re.compile(r"-(\d+)-of-(\d+)(?=\.)")
@@ -63,8 +64,8 @@ def fetch(name: str, from_path: Path | None, progress: Progress) -> Fetched:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"cannot make the folder {place}: {error.strerror or error}. Set {HOME_VARIABLE} to a "
-            "folder that is writable"
+            f"cannot make the folder {place}: {error.strerror or error}. Set TRUEGROUND_HOME to "
+            "a folder that is writable"
         ) from error
     files: list[FetchedFile] = []
     missing = []
@@ -92,7 +93,7 @@ async def _from_hub(name: str, data_file: DataFile, report: Progress) -> list[Fe
     if before and len(intact) == len(before):
         return [FetchedFile(record, new=False) for record in before.values()]
     revision = next((r.revision for r in before.values() if r.revision), "main")
-    listing = await hub_files(data_file.repo, revision)
+    listing = await list_hub_files(data_file.repo, revision)
     wanted = [file for file in listing.files if fnmatchcase(file.path, data_file.pattern)]
     if not wanted:
         raise InputError(
@@ -127,12 +128,10 @@ async def _download(
 ) -> tuple[int, str]:
     """Size and SHA-256 of the file, which must be those of the record if there is one."""
     try:
-        done = await download(
-            file.url,
+        done = await file.download(
             target,
-            headers=token_header(),
-            sha256=old.sha256 if old else file.sha256,
-            size=old.size if old else file.size,
+            sha256=old.sha256 if old else None,
+            size=old.size if old else None,
             progress=partial(report, target.name),
         )
     except InputError as error:
@@ -185,7 +184,7 @@ def _record(name: str, file: str, records: list[FileRecord]) -> None:
     origin.fetched = datetime.now(UTC).isoformat(timespec="seconds")
     path = folder(name) / ORIGIN
     try:
-        write_state(path, origin)
+        StateFile(path).write(origin)
         for gone in {record.local for record in former} - {record.local for record in origin.files}:
             (folder(name) / gone).unlink(missing_ok=True)
     except OSError as error:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import orjson
+from trueground.components.specs import parse_model_spec
 
 from trueground._version import __version__
 from trueground.builders.ask import Ask, AskedModel
@@ -45,7 +46,6 @@ from trueground.builders.quality import compute_quality
 from trueground.builders.registry import get_builder
 from trueground.builders.settings import BuildSettings, EndpointDefaults, Material
 from trueground.builders.store import STORE, BuildStore
-from trueground.components.specs import parse_model_spec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
 from trueground.models.base import ChatModel, Params
@@ -53,7 +53,7 @@ from trueground.models.calls import Spent
 from trueground.models.names import strip_model_folder
 from trueground.models.options import OPTIONS, check_variable, endpoint_options, price_of
 from trueground.models.registry import make_model
-from trueground.net.cache import ResponseCache, cache_path
+from trueground.net.cache import ResponseCache
 from trueground.options import Value, resolve_options
 from trueground.records.problems import shorten
 from trueground.runs.directory import (
@@ -344,7 +344,7 @@ async def _flow(
             stack.push_async_callback(model.close)
         if plan.scorer is not None:
             stack.push_async_callback(plan.scorer.close)
-        cache = ResponseCache(cache_path()) if settings.cache and cacheable else None
+        cache = ResponseCache.open() if settings.cache and cacheable else None
         if cache is not None:
             stack.callback(lambda: settings.note(cache.problem) if cache.problem else None)
             stack.callback(cache.close)  # first

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trueground.builders.base import Builder
     from trueground.builders.settings import BuildSettings, EndpointDefaults
 
+
 # The options in the order of the help; those of the builder follow.
 _ORDER = """
     sources model out base_url api_key_env prompts labels limit seed temperature max_tokens extra
@@ -131,15 +132,16 @@ def _start(
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
     from trueground.builders.api import build
+
     from trueground.builders.build import Built, ask_shard
     from trueground.builders.build import dry_run as estimate
     from trueground.models.options import price_of
-    from trueground.net.pool import share_limits
+    from trueground.net.pool import Limiter
     from trueground.options import parse_shard
     from trueground.reports.listings import render_built, render_estimated
 
     part = None if shard is None else parse_shard(shard)
-    share_limits(1 if part is None else part[1])
+    Limiter.share(1 if part is None else part[1])
     with screen.progress() as progress:
         settings = replace(
             settings,

@@ -28,9 +28,10 @@ from trueground.annotation.kinds import KINDS
 from trueground.builders.ask import PERPLEXITY, AskedModel
 from trueground.builders.base import BatchStage, BuildPlan
 from trueground.errors import OutputError, RunInterrupted, TruegroundError
+from trueground.files.locks import FolderLock
+from trueground.files.writing import make_folder, part_of
 from trueground.models.calls import Spent
-from trueground.net.files import locked, make_folder, part_of
-from trueground.net.redact import shown_word
+from trueground.net.redact import redact_command
 from trueground.runs.directory import SHARDS, replacing, write_error, write_json
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"
@@ -52,7 +53,7 @@ def build_directory(path: Path, builder: str) -> Iterator[Path]:
             f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
         ) from error
     busy = OutputError(f"{path} is in use by another build; wait for it or choose another --out")
-    with locked(path, busy):
+    with FolderLock(path).hold(busy):
         check_usable(path, builder)
         yield path
 
@@ -185,7 +186,7 @@ class BuildManifest:
             "trueground": __version__,
             "builder": plan.builder,
             "status": "running",
-            "command": [shown_word(word) for word in command],
+            "command": redact_command(command),
             "inputs": msgspec.to_builtins(list(plan.files)),
             "options": dict(plan.options),
             **settings,

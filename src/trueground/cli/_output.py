@@ -21,7 +21,7 @@ import typer
 from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
+    pass
 
 # All of C0, DEL and C1 but line end and tab, and what turns the direction of writing.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -210,31 +210,16 @@ class Screen:
             yield no_progress
             return
         from rich.console import Console
+        from trueground.execution.progress import draw_bars
 
-        from trueground.progress import count_columns, describe_phase, draw_bars
-
-        columns = _file_columns() if files else count_columns()
-        describe = escaped if files else describe_phase
+        file_label = escaped if files else None
         # The bar's own control characters go to the terminal; it puts streams of its own in the
         # place of the two, and what others write meanwhile is still escaped.
         console = Console(file=sys.__stderr__)
-        with draw_bars(console, columns, describe, transient=True) as show:
+        with draw_bars(console, file_label=file_label, transient=True) as show:
             out, err = (cast(IO[str], EscapedText(stream)) for stream in (sys.stdout, sys.stderr))
             with redirect_stdout(out), redirect_stderr(err):
                 yield show
-
-
-def _file_columns() -> list[ProgressColumn]:
-    """The columns of a bar of bytes: name of the file, bar, size, speed, time left."""
-    from rich import progress as rich
-
-    return [
-        rich.TextColumn("{task.description}", markup=False),
-        rich.BarColumn(),
-        rich.DownloadColumn(),
-        rich.TransferSpeedColumn(),
-        rich.TimeRemainingColumn(compact=True),
-    ]
 
 
 def echo_json(value: Any) -> None:

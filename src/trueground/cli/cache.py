@@ -14,7 +14,7 @@ from trueground.cli._output import Screen
 from trueground.errors import UsageError
 
 if TYPE_CHECKING:
-    from trueground.net.cache import CacheStats
+    from trueground.net.cache_contents import CacheStats
 
 cache = typer.Typer(name="cache", help="What is kept of earlier runs: count and clear.")
 _LONGEST_DAYS = 100_000
@@ -30,13 +30,13 @@ _NOUNS = {
 @takes()
 def stats(screen: Screen) -> None:
     """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
-    from trueground.net.cache import cache_path
-    from trueground.net.cache import stats as count
+    from trueground.net.cache import ResponseCache
+    from trueground.net.cache_contents import CacheStats
     from trueground.reports.listings import render_cache
     from trueground.web.stored import count_indexes
 
-    result = count(cache_path())
-    beside = {name: count(path) for name, path in _beside().items()}
+    result = CacheStats.count(ResponseCache.path_of())
+    beside = {name: CacheStats.count(path) for name, path in _beside().items()}
     beside["views"] = count_indexes()
     lines = [render_cache(result, "replies")]
     lines += [render_cache(one, _NOUNS[name]) for name, one in beside.items() if one.entries]
@@ -46,10 +46,10 @@ def stats(screen: Screen) -> None:
 
 def _beside() -> dict[str, Path]:
     """The files beside the replies, by what they are called in JSON."""
-    from trueground.net.cache import cache_path
+    from trueground.net.cache import ResponseCache
 
     kinds = {"encoders": "vectors", "searches": "searches", "graphs": "graphs"}
-    return {noun: cache_path(kind) for noun, kind in kinds.items()}
+    return {noun: ResponseCache.path_of(kind) for noun, kind in kinds.items()}
 
 
 def _as_json(result: CacheStats) -> dict[str, Any]:
@@ -77,11 +77,12 @@ def clear(
     screen: Screen,
 ) -> None:
     """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
-    from trueground.net.cache import cache_path, clear_several
-    from trueground.net.files import home
+    from trueground.files.home import home
+    from trueground.net.cache import ResponseCache
+    from trueground.net.cache_contents import clear_caches
     from trueground.web.stored import clear_indexes
 
-    files = {"": cache_path(), **_beside()}
+    files = {"": ResponseCache.path_of(), **_beside()}
     paths = files | {"views": home() / "views"}
     which = "" if model is None else f" of {model}"
     which += "" if older_than is None else f" older than {older_than:g} days"
@@ -99,7 +100,7 @@ def clear(
     if not (yes or _confirmed(asked)):
         _tell(paths, dict.fromkeys(paths, 0), "nothing was removed", screen)
         return
-    gone = dict(zip(files, clear_several(list(files.values()), model, age), strict=True))
+    gone = dict(zip(files, clear_caches(list(files.values()), model, age), strict=True))
     gone["views"] = clear_indexes(age) if "views" in there else 0
     words = "\n".join(
         f"removed {gone[name]:,} {_NOUNS.get(name, 'replies')}{which} from {path}"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from trueground.options import Value
     from trueground.studies.sweep import SweepOutcome, SweepRun
 
+
 # The options in the order of the help; those of the benchmark follow.
 _ORDER = """
     model base_url api_key_env api data prompt out judge judge_calibration decomposer rater also
@@ -166,11 +167,11 @@ def _start(
     from trueground.evaluate.run_settings import RunSettings
     from trueground.models.options import check_variable
     from trueground.models.registry import make_model
-    from trueground.net.pool import share_limits
+    from trueground.net.pool import Limiter
     from trueground.options import parse_shard
 
     part = None if shard is None else parse_shard(shard)
-    share_limits(1 if part is None else part[1])
+    Limiter.share(1 if part is None else part[1])
     created = make_parts(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
         decomposer,

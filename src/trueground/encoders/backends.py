@@ -19,8 +19,7 @@ from trueground.encoders.base import EncoderOptions, Floats
 from trueground.encoders.loading import Checkpoint, ModelKind, class_to_load, is_dpr
 from trueground.encoders.tiles import TokenTile, Whole, Workers, library_version
 from trueground.errors import InputError, UsageError
-from trueground.net import checkpoints
-from trueground.net.checkpoints import check_complete, loading
+from trueground.net.checkpoints import check_complete, import_optional, loading, reason
 
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(float)": np.float32}
 _CUDA = "CUDAExecutionProvider"
@@ -48,7 +47,7 @@ class Backend(Protocol):
 
 def import_hf(module: str) -> Any:
     """A module of the `hf` extra."""
-    return checkpoints.import_extra(module, "an encoder on PyTorch", "hf")
+    return import_optional(module, "an encoder on PyTorch", "hf")
 
 
 def torch_device(place: str) -> str:
@@ -229,7 +228,7 @@ def _quantise(torch: Any, model: Any) -> Any:
 
 def _onnxruntime() -> Any:
     """The ONNX runtime, told to report nothing to anybody."""
-    runtime = checkpoints.import_extra("onnxruntime", "an encoder on ONNX runtime", "onnx")
+    runtime = import_optional("onnxruntime", "an encoder on ONNX runtime", "onnx")
     runtime.disable_telemetry_events()
     return runtime
 
@@ -313,7 +312,7 @@ class OnnxBackend:
         except Exception as error:  # the runtime has exceptions of several families
             raise InputError(
                 f"{self._checkpoint.shown}: {file.name} cannot be loaded: "
-                f"{checkpoints.reason(error)}. Fetch or export it again."
+                f"{reason(error)}. Fetch or export it again."
             ) from error
 
     def _output(
@@ -342,6 +341,6 @@ class OnnxBackend:
         except Exception as error:  # the runtime has exceptions of several families
             raise InputError(
                 f"{self._checkpoint.shown}: the ONNX file fails on {len(inputs['input_ids'])} "
-                f"inputs: {checkpoints.reason(error)}. Export it with free numbers of rows and "
+                f"inputs: {reason(error)}. Export it with free numbers of rows and "
                 "tokens."
             ) from error

@@ -16,7 +16,7 @@ from threading import RLock
 import numpy as np
 
 from trueground.encoders.base import Floats
-from trueground.net.cache import ResponseCache, cache_path
+from trueground.net.cache import ResponseCache
 
 # Part of every key: a change of the arithmetic here must not meet older entries.
 _VERSION = "2"
@@ -134,7 +134,7 @@ class Store:
 
     def _opened(self) -> ResponseCache:
         if self._cache is None:
-            self._cache = ResponseCache(cache_path("vectors"))
+            self._cache = ResponseCache.open("vectors")
             # Also where nobody closes: what is waiting is written when the store or Python ends.
             self._closer = weakref.finalize(self, self._cache.close)
         return self._cache

@@ -16,15 +16,7 @@ from trueground.encoders.base import POOLINGS, EncoderOptions
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.checkpoints import (
     CheckpointSource,
-    Wanted,
-    check_whole,
-    fetch,
-    folder_signature,
-    hub_files,
-    local_folder,
-    no_safetensors,
-    read_config,
-    resolve,
+    RequestedModel,
 )
 
 _SETTINGS = (".json", ".txt", ".model")
@@ -98,32 +90,33 @@ class Checkpoint:
 
 def find_checkpoint(model: str, options: EncoderOptions, kind: ModelKind) -> Checkpoint:
     """The folder, or the files fetched from the Hub. UsageError, InputError, MissingExtraError."""
-    wanted = Wanted(model, what="an encoder", extra="onnx", revision=options.revision)
-    folder = local_folder(wanted)
+    requested = RequestedModel(model, what="an encoder", extra="onnx", revision=options.revision)
+    folder = requested.local_folder()
     if folder is not None:
         if options.revision is not None:
             raise UsageError(f"{model} is a folder; a revision belongs to a name on the Hub")
         files = [f.relative_to(folder).as_posix() for f in _list_files(folder)]
-        config = read_config(wanted, folder)
+        config = requested.read_config(folder)
         check_kind(model, config, kind)
-        onnx, weights = _choose_files(model, files, options, kind)
+        onnx, weights = _choose_files(requested, files, options, kind)
         # Such as 1_Pooling/config.json.
         settings = [folder / name for name in files if name.endswith("/config.json")]
-        signature = folder_signature(folder, [folder / name for name in weights], settings)
+        paths = [folder / name for name in weights]
+        signature = CheckpointSource.of_folder(folder, paths, settings).signature
     else:
-        source = resolve(wanted)
-        config = read_config(wanted, fetch(wanted, source, ()))
+        source = requested.resolve()
+        config = requested.read_config(requested.fetch(source, ()))
         check_kind(model, config, kind)
-        files = hub_files(wanted, source)
-        onnx, weights = _choose_files(model, files, options, kind)
-        folder = _fetch(wanted, source, files, weights, options)
+        files = requested.list_files(source)
+        onnx, weights = _choose_files(requested, files, options, kind)
+        folder = _fetch(requested, source, files, weights, options)
         signature = source.signature
     for name in weights:
         if name.endswith(".safetensors"):
-            check_whole(model, folder / name)
-    paths = tuple(folder / name for name in onnx)
-    _check_arithmetic(model, paths, options)
-    return Checkpoint(model, folder, signature + "".join(f"/{n}" for n in onnx), config, paths)
+            requested.check_whole(folder / name)
+    onnx_files = tuple(folder / name for name in onnx)
+    _check_arithmetic(model, onnx_files, options)
+    return Checkpoint(model, folder, signature + "".join(f"/{n}" for n in onnx), config, onnx_files)
 
 
 def _list_files(folder: Path) -> list[Path]:
@@ -132,7 +125,7 @@ def _list_files(folder: Path) -> list[Path]:
 
 
 def _fetch(
-    wanted: Wanted,
+    requested: RequestedModel,
     source: CheckpointSource,
     files: Sequence[str],
     weights: Sequence[str],
@@ -144,17 +137,17 @@ def _fetch(
         if name.endswith((*_SETTINGS, ".py") if options.trust_remote_code else _SETTINGS)
         and ("/" not in name or name.endswith("/config.json"))
     ]
-    return fetch(wanted, source, [*settings, *weights])
+    return requested.fetch(source, [*settings, *weights])
 
 
 def _choose_files(
-    shown: str, files: Sequence[str], options: EncoderOptions, kind: ModelKind
+    requested: RequestedModel, files: Sequence[str], options: EncoderOptions, kind: ModelKind
 ) -> tuple[list[str], list[str]]:
     """(ONNX files to run, all files with weights); the first is empty for PyTorch."""
     if _runs_onnx(files, options):
         if find_spec("onnxruntime") is None:
             raise MissingExtraError("an encoder on ONNX runtime", "onnx")
-        onnx = _onnx_files(shown, files, options, kind)
+        onnx = _onnx_files(requested.shown, files, options, kind)
         beside = [f for f in files if f.startswith(tuple(onnx)) and f not in onnx]
         return onnx, sorted([*onnx, *beside])
     for module in ("torch", "transformers"):
@@ -162,7 +155,7 @@ def _choose_files(
             raise MissingExtraError("an encoder on PyTorch", "hf")
     weights = [f for f in files if f.endswith(".safetensors") and "/" not in f]
     if not weights:
-        raise no_safetensors(shown)
+        raise requested.no_safetensors()
     return [], ["model.safetensors"] if "model.safetensors" in weights else weights
 
 

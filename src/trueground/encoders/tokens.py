@@ -18,8 +18,7 @@ from trueground.encoders.base import Pair, Parts, Prompt
 from trueground.encoders.loading import read_settings
 from trueground.encoders.tiles import TileRow
 from trueground.errors import InputError, UsageError
-from trueground.net import checkpoints
-from trueground.net.checkpoints import Wanted, fetch, hub_files, local_folder, reason, resolve
+from trueground.net.checkpoints import RequestedModel, import_optional, reason
 
 _WHAT = "counting a model's tokens"
 # What the library gives for a text is twenty times the size of its ids.
@@ -265,7 +264,7 @@ def _encode_spelled(tokenizer: Any, text: str, special: set[int]) -> Any:
 def read_tokenizer(shown: str, where: Path) -> Any:
     """The tokenizer of a folder, or of a tokenizer.json. InputError, MissingExtraError."""
     file = where / "tokenizer.json" if where.is_dir() else where
-    library = checkpoints.import_extra("tokenizers", _WHAT, "onnx")
+    library = import_optional("tokenizers", _WHAT, "onnx")
     if where.is_dir() and not file.exists():
         tokenizer = _converted(shown, where)
     else:
@@ -289,7 +288,7 @@ def _converted(shown: str, folder: Path) -> Any:
         raise InputError(
             f"{shown}: no tokenizer.json there; save one with the tokenizer's save_pretrained()"
         )
-    transformers = checkpoints.import_extra("transformers", f"{shown} without tokenizer.json", "hf")
+    transformers = import_optional("transformers", f"{shown} without tokenizer.json", "hf")
     try:
         fast = transformers.AutoTokenizer.from_pretrained(str(folder))
         return fast.backend_tokenizer
@@ -315,9 +314,9 @@ def _locate(where: str) -> Path:
     path = Path(where).expanduser()
     if path.is_file():
         return path
-    wanted = Wanted(where, what=_WHAT, extra="onnx")
-    if (folder := local_folder(wanted)) is not None:
+    requested = RequestedModel(where, what=_WHAT, extra="onnx")
+    if (folder := requested.local_folder()) is not None:
         return folder
-    source = resolve(wanted)
-    files = [f for f in hub_files(wanted, source) if "/" not in f and f.endswith(_FILES)]
-    return fetch(wanted, source, files)
+    source = requested.resolve()
+    files = [f for f in requested.list_files(source) if "/" not in f and f.endswith(_FILES)]
+    return requested.fetch(source, files)

@@ -28,12 +28,12 @@ from trueground.errors import (
     UsageError,
 )
 from trueground.evaluate.questions import Asking, Call, Slot
+from trueground.files.writing import open_no_follow
 from trueground.models.base import UNREACHABLE, ChatModel, Reply
 from trueground.models.batches import BatchApi, EndpointBatch
 from trueground.models.openai import OpenAIModel
 from trueground.net.failures import HttpError
-from trueground.net.files import create_new
-from trueground.net.redact import scrub
+from trueground.net.redact import Secrets
 from trueground.runs.directory import BATCHES, write_error, write_json
 from trueground.types import Status
 
@@ -119,7 +119,7 @@ def write_files(lines: Iterator[bytes], path: Path) -> Iterator[CallFile]:
     while line is not None:
         url = orjson.loads(line)["url"]
         digest, number, size = sha256(), 0, 0
-        with create_new(path) as out:
+        with open_no_follow(path, "xb", replace=True) as out:
             while line is not None and (
                 not number or (number < MAX_REQUESTS and size + len(line) <= MAX_BYTES)
             ):
@@ -162,7 +162,7 @@ class BatchAsking:
         batch_model = check_batches(model)
         self._name = model.name
         self._api = BatchApi(batch_model)
-        self._secrets = batch_model.endpoint.secrets
+        self._secrets = Secrets(batch_model.endpoint.secrets)
         self._asking = asking
         self._path, self._folder = run / BATCHES, run / ".batch"
         self._state = _read_state(self._path)
@@ -318,9 +318,9 @@ class BatchAsking:
     async def _collect(self, part: BatchPart, batch: EndpointBatch) -> None:
         """Take the results of a batch that has ended."""
         if batch.status == "cancelled":
-            self._cancelled = scrub(batch.reason, self._secrets)
+            self._cancelled = self._secrets.scrub(batch.reason)
         elif batch.status != "completed" or not (batch.output_file_id or batch.error_file_id):
-            self._reason = scrub(batch.reason, self._secrets)
+            self._reason = self._secrets.scrub(batch.reason)
         async for result in self._api.results(batch, self._folder / "results.jsonl"):
             if result.custom_id not in self._waiting or result.reply is None:
                 continue

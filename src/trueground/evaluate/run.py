@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trueground.records import Check
     from trueground.runs.page import PageWriter
 
+
 T = TypeVar("T")
 
 
@@ -40,12 +41,13 @@ def _prepare(
     request: RunRequest, write_page: PageWriter | None
 ) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
     """The components that the request names. Raises UsageError, InputError."""
-    from trueground.benchmarks.base import Sources, get_benchmark
     from trueground.components.checks import check_members
+    from trueground.execution.progress import open_progress
+
+    from trueground.benchmarks.base import Sources, get_benchmark
     from trueground.errors import UsageError
     from trueground.evaluate.parts import MEMBERS, make_parts
     from trueground.models.registry import make_model
-    from trueground.progress import open_progress
     from trueground.runs.directory import free_path
 
     name, slash, task_name = request.benchmark.partition("/")

@@ -157,8 +157,8 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
     from trueground.errors import tell
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.scoring import Scoring, identify_score
+    from trueground.execution.progress import open_progress
     from trueground.metrics.registry import describe_renamed
-    from trueground.progress import open_progress
     from trueground.records import open_records
 
     parts = make_parts(

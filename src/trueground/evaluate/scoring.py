@@ -20,7 +20,7 @@ from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
-from trueground.net.redact import redact_urls, shown_word
+from trueground.net.redact import redact_command, redact_urls
 from trueground.options import Progress, no_progress
 from trueground.records import Check
 from trueground.runs.directory import (
@@ -303,7 +303,7 @@ def make_manifest(
         "python": ".".join(map(str, sys.version_info[:3])),
         "kind": kind,
         "status": "running",
-        "command": [shown_word(word) for word in command],
+        "command": redact_command(command),
         "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
         "n": check.n,
         "skipped": check.bad_total,

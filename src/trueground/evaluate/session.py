@@ -26,7 +26,7 @@ from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.scoring import Scoring, end_manifest, judged_before, judging, make_manifest
 from trueground.models.base import ChatModel, estimate_tokens, request_key
 from trueground.models.options import price_of
-from trueground.net.cache import ResponseCache, cache_path, known_keys
+from trueground.net.cache import ResponseCache
 from trueground.records import Check
 from trueground.runs.directory import (
     BATCHES,
@@ -167,7 +167,7 @@ class Session(AbstractContextManager["Session"]):
         use_cache = settings.cache and self._model.cacheable
         with (
             self._early_end_noted(),
-            ResponseCache(cache_path()) if use_cache else nullcontext() as cache,
+            ResponseCache.open() if use_cache else nullcontext() as cache,
         ):
             asking = Asking(self._model, self._log, cache, self._tick, settings.time_limit)
             try:
@@ -280,7 +280,7 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
     use_cache = settings.cache and model.cacheable
     questionnaire = Questionnaire(task, settings)
     items = answered = cached = tokens_in = 0
-    with known_keys(cache_path() if use_cache else None) as is_cached:
+    with ResponseCache.known_keys(ResponseCache.path_of() if use_cache else None) as is_cached:
         for call in questionnaire.calls():
             items += 1
             if index.has(call.id, call.prompt, retry_failed=settings.retry_failed):

@@ -9,13 +9,14 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
 
-from trueground.processes import WorkerPool
+from trueground.execution.processes import WorkerPool
 
 if TYPE_CHECKING:
     from trueground.evaluate.plan import Plan
     from trueground.evaluate.scorer import Scorer
     from trueground.evaluate.table import Scored
     from trueground.types import Record
+
 
 # Starting a process costs about as much as scoring some thousand records.
 _WORTH_PROCESSES = 20_000

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from trueground.errors import GraphError, unknown_name
+from trueground.execution.loop import LoopClosedError, LoopThread
 from trueground.graph import endpoint_queries as queries
 from trueground.graph.base import Entity, NamedEntity, PropertyValue, Row, id_order
 from trueground.graph.endpoint_client import (
@@ -47,7 +48,6 @@ from trueground.graph.rdf import (
     to_historical,
 )
 from trueground.graph.sparql import bound, check_reading, is_iri, is_language, is_text, language
-from trueground.loop import LoopClosedError, LoopThread
 
 WIKIDATA = "https://query.wikidata.org/sparql"
 PAGE = 5_000  # rows

@@ -21,8 +21,8 @@ from trueground.errors import GraphError, TruegroundError, UnreachableError, Usa
 from trueground.graph.base import Row
 from trueground.graph.endpoint_queries import SparqlQuery
 from trueground.graph.sparql import is_text
-from trueground.net.cache import ResponseCache, cache_path
-from trueground.net.redact import shown, without_user
+from trueground.net.cache import ResponseCache
+from trueground.net.redact import shown
 
 if TYPE_CHECKING:
     from trueground.net.failures import HttpError, HttpReply, UnusableError
@@ -142,7 +142,7 @@ class SparqlEndpoint:
             )
         self.url, self.shown = url, shown(url)
         # What follows the ? may be a key, and tells graphs of one endpoint apart.
-        self._public = without_user(url)
+        self._public = shown(url, keep_query=True)
         sha256 = hashlib.sha256(self._public.encode()).hexdigest()[:12]
         same = self._public == self.shown
         self.place = self.shown if same else f"{self.shown}?sha256={sha256}"
@@ -160,7 +160,7 @@ class SparqlEndpoint:
         from trueground.net.failures import HttpError
 
         if self._cache is None and self._cached:
-            self._cache = ResponseCache(cache_path("graphs"))
+            self._cache = ResponseCache.open("graphs")
         key = self._key(query)
         if self._cache is not None and (cached := self._cache.get(key)) is not None:
             try:
@@ -304,7 +304,7 @@ def _decode(body: bytes) -> SparqlResults:
 
 def _read_results(reply: HttpReply) -> tuple[bytes, SparqlResults]:
     """The body and what it holds. Raises HttpError, retryable where another attempt may help."""
-    from trueground.net.failures import UnusableError, status_error
+    from trueground.net.failures import UnusableError
 
     def useless(reason: str) -> UnusableError:
         return UnusableError(reason, status=reply.status, retryable=False)
@@ -318,7 +318,7 @@ def _read_results(reply: HttpReply) -> tuple[bytes, SparqlResults]:
         # What took too long takes as long again, and an endpoint counts it against the client.
         if reply.status == 500 and gave_up:
             raise useless(f"{_GIVEN_UP}: {words}")
-        raise status_error(reply, words)
+        raise reply.status_error(words)
     if reply.headers.get("X-SQL-State") == _PARTIAL:
         raise useless(f"{_GIVEN_UP} and sent a part of the rows only")
     try:

@@ -26,22 +26,16 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import GraphError, OutputError, TruegroundError, WriteError, is_refusal
+from trueground.files.digests import file_digest
+from trueground.files.locks import FolderLock
+from trueground.files.state import StateFile
+from trueground.files.writing import NewFolders, part_of
 from trueground.graph.embedded import EmbeddedGraph, empty_store, index_names, read_store, readable
 from trueground.graph.loading import LoadCounts, Loading, format_of, rdf_format, require_file
 from trueground.graph.plain_rdf import load_lines, rdf_quads
 from trueground.graph.tables import graph_quads, table_quads
 from trueground.graph.wikidata_json import entity_quads
 from trueground.graph.wikidata_rdf import truthy_quads
-from trueground.net.files import (
-    file_digest,
-    is_state,
-    locked,
-    missing_folders,
-    part_of,
-    read_state,
-    remove_empty,
-    write_state,
-)
 from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -98,7 +92,7 @@ class GraphFile(msgspec.Struct, kw_only=True):
         """Replace the file as a whole. WriteError."""
         path = folder / GRAPH
         try:
-            write_state(path, self)
+            StateFile(path).write(self)
         except OSError as error:
             raise WriteError(
                 f"writing {path} failed: {error.strerror or error}; make room there or allow "
@@ -108,13 +102,13 @@ class GraphFile(msgspec.Struct, kw_only=True):
 
 def is_graph(folder: Path) -> bool:
     """Whether the folder is a graph of ours, of whatever version, finished or not."""
-    return is_state(folder / GRAPH, "trueground_graph")
+    return StateFile(folder / GRAPH).has("trueground_graph")
 
 
 def read_graph_file(folder: Path) -> GraphFile:
     """GraphError: no graph of ours, or one of another version."""
     try:
-        return read_state(folder / GRAPH, GraphFile, "trueground_graph", _FORMAT)
+        return StateFile(folder / GRAPH).read(GraphFile, "trueground_graph", _FORMAT)
     except OSError as error:
         raise GraphError(
             f"{folder} is no knowledge graph: {GRAPH}: {error.strerror or error}. Make one with: "
@@ -189,7 +183,7 @@ def build_graph(
     MissingExtraError.
     """
     read = [_source(path, loading) for path in sources]
-    missing = missing_folders(out)
+    missing = NewFolders(out)
     reason = ""
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -202,7 +196,7 @@ def build_graph(
     busy = OutputError(
         f"another process is loading into {out}; wait until it is done, or choose another --out"
     )
-    with locked(out, busy), _left_as_found(out, missing):
+    with FolderLock(out).hold(busy), _left_as_found(out, missing):
         used = _used(out, overwrite)
         state = used
         if overwrite or used.store is None:
@@ -304,7 +298,7 @@ def _used(out: Path, overwrite: bool) -> GraphFile:
 
 
 @contextmanager
-def _left_as_found(out: Path, missing: Sequence[Path]) -> Iterator[None]:
+def _left_as_found(out: Path, missing: NewFolders) -> Iterator[None]:
     """Where a first load is refused, leave the folder as it was found."""
     first = not is_graph(out)
     try:
@@ -313,7 +307,7 @@ def _left_as_found(out: Path, missing: Sequence[Path]) -> Iterator[None]:
         if is_refusal(error):
             if first and is_graph(out) and read_graph_file(out).store is None:
                 (out / GRAPH).unlink()
-            remove_empty(missing)
+            missing.remove_empty()
         raise
 
 

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
 from trueground.components.specs import ComponentSpec
+
 from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
 from trueground.encoders.models import BiEncoder, CrossEncoder, Encoder, FirstTokenModel
 from trueground.errors import UsageError
 from trueground.judges.base import MODELS, warn_of_licence
 from trueground.judges.calibrated import sign, threshold_of
 from trueground.judges.windows import RULE, Span, cut, heads
-from trueground.net.checkpoints import Wanted, fetch, local_folder, read_config, resolve
+from trueground.net.checkpoints import RequestedModel
 from trueground.types import JudgeRequest, Status, Verdict
 
 REFERENCE_CODE = "reference-code"
@@ -342,9 +342,9 @@ def fill(template: str, claim: str, text: str) -> str:
 
 def read_model_config(model: str, options: EncoderOptions) -> dict[str, Any]:
     """The model's config.json. InputError where there is no such model."""
-    wanted = Wanted(model, what="an encoder", extra="onnx", revision=options.revision)
-    folder = local_folder(wanted) or fetch(wanted, resolve(wanted), ["config.json"])
-    return read_config(wanted, folder)
+    requested = RequestedModel(model, what="an encoder", extra="onnx", revision=options.revision)
+    folder = requested.local_folder() or requested.fetch(requested.resolve(), ["config.json"])
+    return requested.read_config(folder)
 
 
 def check_options(given: ComponentSpec, *more: str) -> None:

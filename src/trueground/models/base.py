@@ -13,7 +13,7 @@ from typing import Annotated, Any, Protocol
 import msgspec
 
 from trueground.models.options import Extra
-from trueground.net.redact import hide, is_secret, scrub
+from trueground.net.redact import Secrets
 from trueground.options import MAX_SEED, Option
 from trueground.types import Status
 
@@ -176,17 +176,18 @@ def without_secrets(reply: Reply, secrets: Sequence[str]) -> Reply:
 
     What was escaped twice shows only once it has been read.
     """
-    if not any(map(is_secret, secrets)):
+    hidden = Secrets(secrets)
+    if not hidden:
         return reply
     clean = {
-        name: hide(text.encode("utf-8", "replace"), secrets).decode("utf-8", "replace")
+        name: hidden.hide(text.encode("utf-8", "replace")).decode("utf-8", "replace")
         for name in ("text", "reasoning", "finish_reason", "model")
         if (text := getattr(reply, name))
     }
     if reply.error:
-        clean["error"] = scrub(reply.error, secrets)
+        clean["error"] = hidden.scrub(reply.error)
     tokens = "".join(one.token for one in reply.logprobs or ()).encode("utf-8", "replace")
-    kept = reply.logprobs if hide(tokens, secrets) == tokens else None
+    kept = reply.logprobs if hidden.hide(tokens) == tokens else None
     return msgspec.structs.replace(reply, logprobs=kept, **clean)
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 import orjson
 
+from trueground.files.writing import write_atomically
 from trueground.models.base import ChatRequest, Reply, without_secrets
 from trueground.models.openai import OpenAIModel
 from trueground.models.openai_replies import (
@@ -27,9 +28,8 @@ from trueground.models.openai_replies import (
     wants_other_limit,
 )
 from trueground.net.failures import HttpError, HttpReply, UnusableError, readable
-from trueground.net.files import write_atomically
-from trueground.net.http import FileForm, read_json
-from trueground.net.redact import hide, scrub
+from trueground.net.http import FileForm
+from trueground.net.redact import Secrets
 from trueground.types import Status
 
 T = TypeVar("T")
@@ -94,7 +94,8 @@ class EndpointBatch(msgspec.Struct):
             found.append(f"{words} (line {line})" if line else words)
         words = "; ".join([word for word in found if word][:_SHOWN])
         nothing = " and has no results" if self.status.lower() == "completed" else ""
-        return scrub(f"batch {self.id} is {self.status}{nothing}" + (f": {words}" if words else ""))
+        reason = f"batch {self.id} is {self.status}{nothing}" + (f": {words}" if words else "")
+        return Secrets().scrub(reason)
 
 
 class _EndpointFile(msgspec.Struct):
@@ -244,7 +245,7 @@ class BatchApi:
 
 def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> BatchResult | None:
     """The result on a line; None for a line that is none. No secret shows in it."""
-    found = _parse(hide(line, secrets))
+    found = _parse(Secrets(secrets).hide(line))
     if found is None:
         return None
     response = found.response
@@ -292,7 +293,7 @@ def _reader(kind: type[T]) -> Callable[[HttpReply], T]:
 
     def read(reply: HttpReply) -> T:
         try:
-            return msgspec.convert(read_json(reply), kind)
+            return msgspec.convert(reply.json(), kind)
         except msgspec.ValidationError as error:
             reason = f"the endpoint's reply has another shape than the Batch API's: {error}"
             raise UnusableError(reason, retryable=False) from None

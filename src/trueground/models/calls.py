@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 import msgspec
-
 from trueground.components.checks import check_struct
 from trueground.components.specs import ComponentSpec
+from trueground.execution.loop import LoopThread
+
 from trueground.errors import UnreachableError, UsageError, fails_alone
-from trueground.loop import LoopThread
 from trueground.models.base import (
     UNREACHABLE,
     ChatModel,
@@ -28,7 +28,7 @@ from trueground.models.base import (
 )
 from trueground.models.options import OPTIONS, endpoint_options
 from trueground.models.registry import make_model
-from trueground.net.cache import ResponseCache, cache_path
+from trueground.net.cache import ResponseCache
 from trueground.net.redact import raised
 from trueground.types import Status
 
@@ -247,7 +247,7 @@ class Asker:
         if not unique:
             return []
         if self._cached and not self._caches:
-            self._caches.append(ResponseCache(cache_path()))
+            self._caches.append(ResponseCache.open())
         replies = self._loop.run(self._ask_all(unique))
         return [replies[key] for key in keys]
 

@@ -34,14 +34,9 @@ from trueground.models.perplexity import UnscoredText, as_logprob
 from trueground.models.prompts import lay_out, read_wrapper
 from trueground.net.checkpoints import (
     CheckpointSource,
-    Wanted,
+    RequestedModel,
     check_complete,
-    folder_signature,
     loading,
-    local_folder,
-    no_safetensors,
-    read_config,
-    resolve,
 )
 from trueground.types import Status
 
@@ -73,16 +68,16 @@ def check(options: ModelOptions) -> None:
 
 def find(name: str, options: ModelOptions) -> CheckpointSource:
     """The folder of that name, or else the model on the Hub; nothing is loaded. InputError."""
-    wanted = Wanted(name, prefix="hf:", what=WHAT)
-    folder = local_folder(wanted)
+    requested = RequestedModel(name, prefix="hf:", what=WHAT)
+    folder = requested.local_folder()
     if folder is None:
-        source = resolve(wanted)
+        source = requested.resolve()
     else:
-        read_config(wanted, folder)
+        requested.read_config(folder)
         weights = sorted(folder.glob("*.safetensors"))
         if not weights:
-            raise no_safetensors(wanted.shown)
-        source = CheckpointSource(str(folder), None, folder_signature(folder, weights))
+            raise requested.no_safetensors()
+        source = CheckpointSource.of_folder(folder, weights)
     # What of the options changes the answers.
     changes = [_TOKENIZATION]
     changes += [change for change in (options.dtype, options.quantize) if change is not None]

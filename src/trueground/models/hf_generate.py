@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from trueground.errors import UsageError
 from trueground.models.base import Params, TokenLogprob
 from trueground.models.hf_tokens import PromptTokenizer
-from trueground.net import checkpoints
+from trueground.net.checkpoints import import_optional
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -27,7 +27,7 @@ WHAT = "a model hf:…"
 
 def import_extra(module: str) -> Any:
     """A module of the `hf` extra. MissingExtraError."""
-    return checkpoints.import_extra(module, WHAT, "hf")
+    return import_optional(module, WHAT, "hf")
 
 
 @dataclass(eq=False)

@@ -16,11 +16,8 @@ from trueground.net.failures import (
     HttpError,
     HttpReply,
     UnusableError,
-    from_place,
     is_passing,
-    not_json,
     readable,
-    status_error,
 )
 from trueground.types import Status
 
@@ -223,7 +220,7 @@ def _read_lenient(reply: HttpReply) -> _ReplyBody:
     except RecursionError:
         reason = f"HTTP {reply.status}: the reply is nested too deeply to be read"
     except ValueError:
-        reason, complete = not_json(reply), False
+        reason, complete = reply.not_json(), False
     raise UnusableError(reason, status=reply.status, retryable=not complete, paid=True)
 
 
@@ -366,7 +363,7 @@ def refused(reply: HttpReply) -> HttpError:
     """The failure of a reply with a status other than 2xx."""
     trouble = trouble_of(reply.utf8())
     final = trouble.is_final(reply.status)
-    error = status_error(reply, trouble.words, place=final)
+    error = reply.status_error(trouble.words, name_origin=final)
     if final or trouble.is_too_long(reply.status):
         error.retryable = False
     return error
@@ -378,7 +375,8 @@ def error_inside(reply: HttpReply, inner: Any) -> HttpError:
     trouble = trouble_of(body)
     final = trouble.is_final(None)
     passing = trouble.is_passing() and not final and not trouble.is_too_long(None)
-    words = f"HTTP {reply.status}{from_place(reply) * final} with an error: {trouble.words}"
+    origin = reply.origin if final else ""
+    words = f"HTTP {reply.status}{origin} with an error: {trouble.words}"
     return UnusableError(words, retryable=passing, status=reply.status, body=body)
 
 

@@ -22,9 +22,11 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError, MissingExtraError, TruegroundError, UsageError
-from trueground.net.files import HOME_VARIABLE, file_digest, home, is_offline
+from trueground.files.digests import file_digest
+from trueground.files.home import HOME_VARIABLE, home
 
 _PLACES = {"HF_HOME", "HF_HUB_CACHE"}
+_YES = ("1", "on", "yes", "true")
 _SETTINGS = (".json", ".jinja", ".model", ".txt", ".py")
 
 
@@ -36,9 +38,25 @@ class CheckpointSource:
     revision: str | None
     signature: str
 
+    @classmethod
+    def of_folder(
+        cls, folder: Path, weights: Iterable[Path], settings: Iterable[Path] = ()
+    ) -> CheckpointSource:
+        """Sign a folder: `hf/NAME@DIGEST` of the weights, all settings at its top, and `settings`.
+
+        Not of the whole path: the same model elsewhere gives the same answers.
+        """
+        top = (f for f in folder.iterdir() if f.suffix in _SETTINGS and f.is_file())
+        digest = hashlib.sha256()
+        for file in sorted({*top, *weights, *settings}):
+            name = file.relative_to(folder).as_posix()
+            digest.update(f"{name}\0{file_digest(file)}\0".encode())
+        signature = f"hf/{folder.resolve().name}@{digest.hexdigest()[:16]}"
+        return cls(str(folder), None, signature)
+
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedModel:
     """A model as the user named it, NAME or NAME@REVISION; `prefix` is how it is shown before that.
 
     `what` and `extra`: for which feature, and which extra brings the Hub's client.
@@ -65,9 +83,89 @@ class Wanted:
             )
         return base, revision or self.revision
 
+    def local_folder(self) -> Path | None:
+        """Return the folder of that name; None if only the Hub can be meant. Raises InputError."""
+        name, shown = self.name, self.shown
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            return folder
+        if folder.exists():
+            raise InputError(f"{shown} is a file; give the folder with config.json and the weights")
+        if (
+            name.startswith((".", "/", "~"))
+            or "\\" in name
+            or name.partition("@")[0].count("/") > 1
+        ):
+            raise InputError(
+                f"{shown}: there is no such folder; give a folder with config.json, tokenizer and "
+                "*.safetensors, or a name on the Hugging Face Hub such as ORGANISATION/MODEL"
+            )
+        return None
 
-def import_extra(module: str, what: str, extra: str) -> Any:
-    """An optional module. Typed Any, so that type checks do not depend on the extra."""
+    def read_config(self, folder: Path) -> dict[str, Any]:
+        """Read config.json of the model's folder. Raises InputError."""
+        try:
+            return msgspec.json.decode((folder / "config.json").read_bytes(), type=dict[str, Any])
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InputError(f"{self.shown}: config.json cannot be read there: {error}") from error
+
+    def no_safetensors(self) -> InputError:
+        """Return the error for a model without weights that may be loaded."""
+        return _no_safetensors(self.shown)
+
+    def check_whole(self, file: Path) -> None:
+        """InputError for a safetensors file that ends before its header says."""
+        size = file.stat().st_size
+        with file.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            header = stream.read(length) if length <= size - 8 else b""
+        try:
+            tensors = msgspec.json.decode(header, type=dict[str, dict[str, Any]])
+            tensors.pop("__metadata__", None)
+            ends = [tensor["data_offsets"][1] for tensor in tensors.values()]
+            expected = 8 + length + max(ends, default=0)
+        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, IndexError, TypeError) as error:
+            raise InputError(
+                f"{self.shown}: {file.name} is no safetensors file, or is cut off in its header "
+                f"({size:,} bytes). Fetch it again."
+            ) from error
+        if size != expected:
+            raise InputError(
+                f"{self.shown}: {file.name} has {size:,} bytes, and its header speaks of "
+                f"{expected:,}: it is cut off or damaged. Fetch it again."
+            )
+
+    def resolve(self) -> CheckpointSource:
+        """Return the commit that the name on the Hub means now. InputError, MissingExtraError."""
+        name, revision = self.on_hub
+        with _asking_hub(self) as hub:
+            config = hub.hf_hub_download(name, "config.json", revision=revision)
+        commit = Path(config).parent.name
+        return CheckpointSource(name, commit, f"hf/{name}@{commit[:16]}")
+
+    def list_files(self, source: CheckpointSource) -> list[str]:
+        """Return the paths of all files of the repository; without network, of those fetched."""
+        hub = import_optional("huggingface_hub", self.what, self.extra)
+        try:
+            return sorted(hub.HfApi().list_repo_files(source.where, revision=source.revision))
+        except Exception:  # also without network what was fetched before can be used
+            folder = self.fetch(source, ())
+            files = [file for file in folder.rglob("*") if file.is_file()]
+            return sorted(file.relative_to(folder).as_posix() for file in files)
+
+    def fetch(self, source: CheckpointSource, files: Sequence[str]) -> Path:
+        """Return the folder with those files; those already here need no network. InputError."""
+        name, revision = source.where, source.revision
+        with _asking_hub(self) as hub:
+            paths = [
+                hub.hf_hub_download(name, file, revision=revision)
+                for file in (*files, "config.json")
+            ]
+        return Path(paths[-1]).parent
+
+
+def import_optional(module: str, what: str, extra: str) -> Any:
+    """Import an optional module. Typed Any, so that type checks do not depend on the extra."""
     # Their Hub client reports its use unless told not to; the user asked for a model only.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     ours = bool(os.environ.get(HOME_VARIABLE)) and not _PLACES & os.environ.keys()
@@ -83,108 +181,20 @@ def import_extra(module: str, what: str, extra: str) -> Any:
         raise MissingExtraError(what, extra) from error
 
 
-def local_folder(wanted: Wanted) -> Path | None:
-    """The folder of that name; None where only the Hub can be meant. Raises InputError."""
-    name, shown = wanted.name, wanted.shown
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        return folder
-    if folder.exists():
-        raise InputError(f"{shown} is a file; give the folder with config.json and the weights")
-    if name.startswith((".", "/", "~")) or "\\" in name or name.partition("@")[0].count("/") > 1:
-        raise InputError(
-            f"{shown}: there is no such folder; give a folder with config.json, tokenizer and "
-            "*.safetensors, or a name on the Hugging Face Hub such as ORGANISATION/MODEL"
-        )
-    return None
-
-
-def read_config(wanted: Wanted, folder: Path) -> dict[str, Any]:
-    """What config.json of a model's folder says. Raises InputError."""
-    try:
-        return msgspec.json.decode((folder / "config.json").read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{wanted.shown}: config.json cannot be read there: {error}") from error
-
-
-def no_safetensors(shown: str) -> InputError:
-    """The error for a model without weights that may be loaded."""
+def _no_safetensors(shown: str) -> InputError:
+    """Return the error for a model without weights that may be loaded."""
     return InputError(
         f"{shown}: no *.safetensors there, and other formats of weights are not loaded; "
         "convert the model with its save_pretrained(), which writes safetensors"
     )
 
 
-def folder_signature(folder: Path, weights: Iterable[Path], settings: Iterable[Path] = ()) -> str:
-    """`hf/NAME@DIGEST` of the weights, of all settings at the folder's top, and of those named.
-
-    Not of the whole path: the same model elsewhere gives the same answers.
-    """
-    top = (f for f in folder.iterdir() if f.suffix in _SETTINGS and f.is_file())
-    digest = hashlib.sha256()
-    for file in sorted({*top, *weights, *settings}):
-        name = file.relative_to(folder).as_posix()
-        digest.update(f"{name}\0{file_digest(file)}\0".encode())
-    return f"hf/{folder.resolve().name}@{digest.hexdigest()[:16]}"
-
-
-def check_whole(shown: str, file: Path) -> None:
-    """InputError for a safetensors file that ends before its header says."""
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
-        header = stream.read(length) if length <= size - 8 else b""
-    try:
-        parts = msgspec.json.decode(header, type=dict[str, dict[str, Any]])
-        ends = [part["data_offsets"][1] for name, part in parts.items() if name != "__metadata__"]
-        expected = 8 + length + max(ends, default=0)
-    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, IndexError, TypeError) as error:
-        raise InputError(
-            f"{shown}: {file.name} is no safetensors file, or is cut off in its header "
-            f"({size:,} bytes). Fetch it again."
-        ) from error
-    if size != expected:
-        raise InputError(
-            f"{shown}: {file.name} has {size:,} bytes, and its header speaks of {expected:,}: it "
-            "is cut off or damaged. Fetch it again."
-        )
-
-
-def resolve(wanted: Wanted) -> CheckpointSource:
-    """The name on the Hub at the commit that it means now. Raises InputError, MissingExtraError."""
-    name, revision = wanted.on_hub
-    with _asking_hub(wanted) as hub:
-        config = hub.hf_hub_download(name, "config.json", revision=revision)
-    commit = Path(config).parent.name
-    return CheckpointSource(name, commit, f"hf/{name}@{commit[:16]}")
-
-
-def hub_files(wanted: Wanted, source: CheckpointSource) -> list[str]:
-    """Paths of all files of the repository; without network, of those fetched before."""
-    hub = import_extra("huggingface_hub", wanted.what, wanted.extra)
-    try:
-        return sorted(hub.HfApi().list_repo_files(source.where, revision=source.revision))
-    except Exception:  # also without network what was fetched before can be used
-        folder = fetch(wanted, source, ())
-        return sorted(f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file())
-
-
-def fetch(wanted: Wanted, source: CheckpointSource, files: Sequence[str]) -> Path:
-    """The folder with those files of the repository; those already here need no network."""
-    name, revision = source.where, source.revision
-    with _asking_hub(wanted) as hub:
-        paths = [
-            hub.hf_hub_download(name, file, revision=revision) for file in (*files, "config.json")
-        ]
-    return Path(paths[-1]).parent
-
-
 @contextmanager
-def _asking_hub(wanted: Wanted) -> Iterator[Any]:
+def _asking_hub(model: RequestedModel) -> Iterator[Any]:
     """The Hub's client, silent; what it raises comes out as InputError."""
-    hub = import_extra("huggingface_hub", wanted.what, wanted.extra)
+    hub = import_optional("huggingface_hub", model.what, model.extra)
     # The run has a progress bar of its own; others, and notes of each try, would break it.
-    bars = import_extra("huggingface_hub.utils", wanted.what, wanted.extra)
+    bars = import_optional("huggingface_hub.utils", model.what, model.extra)
     hidden = bars.are_progress_bars_disabled()
     bars.disable_progress_bars()
     log = logging.getLogger("huggingface_hub")
@@ -193,7 +203,7 @@ def _asking_hub(wanted: Wanted) -> Iterator[Any]:
     try:
         yield hub
     except Exception as error:  # the Hub's client has exceptions of several families
-        name = wanted.on_hub[0]
+        name = model.on_hub[0]
         if is_offline():
             cause = "it was never fetched here, and HF_HUB_OFFLINE forbids to fetch it. "
         else:
@@ -202,9 +212,9 @@ def _asking_hub(wanted: Wanted) -> Iterator[Any]:
                 "and the network; a gated model needs HF_TOKEN. "
             )
         raise InputError(
-            f"{wanted.shown}: no such folder here, and {cause}"
+            f"{model.shown}: no such folder here, and {cause}"
             f"Without network, run `hf download {name} --local-dir FOLDER` where there is one, "
-            f"copy the folder and give its path as the model: {wanted.prefix or '…:'}FOLDER."
+            f"copy the folder and give its path as the model: {model.prefix or '…:'}FOLDER."
         ) from error
     finally:
         log.setLevel(level)
@@ -238,7 +248,7 @@ def loading(
                 f"if you trust its publisher, {trust}"
             ) from error
         if "use_safetensors" in str(error):
-            raise no_safetensors(shown) from error
+            raise _no_safetensors(shown) from error
         raise InputError(f"{shown} cannot be loaded: {reason(error)}") from error
     finally:
         log.set_verbosity(level)
@@ -259,3 +269,8 @@ def reason(error: Exception) -> str:
     """Kind and first line of an error of another library."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def is_offline() -> bool:
+    """Return whether $HF_HUB_OFFLINE forbids to fetch anything from the Hugging Face Hub."""
+    return os.environ.get("HF_HUB_OFFLINE", "").lower() in _YES

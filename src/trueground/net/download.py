@@ -1,13 +1,9 @@
-"""Files from the Hugging Face Hub, or a mirror of its layout, and from any other address.
+"""Download files from any address; an interrupted download is resumed.
 
 A download is streamed, checked, and taken up again where it broke off: what has arrived lies in a
 hidden `.part` file beside the target, named after the address too, so that only the same thing is
 ever continued. The target appears when it is complete and checked. Own code because the Hub's
 client keeps nothing of a download that breaks off, and checks no file against a checksum.
-
-`HF_ENDPOINT` names a mirror; with `HF_HUB_OFFLINE` nothing is fetched; `HF_TOKEN` is a token for
-repositories that are not open, and goes to that endpoint only. Run against a loopback copy,
-not yet against the Hub.
 """
 
 from __future__ import annotations
@@ -18,15 +14,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from trueground.errors import InputError, TruegroundError, UnreachableError, UsageError, WriteError
+from trueground.files.writing import open_no_follow
 from trueground.net.failures import HttpError
-from trueground.net.files import is_offline, open_no_follow
-from trueground.net.http import HttpClient, Policy, Progress, WrongFileError, read_json
+from trueground.net.http import HttpClient, Policy, Progress, WrongFileError
 from trueground.net.redact import shown
 
-_ENDPOINT = "https://huggingface.co"
 _SILENCE_S = 60.0  # seconds without a byte until a connection counts as broken
 
 
@@ -37,65 +31,6 @@ class Downloaded:
     path: Path
     size: int
     sha256: str
-
-
-@dataclass(frozen=True)
-class HubFile:
-    """A file of a repository; `size` in bytes and `sha256` where the Hub says them."""
-
-    path: str
-    url: str
-    size: int | None = None
-    sha256: str | None = None
-
-
-@dataclass(frozen=True)
-class HubFiles:
-    """All files of a dataset repository at one commit (`revision`), in the Hub's order."""
-
-    repo: str
-    revision: str
-    files: tuple[HubFile, ...]
-
-
-async def hub_files(repo: str, revision: str = "main", *, max_attempts: int = 6) -> HubFiles:
-    """List a dataset repository at a branch, tag or commit.
-
-    InputError: no such repository or revision, or no such reply as the Hub gives.
-    UnreachableError: nobody there, nobody let in, or $HF_HUB_OFFLINE forbids to ask.
-    """
-    if is_offline():
-        raise UnreachableError(
-            f"HF_HUB_OFFLINE is set, so nothing of {repo} is fetched. Unset it, or take a copy "
-            "from disk with --from PATH"
-        )
-    base = (os.environ.get("HF_ENDPOINT") or _ENDPOINT).rstrip("/")
-    url = f"{base}/api/datasets/{quote(repo)}/revision/{quote(revision, safe='')}?blobs=true"
-    headers = token_header()
-    client = _client(headers, max_attempts)
-    try:
-        listing = await client.get(url, read_json, headers=headers)
-        root = f"{base}/datasets/{quote(repo)}/resolve/{quote(listing['sha'], safe='')}/"
-        files = []
-        for entry in listing["siblings"]:
-            path, large = entry["rfilename"], entry.get("lfs") or {}
-            files.append(HubFile(path, root + quote(path), entry.get("size"), large.get("sha256")))
-        return HubFiles(repo, listing["sha"], tuple(files))
-    except HttpError as error:
-        raise _refusal(url, error) from None
-    except (KeyError, TypeError, AttributeError):
-        raise InputError(
-            f"{shown(url)}: found JSON without `sha` and `siblings[].rfilename`; expected a "
-            "listing as the Hugging Face Hub gives it. Check HF_ENDPOINT"
-        ) from None
-    finally:
-        await client.close()
-
-
-def token_header() -> dict[str, str]:
-    """The header that carries $HF_TOKEN; empty without it."""
-    token = os.environ.get("HF_TOKEN", "").strip()
-    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 async def download(
@@ -115,7 +50,7 @@ async def download(
     or not what was expected. UnreachableError: no attempt helped. WriteError: the disk. UsageError:
     another process is fetching it.
     """
-    client = _client(headers or {}, max_attempts, backoff)
+    client = open_client(headers or {}, max_attempts, backoff)
     part = path.with_name(f".{path.name}.{hashlib.sha256(url.encode()).hexdigest()[:12]}.part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +80,7 @@ async def download(
         kept = part.stat().st_size
         if not kept:
             part.unlink()
-        raise _refusal(url, error, kept) from None
+        raise refusal(url, error, kept) from None
     except OSError as error:
         raise WriteError(
             f"writing {part} failed: {error.strerror or error}. Make room or fix the permissions, "
@@ -162,13 +97,13 @@ async def download(
     return Downloaded(path, done, found)
 
 
-def _client(headers: Mapping[str, str], attempts: int, backoff: float = 1.0) -> HttpClient:
+def open_client(headers: Mapping[str, str], attempts: int, backoff: float = 1.0) -> HttpClient:
     secret = headers.get("Authorization", "").rpartition(" ")[2]
     policy = Policy(timeout=_SILENCE_S, max_attempts=attempts, backoff=backoff)
     return HttpClient(policy, secrets=(secret,))
 
 
-def _refusal(url: str, error: HttpError, kept: int = 0) -> TruegroundError:
+def refusal(url: str, error: HttpError, kept: int = 0) -> TruegroundError:
     """What to say when something could not be fetched; `kept` bytes of it are there."""
     where = shown(url)
     if error.status in (401, 403):

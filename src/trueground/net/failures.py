@@ -20,8 +20,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
+from typing import Any
 
 import aiohttp
+import orjson
 
 from trueground.net.redact import shown
 
@@ -54,6 +56,51 @@ class HttpReply:
             except (LookupError, ValueError):
                 continue
         return self.body.decode("utf-8", "replace").encode()
+
+    @property
+    def origin(self) -> str:
+        """Who sent it, to be put after the status; empty if that isn't known."""
+        return f" from {shown(self.url)}" if self.url else ""
+
+    def text(self) -> str:
+        """Return the beginning of the body on one line, for messages."""
+        return readable(self.utf8())
+
+    def require_success(self) -> HttpReply:
+        """Return the reply itself if its status is 2xx. Raises StatusError."""
+        if 200 <= self.status < 300:
+            return self
+        raise self.status_error(self.text())
+
+    def status_error(self, message: str, *, name_origin: bool = False) -> StatusError:
+        """Return the failure of a reply whose status is not 2xx, in the endpoint's words.
+
+        With `name_origin` it names the address, for failures whose cause may be the address.
+        """
+        target = self.headers.get("Location")
+        if 300 <= self.status < 400 and target:
+            message = f"the address has moved to {shown(target)}; give that one"
+        origin = self.origin if name_origin else ""
+        return StatusError(
+            f"HTTP {self.status}{origin}: {message or 'no reason given'}",
+            retryable=is_passing(self.status),
+            status=self.status,
+            body=self.utf8(),
+            wait=requested_wait(self.headers, datetime.now(UTC)),
+        )
+
+    def json(self) -> Any:
+        """Parse the body of a reply with status 2xx. Raises StatusError, UnusableError."""
+        self.require_success()
+        try:
+            return orjson.loads(self.utf8())
+        except ValueError:
+            raise UnusableError(self.not_json(), status=self.status) from None
+
+    def not_json(self) -> str:
+        """Return what to say of a reply that should be JSON."""
+        kind = self.headers.get("Content-Type", "no content type")
+        return f"HTTP {self.status}: the reply is not whole JSON ({kind}): {self.text()}"
 
 
 class UnaskedError(aiohttp.ClientPayloadError):
@@ -117,42 +164,8 @@ def is_passing(status: int) -> bool:
     return status in _PASSING or 500 <= status <= 599
 
 
-def accept(reply: HttpReply) -> HttpReply:
-    """The reply itself if its status is 2xx. Raises StatusError."""
-    if 200 <= reply.status < 300:
-        return reply
-    raise status_error(reply, readable(reply.utf8()))
-
-
-def status_error(reply: HttpReply, words: str, *, place: bool = False) -> StatusError:
-    """The failure of a reply whose status is not 2xx, in the endpoint's words.
-
-    With `place` it names the address, for failures that may lie in there.
-    """
-    target = reply.headers.get("Location")
-    if 300 <= reply.status < 400 and target:
-        words = f"the address has moved to {shown(target)}; give that one"
-    return StatusError(
-        f"HTTP {reply.status}{from_place(reply) if place else ''}: {words or 'no reason given'}",
-        retryable=is_passing(reply.status),
-        status=reply.status,
-        body=reply.utf8(),
-        wait=requested_wait(reply.headers, datetime.now(UTC)),
-    )
-
-
-def from_place(reply: HttpReply) -> str:
-    """Who sent it, to stand behind the status; nothing if that is not known."""
-    return f" from {shown(reply.url)}" if reply.url else ""
-
-
-def not_json(reply: HttpReply) -> str:
-    """What to say of a reply that should be JSON."""
-    kind = reply.headers.get("Content-Type", "no content type")
-    return f"HTTP {reply.status}: the reply is not whole JSON ({kind}): {readable(reply.utf8())}"
-
-
 def readable(body: bytes, limit: int = _SHOWN) -> str:
+    """Return the beginning of a body on one line, for messages."""
     # NULs are what is left of UTF-16; no secret may hide between them.
     text = " ".join(body[: 4 * limit].replace(b"\0", b"").decode("utf-8", "replace").split())
     return text if len(text) <= limit else f"{text[:limit]}…"
@@ -213,3 +226,10 @@ def network_error(error: Exception, timeout: float, place: str = "") -> HttpErro
             lasting = words.startswith(_LASTING)
             return BrokenError(f"what came back cannot be read: {words}", retryable=not lasting)
     return BrokenError(f"the connection broke: {cause}")
+
+
+def describe_network_error(error: BaseException | None) -> str | None:
+    """Return what an error of aiohttp or the system means; None if it isn't the network's."""
+    if isinstance(error, NETWORK_ERRORS):
+        return network_error(error, 0.0).reason
+    return None

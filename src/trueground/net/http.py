@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar
 from urllib.parse import urlencode
 
 import aiohttp
-import orjson
 from yarl import URL
 
 from trueground.net.failures import (
@@ -32,12 +31,10 @@ from trueground.net.failures import (
     StatusError,
     TooLargeError,
     UnusableError,
-    accept,
     network_error,
-    not_json,
 )
 from trueground.net.pool import CONNECT_TIMEOUT, ConnectionPool, Limiter, open_pool, route
-from trueground.net.redact import hide, scrub
+from trueground.net.redact import Secrets
 
 T = TypeVar("T")
 Headers = Mapping[str, str]
@@ -142,7 +139,7 @@ class HttpClient:
         self.policy = policy or Policy()
         self.limiter = limiter or Limiter()
         self._headers = dict(headers or {})
-        self._secrets = secrets
+        self._secrets = Secrets(secrets)
         self._sleep = sleep
         self._timeout = min(self.policy.timeout, self.policy.deadline)
         self._pool: ConnectionPool | None = None
@@ -261,7 +258,7 @@ class HttpClient:
             url = str(response.url)
             reply = HttpReply(response.status, response.headers, body, url, call.calls)
             if self._secrets:
-                reply = replace(reply, body=hide(reply.utf8(), self._secrets))
+                reply = replace(reply, body=self._secrets.hide(reply.utf8()))
             if call.costs:
                 self._check_own(reply, call.id)
             return read(reply)
@@ -282,7 +279,7 @@ class HttpClient:
                 failure = error
         # Headers that it quotes may hold what is no text.
         words = failure.reason.encode("utf-8", "replace").decode()
-        failure.reason = scrub(words, self._secrets)
+        failure.reason = self._secrets.scrub(words)
         failure.args = (failure.reason,)
         failure.calls = call.calls
         raise failure from None  # what it came from may show headers and addresses
@@ -422,7 +419,7 @@ class _Transfer:
             raise BrokenError("the rest of the file is not to be had; all of it is fetched again")
         if response.status not in (200, 206):
             body = await response.content.read(4_096)
-            accept(HttpReply(response.status, response.headers, body))
+            HttpReply(response.status, response.headers, body).require_success()
         if response.status == 200 and self.done:
             self._restart()
         if response.headers.get("Content-Encoding") and not self._resume:
@@ -448,15 +445,6 @@ class _Transfer:
     def _count(self, block: bytes) -> None:
         self.digest.update(block)
         self.done += len(block)
-
-
-def read_json(reply: HttpReply) -> Any:
-    """The parsed body of a reply with status 2xx. Raises StatusError, UnusableError."""
-    accept(reply)
-    try:
-        return orjson.loads(reply.utf8())
-    except ValueError:
-        raise UnusableError(not_json(reply), status=reply.status) from None
 
 
 async def _body(response: aiohttp.ClientResponse, limit: int) -> bytes:

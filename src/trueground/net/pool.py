@@ -130,27 +130,17 @@ def _parse(address: str) -> URL | None:
     return url if host is not None and url.scheme in ("http", "https") else None
 
 
-_sharers = 1
-
-
-def share_limits(processes: int) -> None:
-    """What an endpoint allows is for so many processes together: each keeps its part from now on.
-
-    Limiters that are there already stay as they are.
-    """
-    global _sharers
-    _sharers = processes
-
-
 class _Bucket:
     """An allowance that fills with time; amounts are requests or tokens."""
+
+    sharers = 1  # processes that share what an endpoint allows
 
     def __init__(self, name: str, per_minute: float, now: float) -> None:
         if not 0 < per_minute < float("inf"):
             raise UsageError(
                 f"--{name} {per_minute:g} lets no call out; give a number above 0, or leave it away"
             )
-        per_minute /= _sharers
+        per_minute /= self.sharers
         self._size = self._level = per_minute / 60
         self._rate = (per_minute - self._size) / 60  # a second
         self._then = now
@@ -191,6 +181,11 @@ class Limiter:
         self._until = 0.0
         self._paused = False
         self._line: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+
+    @staticmethod
+    def share(processes: int) -> None:
+        """Share what an endpoint allows: limiters made from now on take one part of so many."""
+        _Bucket.sharers = processes
 
     @property
     def counts_tokens(self) -> bool:

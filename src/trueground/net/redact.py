@@ -38,16 +38,14 @@ _URL = re.compile(
 )
 
 
-def without_user(url: str) -> str:
-    """The address without user and password. ValueError: brackets that are no IPv6 address."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
-def shown(url: str) -> str:
-    """The address without user, password, query and fragment."""
+def shown(url: str, *, keep_query: bool = False) -> str:
+    """Return the address without user and password, and without query and fragment."""
     try:
-        return urlunsplit(urlsplit(without_user(url))._replace(query="", fragment=""))
+        parts = urlsplit(url)
+        address = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        if keep_query:
+            return address
+        return urlunsplit(urlsplit(address)._replace(query="", fragment=""))
     except ValueError:
         return HIDDEN
 
@@ -57,40 +55,56 @@ def redact_urls(text: str) -> str:
     return _URL.sub(lambda url: f"{url[1]}{url[2].rpartition('@')[2]}{url[3]}", text)
 
 
-def is_secret(text: str) -> bool:
-    """Whether a key is one: long enough, and no placeholder such as EMPTY or lm-studio."""
+def redact_command(words: Sequence[str]) -> list[str]:
+    """Return the words of a command without the passwords in URLs, also in `--option=URL`."""
+    return [_redact_word(word) for word in words]
+
+
+def _redact_word(word: str) -> str:
+    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return option + equals + redact_urls(value)
+
+
+class Secrets:
+    """Keys and passwords that no reply, message or file may show.
+
+    False if none of them is a secret: shorter ones guard nothing, and placeholders such as EMPTY or
+    lm-studio aren't secret.
+    """
+
+    def __init__(self, secrets: Sequence[str] = ()) -> None:
+        self._secrets = [secret for secret in secrets if _is_secret(secret)]
+
+    def __bool__(self) -> bool:
+        return bool(self._secrets)
+
+    def hide(self, body: bytes) -> bytes:
+        """Return the bytes without the secrets: escaped for JSON, URLs or HTML, in base64, hex."""
+        for secret in self._secrets:
+            body = _forms(secret).sub(HIDDEN.encode(), body)
+        return body
+
+    def scrub(self, text: str) -> str:
+        """Return a message without the secrets, their parts, and what looks like a key."""
+        if self._secrets:
+            text = self.hide(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+        for secret in self._secrets:
+            text = _without_parts(text, secret)
+        text = _HEADER.sub(rf"\1: {HIDDEN}", text)
+        text = _BEARER.sub(rf"\1 {HIDDEN}", text)
+        return _KEY.sub(lambda key: key[0] if _PLACEHOLDER.fullmatch(key[0]) else HIDDEN, text)
+
+
+def _is_secret(text: str) -> bool:
     return len(text) >= _SHORTEST and not _PLACEHOLDER.fullmatch(text)
-
-
-def scrub(text: str, secrets: Sequence[str] = ()) -> str:
-    """A message without these secrets, their parts, and what looks like a key or its header."""
-    found = [secret for secret in secrets if is_secret(secret)]
-    if found:
-        text = hide(text.encode("utf-8", "replace"), found).decode("utf-8", "replace")
-    for secret in found:
-        text = _without_parts(text, secret)
-    text = _HEADER.sub(rf"\1: {HIDDEN}", text)
-    text = _BEARER.sub(rf"\1 {HIDDEN}", text)
-    return _KEY.sub(lambda key: key[0] if _PLACEHOLDER.fullmatch(key[0]) else HIDDEN, text)
 
 
 def raised(error: BaseException) -> str:
     """An exception as a reason: its kind and the beginning of its message, on one line."""
-    words = scrub(" ".join(str(error).replace("\0", "\\x00").split()))
+    words = Secrets().scrub(" ".join(str(error).replace("\0", "\\x00").split()))
     words = words.encode("utf-8", "replace").decode()
     told = words if len(words) <= _REASON else f"{words[:_REASON]}…"
     return f"{type(error).__name__}: {told}"
-
-
-def hide(body: bytes, secrets: Sequence[str]) -> bytes:
-    """The bytes without these secrets: as they are, escaped for JSON, URLs or HTML, in base64, hex.
-
-    What is no secret (see `is_secret`) stays.
-    """
-    for secret in secrets:
-        if is_secret(secret):
-            body = _forms(secret).sub(HIDDEN.encode(), body)
-    return body
 
 
 @lru_cache(maxsize=64)
@@ -154,9 +168,3 @@ def _without_parts(text: str, secret: str) -> str:
             at = end
         i = end
     return "".join([*made, text[at:]])
-
-
-def shown_word(word: str) -> str:
-    """A word of the command, without the password in a URL; also where it is `--option=URL`."""
-    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    return option + equals + redact_urls(value)

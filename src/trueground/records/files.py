@@ -319,15 +319,14 @@ def _missing_message(error: FileNotFoundError) -> str:
     """Why nothing was found; fsspec says so of web addresses whatever has gone wrong."""
     import aiohttp
 
-    from trueground.net.failures import NETWORK_ERRORS, network_error
+    from trueground.net.failures import describe_network_error
 
     cause = error.__cause__
     if isinstance(cause, aiohttp.ClientResponseError):
         missing = cause.status in (404, 410)
         return "does not exist" if missing else f"cannot be read: HTTP {cause.status}"
-    if isinstance(cause, NETWORK_ERRORS):
-        return f"cannot be read: {network_error(cause, 0.0).reason}"
-    return "does not exist"
+    reason = describe_network_error(cause)
+    return "does not exist" if reason is None else f"cannot be read: {reason}"
 
 
 def refuse_link(link: Path) -> bool:

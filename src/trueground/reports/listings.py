@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trueground.graph.base import Entity, NamedEntity, Row
     from trueground.graph.folder import GraphFile
     from trueground.graph.linking import LinkedQuestion, LinkedQuestions, Retrieval
-    from trueground.net.cache import CacheStats
+    from trueground.net.cache_contents import CacheStats
     from trueground.retrieval.base import Hit
     from trueground.retrieval.evaluation import Evaluated
     from trueground.types import Passage

@@ -19,12 +19,12 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-
 from trueground.components.specs import ComponentSpec
+from trueground.execution.processes import WorkerPool
+
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
 from trueground.options import Progress
-from trueground.processes import WorkerPool
 from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind
 from trueground.retrieval.bm25_index import (
     BLOCK,

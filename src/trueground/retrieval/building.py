@@ -17,7 +17,10 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
-from trueground.net.files import file_digest, home, locked, missing_folders, part_of, remove_empty
+from trueground.files.digests import file_digest
+from trueground.files.home import home
+from trueground.files.locks import FolderLock
+from trueground.files.writing import NewFolders, part_of
 from trueground.options import Note, Progress, no_note, no_progress
 from trueground.records.files import unreadable
 from trueground.retrieval.corpus import CorpusReading, corpus_files, read_entries
@@ -325,10 +328,10 @@ def _building(out: Path, progress: Progress, note: Note) -> Iterator[None]:
         last = max(last, int(seconds))
 
     with ExitStack() as stack:
-        new = missing_folders(out)
+        new = NewFolders(out)
         try:
             out.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(out, busy, math.inf, waiting))
+            stack.enter_context(FolderLock(out).hold(busy, math.inf, waiting))
         except OSError as error:
             raise OutputError(
                 f"cannot use {out} as an index: {error.strerror or error}; {next_step(error)}, or "
@@ -337,7 +340,7 @@ def _building(out: Path, progress: Progress, note: Note) -> Iterator[None]:
         try:
             yield
         except TruegroundError:
-            remove_empty(new)
+            new.remove_empty()
             raise
 
 

@@ -22,21 +22,17 @@ from typing import Any
 
 import msgspec
 import numpy as np
-
 from trueground.components.specs import ComponentSpec
+from trueground.files.state import StateFile
+from trueground.files.writing import make_folder
+
 from trueground.encoders.base import POOLINGS, EncoderOptions, Floats, encoder_options
 from trueground.encoders.models import BiEncoder
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
 from trueground.net.checkpoints import reason
-from trueground.net.files import make_folder, write_state
 from trueground.options import Progress
-from trueground.retrieval.base import (
-    Hit,
-    OpenedRetriever,
-    RetrieverKind,
-    turns_of,
-)
+from trueground.retrieval.base import Hit, OpenedRetriever, RetrieverKind, turns_of
 from trueground.retrieval.store import PassageStore
 from trueground.retrieval.vectors import (
     FORMAT,
@@ -356,7 +352,7 @@ def _build_structure(
         beside.replace(folder / _FILE)
         size = (folder / _FILE).stat().st_size
         header = _StructureHeader(FORMAT, vectors.digest, size, faiss.__version__)
-        write_state(folder / _ABOUT, header)
+        StateFile(folder / _ABOUT).write(header)
     except (OSError, RuntimeError) as error:  # faiss tells of a full disk with the latter
         raise WriteError(f"{folder}: writing the index failed: {reason(error)}") from error
 

@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from trueground.components.specs import ComponentSpec
+from trueground.files.state import StateFile
 
 from trueground._version import __version__
-from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
-from trueground.net.cache import ResponseCache, cache_path
-from trueground.net.files import is_state, read_state, write_state
+from trueground.net.cache import ResponseCache
 from trueground.options import Progress, no_progress
 from trueground.retrieval.base import Hit, OpenedRetriever, Retriever, RetrieverKind, turns_of
 from trueground.retrieval.kinds import bases, compose, kind_of
@@ -156,7 +156,7 @@ class IndexFile(msgspec.Struct, kw_only=True):
         """Replace the file in one step. WriteError."""
         path = folder / INDEX
         try:
-            write_state(path, self)
+            StateFile(path).write(self)
         except OSError as error:
             raise WriteError(
                 f"writing {path} failed: {error.strerror or error}; {next_step(error)}, then run "
@@ -166,13 +166,13 @@ class IndexFile(msgspec.Struct, kw_only=True):
 
 def is_index(path: Path) -> bool:
     """Whether the folder is an index, of whatever version."""
-    return is_state(path / INDEX, "trueground_index")
+    return StateFile(path / INDEX).has("trueground_index")
 
 
 def read_index_file(folder: Path) -> IndexFile:
     """InputError: no index, or one of another version."""
     try:
-        return read_state(folder / INDEX, IndexFile, "trueground_index", FORMAT)
+        return StateFile(folder / INDEX).read(IndexFile, "trueground_index", FORMAT)
     except OSError as error:
         raise InputError(
             f"{folder} is no index: {INDEX}: {error.strerror or error}. Make one with: trueground "
@@ -296,7 +296,7 @@ class Index:
         with ExitStack() as stack:
             hits = None
             if cache:
-                hits = stack.enter_context(ResponseCache(cache_path("searches")))
+                hits = stack.enter_context(ResponseCache.open("searches"))
                 self._caches.append(hits)
 
             def open_base(given: ComponentSpec) -> OpenedRetriever:

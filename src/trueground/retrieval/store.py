@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, overload
 import msgspec
 
 from trueground.errors import InputError, OutputError, WriteError
-from trueground.net.files import part_of
+from trueground.files.writing import part_of
 from trueground.options import Progress, no_progress
 from trueground.types import Passage
 

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from trueground.encoders.base import Floats
 from trueground.encoders.models import BiEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
-from trueground.net.files import create_new, make_folder, open_no_follow, write_state
+from trueground.files.state import StateFile
+from trueground.files.writing import make_folder, open_no_follow
 from trueground.options import Progress
 from trueground.retrieval.base import TITLED, Hit
 from trueground.retrieval.store import PassageStore, next_step
@@ -109,7 +110,8 @@ def write_vectors(
     with ExitStack() as stack:
         with _writing(folder):
             make_folder(folder)
-            opened = open_no_follow(file, "r+b") if header.done else create_new(file)
+            begun = bool(header.done)
+            opened = open_no_follow(file, "r+b" if begun else "xb", replace=not begun)
             out = stack.enter_context(opened)
         for start in range(header.done, count, BLOCK):
             progress("encode passages", start, count)
@@ -123,10 +125,10 @@ def write_vectors(
             # Reading passages and encoding them may fail too, but not for want of room here.
             with _writing(folder):
                 _append(out, found, header)
-                write_state(folder / HEADER, header)
+                StateFile(folder / HEADER).write(header)
         progress("encode passages", count, count)
         with _writing(folder):
-            write_state(folder / HEADER, header)
+            StateFile(folder / HEADER).write(header)
 
 
 def _resume(folder: Path, wanted: VectorsHeader) -> VectorsHeader:

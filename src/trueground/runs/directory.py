@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -23,15 +23,8 @@ import zstandard
 
 from trueground._version import __version__
 from trueground.errors import InputError, OutputError, UsageError, WriteError, is_refusal
-from trueground.net.files import (
-    create_new,
-    locked,
-    missing_folders,
-    open_no_follow,
-    part_of,
-    remove_empty,
-    write_atomically,
-)
+from trueground.files.locks import FolderLock
+from trueground.files.writing import NewFolders, open_no_follow, part_of, write_atomically
 from trueground.runs.identity import find_differences, is_finished, refuse
 from trueground.runs.progress import Progress
 
@@ -131,7 +124,7 @@ class AppendFile:
         self.path = path
         self.size = size
         try:
-            self._file = open_no_follow(path, "r+b", 0) if size else create_new(path, 0)
+            self._file = open_no_follow(path, "r+b" if size else "xb", 0, replace=not size)
             self._file.truncate(size)
             self._file.seek(size)
         except OSError as error:
@@ -184,9 +177,10 @@ class RunDirectory:
         Raises:
             OutputError: The directory is in use, or holds what may not be replaced.
         """
-        created = missing_folders(path.parent if unique else path)
+        created = NewFolders(path.parent if unique else path)
         self.path = path = _create_free(path) if unique else path
-        created = [path, *created] if unique else created
+        if unique:
+            created.add(path)
         self._pack = zstandard.ZstdCompressor(level=3)
         self._items: AppendFile | None = None
         self._records: AppendFile | None = None
@@ -195,7 +189,7 @@ class RunDirectory:
         busy = OutputError(f"{path} is in use by another run; wait for it or choose another --out")
         with ExitStack() as stack:
             _create(path)
-            stack.enter_context(locked(path, busy, _LOCK_WAIT_SECONDS))
+            stack.enter_context(FolderLock(path).hold(busy, _LOCK_WAIT_SECONDS))
             shutil.rmtree(path / _MERGED_SHARDS, ignore_errors=True)
             if not sharded:
                 check_no_shards(path)
@@ -278,14 +272,14 @@ class RunDirectory:
             if each in there:
                 (self.path / each).unlink(missing_ok=True)
 
-    def _undo(self, error: BaseException | None, created: Sequence[Path]) -> None:
+    def _undo(self, error: BaseException | None, created: NewFolders) -> None:
         """A run that began here and is refused leaves nothing, if nothing came of it."""
         refused = is_refusal(error)
         if refused and all(map(_is_empty, (self.path / n for n in (ITEMS, RESPONSES, BATCHES)))):
             there = {entry.name for entry in self.path.iterdir()}
             for name in reversed(_OURS):  # the manifest, which tells that it is a run, goes last
                 self._remove(name, there)
-            remove_empty(created)
+            created.remove_empty()
 
 
 def open_run(
@@ -353,12 +347,12 @@ def check_resumable(path: Path, *, sharded: bool = False) -> None:
         _read_run(path)
 
 
-def claim_folder(path: Path, *, overwrite: bool) -> list[Path]:
+def claim_folder(path: Path, *, overwrite: bool) -> NewFolders:
     """Make the folder of a run that several processes write; those that were not there before.
 
     OutputError where something is in the way. The folder is not locked.
     """
-    made = missing_folders(path)
+    made = NewFolders(path)
     _create(path)
     check_no_shards(path)
     find_earlier(path, None, overwrite=overwrite)

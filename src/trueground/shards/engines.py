@@ -14,12 +14,11 @@ import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
 from trueground.errors import MissingExtraError, TruegroundError, UsageError, WorkerError
-from trueground.processes import WorkerPool, ending_with_us, interrupts_deferred
+from trueground.execution.processes import WorkerPool, library_processes
 
 ATTEMPTS = 3
 _KNOCK_S = 10.0  # to reach the head of a cluster
@@ -142,7 +141,7 @@ class RayEngine:
             own: dict[str, Any] = {} if address else {"num_cpus": workers}
             try:
                 _knock(address)
-                with nullcontext() if address else ending_with_us(), interrupts_deferred():
+                with library_processes(end_with_us=not address):
                     ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
             except Exception as error:  # Ray raises many kinds
                 reason = (str(error).strip().splitlines() or [type(error).__name__])[0]

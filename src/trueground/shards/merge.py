@@ -33,10 +33,10 @@ from trueground.evaluate.scoring import (
     summarise_table,
 )
 from trueground.evaluate.table import ItemTable
+from trueground.execution.progress import open_progress
 from trueground.metrics.registry import higher_is_better
 from trueground.models.calls import Spent
 from trueground.options import Progress, ShowProgress, no_progress
-from trueground.progress import open_progress
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import (
     ITEMS,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from trueground.evaluate.result import Result
+    from trueground.files.writing import NewFolders
     from trueground.shards.engines import Engine
     from trueground.shards.plan import ShardPlan, ShardSettings
     from trueground.shards.store import RunStore
@@ -58,8 +59,7 @@ def score_shards_request(
 ) -> "Result | None":
     """Score in shards as the request says; `write_page` adds the page of the merged run."""
     from trueground.errors import UsageError, tell
-    from trueground.net.files import remove_empty
-    from trueground.progress import open_progress
+    from trueground.execution.progress import open_progress
     from trueground.shards.engines import make_engine
     from trueground.shards.merge import DamagedShardsError, finish_merge, merge_shards
     from trueground.shards.store import open_store
@@ -92,7 +92,8 @@ def score_shards_request(
                 overwrite=request.overwrite,
             )
         except BaseException:
-            remove_empty(made)
+            if made is not None:
+                made.remove_empty()
             raise
         if (merged := finish_merge(store, plan)) is not None:
             return None if number is not None else merged
@@ -299,24 +300,24 @@ def _plan(
     return plan
 
 
-def _check_place(store: "RunStore", *, overwrite: bool) -> list[Path]:
-    """The folders that were made. OutputError where a run, or something else, is in the way."""
+def _check_place(store: "RunStore", *, overwrite: bool) -> "NewFolders | None":
+    """Return the folders that were made. OutputError if a run or something else is there."""
     from trueground.errors import OutputError
     from trueground.runs.directory import MANIFEST, claim_folder
     from trueground.shards.plan import PLAN
 
     if store.read(PLAN) is not None:
-        return []
+        return None
     if store.folder is not None:
         try:
             return claim_folder(store.folder, overwrite=overwrite)
         except OutputError:
             if store.read(PLAN) is None:  # else another process has just made it
                 raise
-            return []
+            return None
     if not overwrite and store.read(MANIFEST) is not None:
         raise OutputError(f"{store.name} holds a run; choose another --out, or pass --overwrite")
-    return []
+    return None
 
 
 def _failure(failed: dict[int, Any], plan: "ShardPlan", store: "RunStore") -> Exception:

@@ -25,7 +25,7 @@ from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scorer
 from trueground.evaluate.scoring import cut_for_asking
 from trueground.evaluate.table import Scored
-from trueground.net.pool import share_limits
+from trueground.net.pool import Limiter
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.shards.plan import (
     ShardPlan,
@@ -134,7 +134,7 @@ def _scorer(plan: ShardPlan, sharers: int) -> tuple[Parts, Scorer]:
     What endpoints allow a minute is for so many processes together.
     """
     global _ready
-    share_limits(sharers)
+    Limiter.share(sharers)
     if _ready is None or _ready[0] != plan.digest:
         if _ready is not None:
             _ready[1].close()

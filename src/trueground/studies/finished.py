@@ -18,13 +18,13 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-
 from trueground.components.specs import keys_named
+from trueground.files.locks import FolderLock
+
 from trueground.errors import InputError
 from trueground.evaluate.table import BY_ID, question_of
 from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.net.files import is_locked
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
 from trueground.runs.identity import describe_unfinished, is_finished
@@ -183,7 +183,7 @@ def open_run(path: Path) -> FinishedRun:
     except msgspec.DecodeError as error:
         raise InputError(f"{path / MANIFEST}: not readable ({error}); run again") from error
     if not is_finished(manifest):
-        raise InputError(describe_unfinished(path, manifest, running=is_locked(path)))
+        raise InputError(describe_unfinished(path, manifest, running=FolderLock(path).is_held()))
     if not (path / ITEMS).exists():
         raise InputError(f"{path / ITEMS}: not found, although the run is finished; run it again")
     signatures = manifest.get("metrics")

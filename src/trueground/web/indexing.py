@@ -19,7 +19,8 @@ import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, OutputError
-from trueground.net.files import locked, write_atomically
+from trueground.files.locks import FolderLock
+from trueground.files.writing import write_atomically
 from trueground.records.columns import field_text
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import STATUS_NAMES, cut_text, make_listed, shown_answer
@@ -108,7 +109,7 @@ def grow(run: Path, told: Told = lambda _done, _total: None) -> IndexState:
     folder = index_folder(run)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder, OutputError(f"{folder} is in use"), wait=float("inf")):
+        with FolderLock(folder).hold(OutputError(f"{folder} is in use"), wait=float("inf")):
             return _grow(run, folder, told)
     except OSError as error:
         place = error.filename or folder

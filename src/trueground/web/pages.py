@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError
-from trueground.processes import start_module_async
+from trueground.execution.processes import start_module_async
 from trueground.reports.blocks import Page, Pair
 from trueground.reports.run_page import write_run_page
 from trueground.reports.viewer import write_page

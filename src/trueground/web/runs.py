@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.net.files import is_locked
+from trueground.files.locks import FolderLock
 from trueground.records.problems import UNREADABLE
 from trueground.reports.blocks import (
     Cell,
@@ -129,7 +129,7 @@ class RunFolders:
         known = {folder: self._read(folder) for folder in folders}
         self._known = known  # as a whole: several requests may be here at once
         for folder, (_, run) in known.items():
-            run.is_written = run.goes_on and is_locked(folder)
+            run.is_written = run.goes_on and FolderLock(folder).is_held()
         found = (run for _, run in known.values())
         return sorted(found, key=lambda run: (_started(run), run.label), reverse=True)
 

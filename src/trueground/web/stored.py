@@ -23,10 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import TruegroundError, WriteError
+from trueground.files.home import home
+from trueground.files.locks import FolderLock
+from trueground.files.writing import write_atomically
 from trueground.metrics.grounding import verdict_spec
 from trueground.metrics.registry import higher_is_better, parse_specs
-from trueground.net.cache import CacheStats
-from trueground.net.files import home, locked, write_atomically
+from trueground.net.cache_contents import CacheStats
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import ListedAnswer
 from trueground.reports.items import Gaps
@@ -132,7 +134,7 @@ def clear_indexes(older_than: timedelta | None = None) -> int:
     gone = 0
     for folder in home().glob("views/*/"):
         changed = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
-        with suppress(_Busy), locked(folder, _Busy()):
+        with suppress(_Busy), FolderLock(folder).hold(_Busy()):
             if before is None or changed < before:
                 try:
                     shutil.rmtree(folder)

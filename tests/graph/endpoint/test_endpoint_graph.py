@@ -14,14 +14,15 @@ from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground._version import __version__
 from trueground.errors import GraphError, UsageError
+from trueground.execution.loop import LoopThread
 from trueground.graph import endpoint as endpoint_graph
 from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
 from trueground.graph.embedded import EmbeddedGraph, index_names
 from trueground.graph.endpoint import WIKIDATA, EndpointGraph
 from trueground.graph.endpoint_queries import wikidata_forms
 from trueground.graph.rdf import entity_iri
-from trueground.loop import LoopThread
-from trueground.net.cache import cache_path, stats
+from trueground.net.cache import ResponseCache
+from trueground.net.cache_contents import CacheStats
 
 IDS = ["Q900001", "Q900002", "Q10", "Q900003", "Q5", "Q404", "Q900022"]
 NAMES = ["Ada Quill", " Ada Quill ", "The Inkwell", "Bo Quill", "Ada Feder", "instance of"]
@@ -254,20 +255,20 @@ def test_replies_are_kept_and_asked_for_once(full: SparqlServer) -> None:
         graph.close()
         asked = len(full.queries)
     assert asked == len(set(full.queries))
-    shares = stats(cache_path("graphs")).models
+    shares = CacheStats.count(ResponseCache.path_of("graphs")).models
     assert [(one.model, one.entries) for one in shares] == [(full.url, asked)]
     graph = EndpointGraph(full.url, kind="wikidata", cache=False)
     assert first == (graph.find(NAMES), graph.entities(IDS), list(graph.query("ASK { ?s ?p 'é' }")))
     graph.close()
     assert len(full.queries) == 2 * asked
-    assert stats(cache_path("graphs")).entries == asked
+    assert CacheStats.count(ResponseCache.path_of("graphs")).entries == asked
 
 
 def test_nothing_is_kept_without_cache(full: SparqlServer) -> None:
     graph = EndpointGraph(full.url, cache=False)
     graph.find(["Ada Quill"])
     graph.close()
-    assert not cache_path("graphs").exists()
+    assert not ResponseCache.path_of("graphs").exists()
 
 
 def test_who_asks_is_told(full: SparqlServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ from tests.graph.endpoint.sparql_server import SparqlServer, without_offset, wit
 
 from trueground.errors import GraphError, TruegroundError, UnreachableError
 from trueground.graph.endpoint import EndpointGraph
-from trueground.net.cache import ResponseCache, cache_path, stats
+from trueground.net.cache import ResponseCache
+from trueground.net.cache_contents import CacheStats
 
 STORE = store_of(TRUTHY, FULL)
 
@@ -90,7 +91,7 @@ def test_what_stays_is_said(
     assert len(server.queries) == calls
     graph.close()
     if way != "other-rows":
-        assert not stats(cache_path("graphs")).entries  # no failure is kept
+        assert not CacheStats.count(ResponseCache.path_of("graphs")).entries  # no failure is kept
 
 
 def test_a_hanging_server_is_left(served: Served) -> None:
@@ -185,7 +186,7 @@ def test_a_reply_in_the_cache_that_cannot_be_read_is_asked_for_again(served: Ser
     server, graph = served("ok")
     wanted = list(graph.query("ASK {}"))
     graph.close()
-    with ResponseCache(cache_path("graphs")) as cache:
+    with ResponseCache.open("graphs") as cache:
         cache.put(graph._endpoint._key("ASK {}"), b"<html>", model="x")
     assert list(graph.query("ASK {}")) == wanted == [{"ask": "true"}]
     assert len(server.queries) == 2

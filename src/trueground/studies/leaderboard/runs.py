@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from trueground.errors import InputError
+from trueground.files.locks import FolderLock
 from trueground.models.prompts import PromptFile
-from trueground.net.files import is_locked
 from trueground.reports.sentences import DATASET, REPEAT, SHOWN
 from trueground.runs.directory import MANIFEST, SUMMARY
 from trueground.runs.identity import FINISHED, describe_unfinished
@@ -283,7 +283,7 @@ def _read(folder: Path, label: str) -> Run:
     manifest = _decode(folder / MANIFEST, Manifest)
     if manifest.status != FINISHED:
         entries = {"status": manifest.status, "command": manifest.command}
-        reason = describe_unfinished(folder, entries, running=is_locked(folder))
+        reason = describe_unfinished(folder, entries, running=FolderLock(folder).is_held())
         raise InputError(f"{reason}\nOr leave the folder out.")
     if manifest.kind == "run" and (manifest.benchmark is None or manifest.model is None):
         raise InputError(

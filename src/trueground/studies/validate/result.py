@@ -14,7 +14,7 @@ import orjson
 
 from trueground._version import __version__
 from trueground.errors import RunInterrupted, UsageError
-from trueground.net.files import make_folder, missing_folders, remove_empty
+from trueground.files.writing import NewFolders, make_folder
 from trueground.runs.directory import (
     MANIFEST,
     OTHER_FILE,
@@ -97,12 +97,12 @@ class ValidationOutput:
         self.path = path
         suffix = path.suffix.lower()
         self._folder = path.is_dir() or suffix not in (".json", ".html")
-        self._created: list[Path] = []
+        self._created: NewFolders | None = None
         if not self._folder or not (path.is_dir() or not OTHER_FILE.fullmatch(suffix)):
             find_outputs(path, FORMAT, overwrite=overwrite, numbers=FORMAT)
             return
         try:
-            self._created = missing_folders(path)
+            self._created = NewFolders(path)
             path.mkdir(parents=True, exist_ok=True)
             names = {entry.name for entry in path.iterdir()}
         except OSError as error:
@@ -129,7 +129,8 @@ class ValidationOutput:
 
     def undo(self) -> None:
         """Remove the folders that were created and are empty."""
-        remove_empty(self._created)
+        if self._created is not None:
+            self._created.remove_empty()
 
     def _write_items(self, items: Sequence[tuple[str, Lines]]) -> None:
         """A file for each set, in the place of those of an earlier validation."""
@@ -164,14 +165,14 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest in the folder of a finished validation; `start` is a time (ISO 8601)."""
     from trueground.evaluate.scoring import judging
-    from trueground.net.redact import shown_word
+    from trueground.net.redact import redact_command
 
     return {
         "trueground": __version__,
         "python": ".".join(map(str, sys.version_info[:3])),
         "kind": "validate",
         "status": "finished",
-        "command": [shown_word(word) for word in command],
+        "command": redact_command(command),
         "input": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in sets],
         "start": start,
         "end": datetime.now(UTC).isoformat(),

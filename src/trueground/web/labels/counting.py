@@ -21,8 +21,8 @@ from trueground.annotation.agreement import measure_answers, measure_pairs
 from trueground.annotation.base import Label
 from trueground.annotation.kinds import KINDS
 from trueground.errors import InputError, TruegroundError
+from trueground.execution.processes import ChildProcess
 from trueground.metrics.registry import metric_of_key
-from trueground.processes import ChildProcess, start_module
 from trueground.reports.annotation import agreement_page
 from trueground.reports.blocks import Block, Page, Part, Span, Text
 from trueground.web.labels.database import LabelDatabase
@@ -65,7 +65,7 @@ class CountingRoom:
         with self._lock:
             if self._closed:
                 raise InputError("the server ends")
-            process = start_module(__name__, name, self._database.address)
+            process = ChildProcess(__name__, name, self._database.address)
             self._running.add(process)
         assert process.stdout is not None
         with process:

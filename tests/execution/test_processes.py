@@ -17,11 +17,11 @@ from tests.marks import mostly_long
 from tests.records.record_files import write
 
 import trueground
-from trueground.processes import WorkerPool
+from trueground.execution.processes import WorkerPool
 from trueground.testing import synthetic_records
 
 SRC = Path(trueground.__file__).parent
-FACTORY = SRC / "processes.py"
+FACTORY = SRC / "execution" / "processes.py"
 # What starts a process, as a module that is imported or a function that is called.
 STARTERS = {"subprocess", "multiprocessing", "pty", "joblib", "ProcessPoolExecutor"}
 CALLS = {
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to process g
 # What a worker does first is to import the script that started it; here that takes a while.
 SLOW = """
 import pathlib, sys, time
-from trueground.processes import WorkerPool
+from trueground.execution.processes import WorkerPool
 
 def start(name):
     pathlib.Path(name).touch()
@@ -56,7 +56,7 @@ else:
 # A worker whose native code never gives the interpreter lock back, so that no thread of it runs.
 HOLDING = """
 import pathlib, re
-from trueground.processes import WorkerPool
+from trueground.execution.processes import WorkerPool
 
 def hold():
     pathlib.Path("holding").touch()
@@ -77,9 +77,9 @@ def main(words):
 """
 STARTING = """
 import sys
-from trueground.processes import start_module
+from trueground.execution.processes import ChildProcess
 
-process = start_module("waiting", "a word", "\\udcff")
+process = ChildProcess("waiting", "a word", "\\udcff")
 sys.stdout.buffer.write(process.stdout.readline())
 sys.stdout.flush()
 process.wait()

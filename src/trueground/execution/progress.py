@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trueground.components.checks import describe_value
+
 from trueground.errors import UsageError
 from trueground.options import Progress, ShowProgress, no_progress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import ProgressColumn
+
 
 _PHASES = {
     "check": "checking rows",
@@ -26,11 +28,6 @@ _PHASES = {
     "link": "linking",
     "measure": "measuring",
 }
-
-
-def describe_phase(phase: str) -> str:
-    """Return what a bar calls a phase: ``check`` → ``checking rows``."""
-    return _PHASES.get(phase, phase)
 
 
 @contextmanager
@@ -49,18 +46,18 @@ def open_progress(progress: ShowProgress | None) -> Iterator[Progress]:
     elif progress is True:
         from rich.console import Console
 
-        with draw_bars(Console(stderr=True), count_columns(), describe_phase) as show:
+        with draw_bars(Console(stderr=True)) as show:
             yield show
     elif callable(progress):
         yield progress
     else:
         raise UsageError(
-            f"progress={describe_value(progress)}; expected True, False, or a function of phase, "
-            "done and total"
+            f"progress={type(progress).__name__} ({progress!r}); expected True, False, or a "
+            "function of phase, done and total"
         )
 
 
-def count_columns() -> list[ProgressColumn]:
+def _count_columns() -> list[ProgressColumn]:
     """Return the columns of a bar that counts: phase, bar, done of total, rate, time left."""
     from rich import progress as rich
 
@@ -73,24 +70,46 @@ def count_columns() -> list[ProgressColumn]:
     ]
 
 
+def _file_columns() -> list[ProgressColumn]:
+    """Return the columns of a bar of bytes: name of the file, bar, size, speed, time left."""
+    from rich import progress as rich
+
+    return [
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(),
+        rich.DownloadColumn(),
+        rich.TransferSpeedColumn(),
+        rich.TimeRemainingColumn(compact=True),
+    ]
+
+
 @contextmanager
 def draw_bars(
     console: Console,
-    columns: Sequence[ProgressColumn],
-    describe: Callable[[str], str],
     *,
+    file_label: Callable[[str], str] | None = None,
     transient: bool = False,
 ) -> Iterator[Progress]:
-    """Draw one bar for each phase that is reported; `transient` ones are erased at the end."""
+    """Draw one bar for each phase that is reported.
+
+    Args:
+        console: Where to draw.
+        file_label: If given, phases are names of files, which it makes fit to be shown, and the
+            bars count bytes.
+        transient: Erase the bars at the end.
+    """
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
+
+    columns = _count_columns() if file_label is None else _file_columns()
 
     with Bars(*columns, console=console, transient=transient) as bars:
         tasks: dict[str, TaskID] = {}
 
         def show(phase: str, done: int, total: int | None) -> None:
             if phase not in tasks:
-                tasks[phase] = bars.add_task(describe(phase), total=total, rate="")
+                label = _PHASES.get(phase, phase) if file_label is None else file_label(phase)
+                tasks[phase] = bars.add_task(label, total=total, rate="")
             speed = bars.tasks[tasks[phase]].speed
             rate = f"{speed:,.0f}/s" if speed else ""
             bars.update(tasks[phase], completed=done, total=total, rate=rate)

@@ -8,8 +8,8 @@ Worker processes leave Ctrl-C to their parent from their first moment: a termina
 process of a command, and a worker that is still importing would end with a traceback. So this
 module imports little, because each child imports it first.
 
-`python -P -m trueground.processes MODULE` is the command of `start_module`. Only what another
-library starts, such as a Ray cluster, is outside this design: see `ending_with_us`.
+`python -P -m trueground.execution.processes MODULE` is the command of a `ChildProcess`. Only what
+another library starts, such as a Ray cluster, is outside this design: see `library_processes`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,11 @@ if TYPE_CHECKING:
 
 STDIN = 0
 MAX_LINE_BYTES = 1 << 28  # of a child's output that is read line by line
-ChildProcess = subprocess.Popen[bytes]
 _REAPER = "reaper"  # in place of a module
 _REAPER_SECONDS = 3.0  # for which it looks for processes that are left, at most
 _QUIET_ROUNDS = 3  # in which it finds none before it ends
 _TREE_VARIABLE = "TRUEGROUND_PROCESS_TREE"
-_reapers: list[ChildProcess] = []
+_reapers: list[subprocess.Popen[bytes]] = []
 
 
 class WorkerPool(ProcessPoolExecutor):
@@ -80,31 +79,34 @@ class WorkerPool(ProcessPoolExecutor):
         return None
 
 
-def start_module(module: str, *words: str) -> ChildProcess:
-    """Start a process that calls `main(words)` of a module.
+class ChildProcess(subprocess.Popen[bytes]):
+    """A process that calls `main(words)` of a module.
 
     Its standard output is a pipe. It ends when its standard input is closed, so keep that open.
     Ctrl-C at a terminal does not reach it.
-
-    Args:
-        module: The module's full name.
-        words: The arguments. They do not appear in lists of processes.
     """
-    process = subprocess.Popen(
-        _command(module),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):  # its output will be empty
-        process.stdin.write(_pack(words))
-        process.stdin.flush()
-    return process
+
+    def __init__(self, module: str, *words: str) -> None:
+        """Start the process.
+
+        Args:
+            module: The module's full name.
+            words: The arguments. They do not appear in lists of processes.
+        """
+        super().__init__(
+            _command(module),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # its output will be empty
+            self.stdin.write(_pack(words))
+            self.stdin.flush()
 
 
 async def start_module_async(module: str, *words: str) -> asyncio.subprocess.Process:
-    """Start a process as `start_module` does; its standard error is a pipe, too."""
+    """Start a process as `ChildProcess` does; its standard error is a pipe, too."""
     import asyncio
 
     process = await asyncio.create_subprocess_exec(
@@ -121,7 +123,19 @@ async def start_module_async(module: str, *words: str) -> asyncio.subprocess.Pro
 
 
 @contextlib.contextmanager
-def ending_with_us() -> Iterator[None]:
+def library_processes(*, end_with_us: bool) -> Iterator[None]:
+    """Let another library start processes in the block; a Ctrl-C meanwhile is raised after it.
+
+    Args:
+        end_with_us: Kill what it starts once this process ends.
+    """
+    ending = _ending_with_us() if end_with_us else contextlib.nullcontext()
+    with ending, _interrupts_deferred():
+        yield
+
+
+@contextlib.contextmanager
+def _ending_with_us() -> Iterator[None]:
     """Kill what another library starts in the block, and its descendants, once this process ends.
 
     They inherit an environment variable, and a process that waits for the end of this one looks for
@@ -158,7 +172,7 @@ def _pack(words: Sequence[str]) -> bytes:
 
 
 @contextlib.contextmanager
-def interrupts_deferred() -> Iterator[None]:
+def _interrupts_deferred() -> Iterator[None]:
     """Raise KeyboardInterrupt after the block for a Ctrl-C within it.
 
     For calls into libraries that a Ctrl-C in their midst would leave half started. Outside the main

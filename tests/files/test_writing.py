@@ -9,15 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trueground.net.files import (
-    create_new,
-    is_state,
-    make_folder,
-    open_no_follow,
-    part_of,
-    write_atomically,
-    write_state,
-)
+from trueground.files.state import StateFile
+from trueground.files.writing import make_folder, open_no_follow, part_of, write_atomically
 
 
 class State(msgspec.Struct):
@@ -26,10 +19,10 @@ class State(msgspec.Struct):
 
 def test_it_is_written_whole_and_known_again(tmp_path: Path) -> None:
     path = tmp_path / "thing.json"
-    write_state(path, State(7))
+    StateFile(path).write(State(7))
     assert path.read_text() == '{\n  "trueground_thing": 7\n}\n'
-    assert is_state(path, "trueground_thing")
-    assert not is_state(path, "trueground_other")
+    assert StateFile(path).has("trueground_thing")
+    assert not StateFile(path).has("trueground_other")
     assert [one.name for one in tmp_path.iterdir()] == ["thing.json"]
 
 
@@ -37,8 +30,8 @@ def test_what_is_no_state(tmp_path: Path) -> None:
     for number, content in enumerate((b"", b"[]", b'{"a": ', b"\xff")):
         path = tmp_path / str(number)
         path.write_bytes(content)
-        assert not is_state(path, "a")
-    assert not is_state(tmp_path / "absent", "a")
+        assert not StateFile(path).has("a")
+    assert not StateFile(tmp_path / "absent").has("a")
 
 
 def test_what_fails_leaves_the_old_file(tmp_path: Path) -> None:
@@ -46,7 +39,7 @@ def test_what_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path.mkdir()
     (path / "kept").touch()
     with pytest.raises(OSError, match=r"thing\.json"):
-        write_state(path, State())
+        StateFile(path).write(State())
     assert [one.name for one in tmp_path.iterdir()] == ["thing.json"]
 
 
@@ -63,7 +56,7 @@ def test_a_link_is_replaced_or_refused_and_never_written_through(tmp_path: Path)
     assert not path.is_symlink()
     path.unlink()
     path.hardlink_to(victim)
-    with create_new(path) as out:
+    with open_no_follow(path, "xb", replace=True) as out:
         out.write(b"new")
     assert (victim.read_text(), path.read_bytes()) == ("mine", b"new")
     path.unlink()

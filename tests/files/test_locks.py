@@ -10,26 +10,26 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import OutputError
-from trueground.net.files import locked
+from trueground.files.locks import FolderLock
 
 
 def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
     busy = OSError("busy")
     with (
-        locked(tmp_path, busy),
+        FolderLock(tmp_path).hold(busy),
         pytest.raises(OSError, match="busy") as told,
-        locked(tmp_path, busy),
+        FolderLock(tmp_path).hold(busy),
     ):
         raise AssertionError("the folder was held")
     assert told.value is busy
-    with locked(tmp_path, busy):
+    with FolderLock(tmp_path).hold(busy):
         assert list(tmp_path.iterdir()) == []
 
 
 def test_errors_within_are_not_taken_for_a_held_lock(tmp_path: Path) -> None:
-    with pytest.raises(BlockingIOError, match="a pipe"), locked(tmp_path, OSError("busy")):
+    with pytest.raises(BlockingIOError, match="a pipe"), FolderLock(tmp_path).hold(OSError("busy")):
         raise BlockingIOError("a pipe")
-    with pytest.raises(FileNotFoundError), locked(tmp_path / "gone", OSError("busy")):
+    with pytest.raises(FileNotFoundError), FolderLock(tmp_path / "gone").hold(OSError("busy")):
         raise AssertionError("there is no folder")
 
 
@@ -37,7 +37,7 @@ def test_a_short_hold_is_waited_for(tmp_path: Path) -> None:
     held, go = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with locked(tmp_path, OSError("busy")):
+        with FolderLock(tmp_path).hold(OSError("busy")):
             held.set()
             go.wait(10)
 
@@ -46,7 +46,7 @@ def test_a_short_hold_is_waited_for(tmp_path: Path) -> None:
     assert held.wait(10)
     timer = threading.Timer(0.2, go.set)
     timer.start()
-    with locked(tmp_path, OSError("busy"), wait=10):
+    with FolderLock(tmp_path).hold(OSError("busy"), wait=10):
         assert go.is_set()
     timer.join()
     other.join()
@@ -62,13 +62,13 @@ def test_what_is_raised_while_waiting_ends_it(tmp_path: Path) -> None:
 
     busy = OSError("busy")
     with (
-        locked(tmp_path, busy),
+        FolderLock(tmp_path).hold(busy),
         pytest.raises(KeyboardInterrupt),
-        locked(tmp_path, busy, math.inf, waiting),
+        FolderLock(tmp_path).hold(busy, math.inf, waiting),
     ):
         raise AssertionError("the folder was held")
     assert waited == sorted(waited)
-    with locked(tmp_path, busy):
+    with FolderLock(tmp_path).hold(busy):
         assert len(waited) == 3
 
 
@@ -83,6 +83,6 @@ def test_a_file_system_without_locks_is_told(
     monkeypatch.setattr(fcntl, "flock", no_locks)
     with (
         pytest.raises(OutputError, match="No locks available; choose a folder on a file system"),
-        locked(tmp_path, OSError("busy")),
+        FolderLock(tmp_path).hold(OSError("busy")),
     ):
         raise AssertionError("it was not locked")

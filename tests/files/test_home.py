@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trueground.net.cache import cache_path
-from trueground.net.files import home
+from trueground.files.home import home
+from trueground.net.cache import ResponseCache
 
 
 def test_the_variable_wins_and_nothing_is_made(
@@ -16,7 +16,7 @@ def test_the_variable_wins_and_nothing_is_made(
 ) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "kept"))
     assert home() == tmp_path / "kept"
-    assert cache_path() == tmp_path / "kept" / "responses.sqlite"
+    assert ResponseCache.path_of() == tmp_path / "kept" / "responses.sqlite"
     assert list(tmp_path.iterdir()) == []
 
 
