@@ -18,10 +18,10 @@ from trueground.errors import InputError, OutputError, UsageError
 from trueground.models.base import Params
 from trueground.models.replay import FakeModel
 from trueground.net.files import locked
-from trueground.reports.comparison import format_comparison
-from trueground.reports.comparison_page import comparison_page
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import RunComparison, compare
+from trueground.studies.comparison_page import comparison_page
+from trueground.studies.comparison_words import format_comparison
 
 METRICS = "exact_match,f1,abstained,grounding_precision"
 CONTEXT = "The tower was finished in 1931. It is 120 metres tall."

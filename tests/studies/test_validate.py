@@ -24,9 +24,9 @@ from trueground.errors import (
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.plan import make_plan
 from trueground.evaluate.scoring import score_batches
-from trueground.reports.validation import render
 from trueground.stats.agreement import spearman
 from trueground.stats.thresholds import auroc
+from trueground.studies.validate.page import render
 from trueground.studies.validate.result import Validation
 from trueground.studies.validate.study import validate
 

@@ -36,7 +36,7 @@ def validate(
     **options: Any,
 ) -> None:
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
-    from trueground.reports.validation import render
+    from trueground.studies.validate.page import render
 
     result = screen.call(validate_metrics, files, **options, command=command_line())
     if screen.as_json:
@@ -74,7 +74,7 @@ def calibrate(
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
-    from trueground.reports.calibration import render
+    from trueground.studies.calibrate.page import render
     from trueground.studies.calibrate.result import check_free
 
     if out is not None:
@@ -102,7 +102,7 @@ def fit(
     **options: Any,
 ) -> None:
     """Weigh several judges by human labels, where that is better than the best of them alone."""
-    from trueground.reports.calibration import render_stack
+    from trueground.studies.calibrate.page import render_stack
     from trueground.studies.calibrate.stacking import check_free
 
     if out is not None:
@@ -132,8 +132,8 @@ def errors(
     **options: Any,
 ) -> None:
     """Answers that people call correct and a metric does not, by why; corrections are kept."""
-    from trueground.reports.errors import check_page, format_errors, write_errors
     from trueground.studies.error_lines import read_errors, read_selected
+    from trueground.studies.errors_page import check_page, format_errors, write_errors
 
     if page is not None:
         check_page(page)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.records.problems import shorten
-from trueground.reports.blocks import number, several
-from trueground.reports.text import shown_name, table
+from trueground.reports.text import table
+from trueground.text.wording import number, several, shown_name
 
 if TYPE_CHECKING:
     from trueground.benchmarks.statistics import TaskStatistics
@@ -25,21 +25,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1_000  # rows whose columns are drawn together
 _WIDEST, _LONGEST = 60, 2_000  # characters of a cell, of a line
-
-
-def few(labels: Sequence[str], most: int = 3) -> str:
-    """The labels, or the first ones and how many more."""
-    if len(labels) <= most:
-        return ", ".join(labels)
-    return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"
-
-
-def join_alike(told: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Words and the name of which they are said → the same words once, with the names, few."""
-    found: dict[str, list[str]] = {}
-    for words, name in told:
-        found.setdefault(words, []).append(name)
-    return [(words, few(names)) for words, names in found.items()]
 
 
 def render_entry(entry: Mapping[str, Any], width: int) -> str:

@@ -16,7 +16,6 @@ from typing import Any
 from trueground.errors import spoken
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
-from trueground.reports.blocks import number, several
 from trueground.reports.noise import format_noise, tabulate_judges
 from trueground.reports.sentences import (
     REPEAT,
@@ -29,9 +28,10 @@ from trueground.reports.sentences import (
     similar_sets,
     trust_sentence,
 )
-from trueground.reports.text import format_table, one_line, percent, shown_name, table
+from trueground.reports.text import format_table, table
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
+from trueground.text.wording import number, one_line, percent, several, shown_name
 
 COLUMNS = 80
 _MOST_METRICS, _MOST_VALUES = 6, 6

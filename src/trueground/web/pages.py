@@ -62,15 +62,15 @@ async def work(task: str, *words: str, told: Callable[[int, int], None] | None =
 
 def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
     """The page of two runs; `places` are what leads to each."""
-    from trueground.reports.comparison_page import comparison_page
     from trueground.studies.compare import compare
+    from trueground.studies.comparison_page import comparison_page
 
     return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places))
 
 
 def rank_runs(runs: Sequence[Path], places: Sequence[str]) -> Page:
     """The leaderboard's page; `places` are what leads to each run."""
-    from trueground.reports.leaderboard.page import leaderboard_page
+    from trueground.studies.leaderboard.page import leaderboard_page
     from trueground.studies.leaderboard.runs import label_runs
     from trueground.studies.leaderboard.study import leaderboard_data
     from trueground.studies.prompts import in_order, prompt_studies

@@ -25,14 +25,13 @@ from trueground.reports.blocks import (
     code,
     link,
     quiet,
-    several,
 )
-from trueground.reports.listings import few
 from trueground.reports.sentences import has_verdicts, input_names
 from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_name
 from trueground.runs.identity import resume_advice
 from trueground.runs.worst import headline_metric
 from trueground.studies.leaderboard.runs import find_runs
+from trueground.text.wording import few, several
 
 MARK = "trueground-runs-1"
 _SEARCHED = 10  # from more runs on, the list has a field for words

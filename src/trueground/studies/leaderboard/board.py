@@ -18,9 +18,9 @@ from trueground.benchmarks.model_info import ModelInfo, Models, find_model
 from trueground.benchmarks.studies import Studies
 from trueground.metrics.registry import higher_is_better
 from trueground.plugins import bare_name
-from trueground.reports.text import shown_name
 from trueground.runs.worst import WORST_BY
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
+from trueground.text.wording import shown_name
 
 LONG = 40  # characters; what is shorter stands as it is
 _DIGITS = re.compile(r"\d+")

@@ -19,7 +19,6 @@ from trueground.errors import InputError, UsageError
 from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import bare_name, split_key
-from trueground.reports.listings import few
 from trueground.reports.sentences import DATASET
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
 from trueground.studies.leaderboard.results import over_models
@@ -31,6 +30,7 @@ from trueground.studies.leaderboard.runs import (
     Run,
     RunSummary,
 )
+from trueground.text.wording import few
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
 _MISSING = {"", "-", "–", "na", "n/a", "null", "none"}

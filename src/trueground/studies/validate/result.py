@@ -115,7 +115,7 @@ class ValidationOutput:
         self, result: Validation, manifest: dict[str, Any], items: Sequence[tuple[str, Lines]]
     ) -> None:
         """Write the result, in a folder with the `items` of each set. Raises WriteError."""
-        from trueground.reports.validation import write_validation
+        from trueground.studies.validate.page import write_validation
 
         if self._folder:
             self._write_items(items)

@@ -20,10 +20,10 @@ from trueground.annotation import LEVEL
 from trueground.annotation.agreement import measure_answers, measure_pairs
 from trueground.annotation.base import Label
 from trueground.annotation.kinds import KINDS
+from trueground.annotation.pages import agreement_page
 from trueground.errors import InputError, TruegroundError
 from trueground.metrics.registry import metric_of_key
 from trueground.processes import ChildProcess, start_module
-from trueground.reports.annotation import agreement_page
 from trueground.reports.blocks import Block, Page, Part, Span, Text
 from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.gathered import (
@@ -132,7 +132,7 @@ def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
 
 def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterator[Block]:
     from trueground.evaluate.corrected import predicted_label
-    from trueground.reports.validation import validation_page
+    from trueground.studies.validate.page import validation_page
     from trueground.studies.validate.study import validate
 
     label, why = KINDS[name].label, ""
@@ -179,7 +179,7 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
 
     InputError where it cannot be done, as the command says it, too.
     """
-    from trueground.reports.calibration import calibration_page
+    from trueground.studies.calibrate.page import calibration_page
     from trueground.studies.calibrate.study import calibrate
 
     labels = [label for label in gathered.merged() if KINDS[label.kind].label]

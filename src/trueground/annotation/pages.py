@@ -21,10 +21,10 @@ from trueground.reports.blocks import (
     Table,
     Text,
     quiet,
-    several,
     strong,
 )
 from trueground.reports.text import format_blocks, format_table, table
+from trueground.text.wording import several
 
 if TYPE_CHECKING:
     from trueground.annotation.agreement import (

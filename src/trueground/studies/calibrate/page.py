@@ -26,13 +26,12 @@ from trueground.reports.blocks import (
     Series,
     Table,
     Text,
-    number,
     quiet,
-    several,
     strong,
 )
-from trueground.reports.text import format_blocks, percent, percent_of
+from trueground.reports.text import format_blocks
 from trueground.reports.viewer import write_page
+from trueground.text.wording import number, percent, percent_of, several
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
 Raw = Mapping[str, Any]
