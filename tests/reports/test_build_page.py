@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from tests.builders.finished import HOSTILE, finished, write_labels
 from tests.reports.payload import blocks, payload, words
 
+from trueground.builders.build_page import Shown, build_page, render_card
 from trueground.builders.people import read_people
-from trueground.reports.build_page import Shown, build_page, render_card
 from trueground.reports.text import escaped, fenced
 from trueground.reports.viewer import render_page
 

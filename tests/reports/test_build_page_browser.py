@@ -9,7 +9,7 @@ from tests.builders.finished import finished, write_labels
 from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 
-from trueground.reports.build_report import draw_again
+from trueground.builders.page_files import draw_again
 
 pytestmark = needs_a_browser
 UNFOLD = """return new Promise((done) => {

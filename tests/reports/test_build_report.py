@@ -9,11 +9,11 @@ import pytest
 from tests.builders.finished import finished, write_labels
 from tests.commands import Done, trueground
 from tests.reports.payload import blocks
-
-from trueground.errors import InputError, OutputError
+from trueground.builders.page_files import draw_again
 from trueground.files.locks import FolderLock
-from trueground.reports import build_report
-from trueground.reports.build_report import draw_again
+
+from trueground.builders import page_files
+from trueground.errors import InputError, OutputError
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_items_that_cannot_be_shown(tmp_path: Path) -> None:
 def test_of_many_items_the_page_shows_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = finished(tmp_path / "out").path
     size = (folder / "items.jsonl").stat().st_size
-    monkeypatch.setattr(build_report, "_MAX_SHOWN_BYTES", size // 3)
+    monkeypatch.setattr(page_files, "_MAX_SHOWN_BYTES", size // 3)
     items, fell = blocks(draw_again(folder).page.read_text(), "entries")
     assert len(items["entries"]) == 15  # every 4th of 60
     assert len(fell["entries"]) == 40

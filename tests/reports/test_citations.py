@@ -157,8 +157,8 @@ def test_notices_stand_on_the_page(tmp_path: Path) -> None:
 
 
 def test_notices_stand_in_a_comparison(tmp_path: Path) -> None:
-    from trueground.reports.comparison import format_comparison
-    from trueground.reports.comparison_page import comparison_page
+    from trueground.studies.comparison_page import comparison_page
+    from trueground.studies.comparison_words import format_comparison
 
     one = with_manifest(citation_run(tmp_path / "one"), **TOLD)
     two = with_manifest(citation_run(tmp_path / "two"), **TOLD)

@@ -9,11 +9,11 @@ from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 
 import trueground as tg
-from trueground.reports.comparison_page import write_comparison
-from trueground.reports.errors import write_errors
 from trueground.studies.compare import compare
+from trueground.studies.comparison_page import write_comparison
 from trueground.studies.error_lines import read_selected
 from trueground.studies.errors import sort_errors
+from trueground.studies.errors_page import write_errors
 
 pytestmark = needs_a_browser
 HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from trueground.reports.blocks import Rich
-from trueground.reports.comparison import find_differences
-from trueground.reports.comparison_page import mark_changes
+from trueground.studies.comparison_page import mark_changes
+from trueground.studies.comparison_words import find_differences
 
 
 def plain(text: Rich) -> str:

@@ -13,8 +13,8 @@ from tests.reports.leaderboard_fixture import MODELS, benchmark_run, sweep
 from tests.reports.truly_ground_fixture import OUTSIDE, four_versions, length_and_position
 
 import trueground as tg
-from trueground.reports.leaderboard.terminal import render
 from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
+from trueground.studies.leaderboard.terminal import render
 
 pytestmark = needs_a_browser
 # Texts of the first table's column: the number, or "" where there is none.

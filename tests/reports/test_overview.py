@@ -16,8 +16,8 @@ from trueground.reports.terminal import (
     render_overview,
     width_of,
 )
-from trueground.reports.text import percent
 from trueground.testing import FakeJudge, synthetic_records
+from trueground.text.wording import percent
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
 

@@ -11,9 +11,9 @@ from tests.reports.payload import blocks, payload, words
 from tests.reports.validation_fixture import MEASURES, of_pairs, validation, with_people
 
 from trueground.reports.blocks import Span
-from trueground.reports.validation import validation_page, write_validation
-from trueground.reports.validation_words import best_first, four, headline
 from trueground.reports.viewer import render_page
+from trueground.studies.validate.page import validation_page, write_validation
+from trueground.studies.validate.sentences import best_first, four, headline
 
 
 def plain(sentence: list[str | Span]) -> str:

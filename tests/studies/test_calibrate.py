@@ -18,7 +18,6 @@ from trueground.claims import RuleDecomposer
 from trueground.errors import CoverageError, InputError, OutputError, UnreachableError, UsageError
 from trueground.judges import LexicalJudge, get_judge
 from trueground.judges.calibrated import METHODS, calibrated
-from trueground.reports.calibration import calibration_page, render
 from trueground.reports.viewer import render_page
 from trueground.stats import calibration
 from trueground.stats.calibration import brier, calibration_error, fit_logistic, reliability
@@ -30,6 +29,7 @@ from trueground.stats.thresholds import (
     measures_at,
     threshold_for_precision,
 )
+from trueground.studies.calibrate.page import calibration_page, render
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from trueground.errors import RunInterrupted, UsageError
-from trueground.reports.calibration import render
+from trueground.studies.calibrate.page import render
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import JudgeRequest, Verdict

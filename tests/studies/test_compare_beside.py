@@ -22,13 +22,13 @@ from tests.reports.payload import payload, words
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.reports.comparison import format_comparison
-from trueground.reports.comparison_page import comparison_page, write_comparison
 from trueground.reports.run_page import write_run_page
 from trueground.reports.viewer import render_page
 from trueground.stats.effects import Effects, effects_of, plan
 from trueground.stats.paired import holm
 from trueground.studies.compare import compare
+from trueground.studies.comparison_page import comparison_page, write_comparison
+from trueground.studies.comparison_words import format_comparison
 
 METRICS = "exact_match,f1,k_precision"
 WORDS = ["one", "two", "three", "four", "five"]

@@ -14,10 +14,10 @@ from tests.annotation.filling import fill
 import trueground as tg
 from trueground.annotation import export_tasks, import_answers
 from trueground.errors import InputError
-from trueground.reports.comparison import format_comparison
-from trueground.reports.comparison_page import comparison_page
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import compare
+from trueground.studies.comparison_page import comparison_page
+from trueground.studies.comparison_words import format_comparison
 
 N = 150
 

@@ -12,9 +12,9 @@ import pytest
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.reports.comparison import format_comparison
 from trueground.stats.paired import paired
 from trueground.studies.compare import compare
+from trueground.studies.comparison_words import format_comparison
 
 Make = Callable[..., Path]
 ANSWERS = ["120 metres", "130 metres", "about 120 metres", "it is tall"]

@@ -16,12 +16,12 @@ import trueground as tg
 from trueground.cli.app import app
 from trueground.errors import UsageError
 from trueground.reports.blocks import Table, Text
-from trueground.reports.comparison import format_comparison
-from trueground.reports.comparison_page import comparison_page
 from trueground.reports.noise import prompts_section
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import compare
 from trueground.studies.compare_pair import check_detect
+from trueground.studies.comparison_page import comparison_page
+from trueground.studies.comparison_words import format_comparison
 
 GROUNDED = "grounding_precision,k_precision"
 REFUSAL = "I don't know."

@@ -15,11 +15,11 @@ from tests.metrics.citations.made import Row, graph, k, triples
 from tests.reports.payload import words
 
 import trueground as tg
-from trueground.reports.comparison import format_comparison
-from trueground.reports.comparison_page import comparison_page
 from trueground.reports.viewer import render_page
 from trueground.stats.bootstrap import resampled_means
 from trueground.studies.compare import compare
+from trueground.studies.comparison_page import comparison_page
+from trueground.studies.comparison_words import format_comparison
 
 PARTS = ("citation_precision", "citation_recall")
 NAMES = ",".join((*PARTS, "citation_f1"))

@@ -14,7 +14,6 @@ from tests.judges.rule_endpoint import shown
 import trueground as tg
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges.comparing.llm import CATEGORIES
-from trueground.reports.errors import format_errors
 from trueground.studies.error_lines import (
     GROUPS,
     NAME,
@@ -24,6 +23,7 @@ from trueground.studies.error_lines import (
     read_errors,
 )
 from trueground.studies.errors import sort_errors
+from trueground.studies.errors_page import format_errors
 from trueground.types import Status
 
 LONG = " and much more is said of it here, at some length and to no end that one could see."

@@ -15,9 +15,9 @@ from tests.reports.payload import blocks, words
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.reports.errors import format_errors
 from trueground.studies.error_lines import read_selected
 from trueground.studies.errors import sort_errors
+from trueground.studies.errors_page import format_errors
 
 HUMAN = Path(__file__).parents[3] / "shared" / "data" / "human"
 

@@ -15,7 +15,7 @@ from tests.encoders import tiny
 import trueground as tg
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.judges import LexicalJudge, get_judge, judges
-from trueground.reports.calibration import render_stack
+from trueground.studies.calibrate.page import render_stack
 from trueground.types import JudgeRequest, Status, Verdict
 
 TEXT = "The mill was built in 1903 by two brothers. It stands by the river Elm."

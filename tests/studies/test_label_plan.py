@@ -12,8 +12,8 @@ from tests.studies.test_compare_labels import write
 
 import trueground as tg
 from trueground.annotation import export_tasks, import_answers
+from trueground.annotation.pages import render_plan
 from trueground.errors import InputError, OutputError, UsageError
-from trueground.reports.annotation import render_plan
 from trueground.studies.label_plan import plan_labels
 
 N = 600

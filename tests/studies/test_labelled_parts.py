@@ -13,9 +13,9 @@ from tests.reports.payload import words
 
 from trueground.annotation import export_tasks, import_answers
 from trueground.errors import InputError, UsageError
-from trueground.reports.validation import render, validation_page
 from trueground.reports.viewer import render_page
 from trueground.studies.calibrate.study import calibrate
+from trueground.studies.validate.page import render, validation_page
 from trueground.studies.validate.study import validate
 
 BRIDGE: dict[str, Any] = {

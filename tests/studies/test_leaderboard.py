@@ -19,11 +19,11 @@ from tests.reports.leaderboard_fixture import (
 from tests.reports.payload import blocks, payload, words
 
 from trueground.errors import InputError, OutputError, UsageError
-from trueground.reports.leaderboard.terminal import render
 from trueground.studies.leaderboard.study import (
     leaderboard_data,
     write_leaderboard,
 )
+from trueground.studies.leaderboard.terminal import render
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ from tests.reports.kalma_fixture import (
 from tests.reports.payload import blocks, words
 
 from trueground.benchmarks.published import published
-from trueground.reports.leaderboard import terminal
-from trueground.reports.leaderboard.page import leaderboard_page
 from trueground.reports.viewer import render_page
+from trueground.studies.leaderboard import terminal
+from trueground.studies.leaderboard.page import leaderboard_page
 from trueground.studies.leaderboard.study import leaderboard_data
 
 

@@ -24,9 +24,9 @@ from tests.reports.payload import blocks, payload, words
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.reports.leaderboard.terminal import render
 from trueground.studies.leaderboard.board import short_names
 from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
+from trueground.studies.leaderboard.terminal import render
 
 SETTINGS = ("retrieved", "gold")
 

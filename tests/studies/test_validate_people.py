@@ -10,8 +10,8 @@ import pytest
 from tests.reports.payload import words
 
 from trueground.errors import RunInterrupted, UsageError
-from trueground.reports.validation import render, validation_page
 from trueground.reports.viewer import render_page
+from trueground.studies.validate.page import render, validation_page
 from trueground.studies.validate.result import Validation
 from trueground.studies.validate.study import validate
 

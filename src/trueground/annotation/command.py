@@ -45,7 +45,7 @@ def export(
     **options: Any,
 ) -> None:
     """Write a file of tasks for each annotator, and their instructions."""
-    from trueground.reports.annotation import render_export
+    from trueground.annotation.pages import render_export
 
     exported = export_tasks(kind, sources, **options)
     screen.show(exported, lambda: render_export(exported))
@@ -60,7 +60,7 @@ def plan(
     **options: Any,
 ) -> None:
     """How many answers to label for a rate that people would confirm, and which: they are drawn."""
-    from trueground.reports.annotation import render_plan
+    from trueground.annotation.pages import render_plan
 
     planned = plan_labels(run, **options)
     screen.show(planned, lambda: render_plan(planned))
@@ -75,7 +75,7 @@ def import_(
     **options: Any,
 ) -> None:
     """Check the answers of all annotators, and merge them into labels."""
-    from trueground.reports.annotation import render_import
+    from trueground.annotation.pages import render_import
 
     imported = import_answers(answers, **options)
     screen.show(imported, lambda: render_import(imported))
@@ -105,7 +105,7 @@ def agreement(
     **options: Any,
 ) -> None:
     """Agreement of annotators in each field, with intervals, and the hardest tasks."""
-    from trueground.reports.annotation import render_agreement
+    from trueground.annotation.pages import render_agreement
 
     measured = measure_agreement(answers, **options)
     screen.show(measured, lambda: render_agreement(measured))

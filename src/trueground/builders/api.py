@@ -50,6 +50,6 @@ def build(
 
 def write_report(folder: Path, summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
     """Write page and data card of a build; see `trueground.builders.base.ReportWriter`."""
-    from trueground.reports.build_report import write_build_report
+    from trueground.builders.page_files import write_build_report
 
     write_build_report(folder, summary, manifest)

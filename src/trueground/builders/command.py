@@ -195,7 +195,7 @@ def report(
     screen: Screen,
 ) -> None:
     """Draw the page and the data card of a build again, with labels that came after it."""
-    from trueground.reports.build_report import draw_again
+    from trueground.builders.page_files import draw_again
 
     drawn = draw_again(folder, labels)
     lines = [

@@ -37,10 +37,10 @@ def compare(
     **options: Any,
 ) -> None:
     """Compare runs item by item: which is better on what, how sure that is, which items changed."""
-    from trueground.reports.comparison import format_comparison
-    from trueground.reports.comparison_page import MARK, write_comparison
     from trueground.reports.viewer import find_page
     from trueground.studies.compare import parse_limits
+    from trueground.studies.comparison_page import MARK, write_comparison
+    from trueground.studies.comparison_words import format_comparison
 
     limits = parse_limits(fail_if_worse or ())
     if out is not None:

@@ -1,19 +1,19 @@
 """`trueground validate` and `judge`: metrics and judges against human labels."""
 
 from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-
 from trueground.cli._options import takes
-from trueground.cli._output import Screen, command_line
+from trueground.cli._output import Screen
+from trueground.cli._output import command_line
 from trueground.errors import InputError
 from trueground.options import Overwrite
 from trueground.studies.calibrate.study import calibrate as calibrate_judge
 from trueground.studies.calibrate.study import fit_judge
 from trueground.studies.validate.study import validate as validate_metrics
+import typer
+from typing import Annotated
+from typing import Any
+
 
 judge = typer.Typer(name="judge", help="Judges: calibrate one, or weigh several, by human labels.")
 
@@ -32,7 +32,7 @@ def validate(
     **options: Any,
 ) -> None:
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
-    from trueground.reports.validation import render
+    from trueground.studies.validate.page import render
 
     result = screen.call(validate_metrics, files, **options, command=command_line())
     if screen.as_json:
@@ -70,7 +70,7 @@ def calibrate(
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
-    from trueground.reports.calibration import render
+    from trueground.studies.calibrate.page import render
     from trueground.studies.calibrate.result import check_free
 
     if out is not None:
@@ -98,7 +98,7 @@ def fit(
     **options: Any,
 ) -> None:
     """Weigh several judges by human labels, where that is better than the best of them alone."""
-    from trueground.reports.calibration import render_stack
+    from trueground.studies.calibrate.page import render_stack
     from trueground.studies.calibrate.stacking import check_free
 
     if out is not None:

@@ -50,7 +50,7 @@ def report(
     screen: Screen,
 ) -> None:
     """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
-    from trueground.reports.leaderboard.page import is_leaderboard
+    from trueground.studies.leaderboard.page import is_leaderboard
     from trueground.studies.leaderboard.runs import is_run
 
     # `FOLDER/*` names the page of a sweep beside its runs.
@@ -86,12 +86,12 @@ def _one(run: Path, max_items: int, screen: Screen) -> None:
 
 
 def _several(runs: list[Path], out: Path, choices: dict[str, Any], screen: Screen) -> None:
-    from trueground.reports.leaderboard.page import MARK, write
-    from trueground.reports.leaderboard.terminal import render
     from trueground.reports.noise import render_prompts
     from trueground.reports.viewer import find_page
+    from trueground.studies.leaderboard.page import MARK, write
     from trueground.studies.leaderboard.runs import find_runs
     from trueground.studies.leaderboard.study import leaderboard_data
+    from trueground.studies.leaderboard.terminal import render
     from trueground.studies.prompts import in_order, prompt_studies
 
     find_page(out, MARK)

@@ -263,11 +263,6 @@ class Page(msgspec.Struct, omit_defaults=True):
     home: str | None = None
 
 
-def number(value: float | None) -> str:
-    """Four decimals, or a dash for no value."""
-    return "–" if value is None else f"{value:.4f}"
-
-
 def strong(text: object) -> Span:
     """Words that stand out."""
     return Span(str(text), "strong")
@@ -286,8 +281,3 @@ def quiet(text: object) -> Span:
 def link(text: object, href: str | None) -> str | Span:
     """A link, or the bare words where there is nowhere to go."""
     return Span(str(text), href=href) if href else str(text)
-
-
-def several(n: int, noun: str, plural: str = "") -> str:
-    """ "1 item", "1,000 items"."""
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

@@ -13,8 +13,8 @@ import msgspec
 from trueground.errors import InputError
 from trueground.records.files import open_unpacked
 from trueground.records.problems import UNREADABLE, shorten, too_deep
-from trueground.reports.blocks import several
 from trueground.runs.directory import ITEMS, RECORDS, REPORT
+from trueground.text.wording import several
 from trueground.types import Answered
 
 _TOLD = 5  # places of each kind that are named

@@ -9,37 +9,25 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueground.text.wording import number, several, shown_name
+
 from trueground.records.problems import shorten
-from trueground.reports.blocks import number, several
-from trueground.reports.text import shown_name, table
+from trueground.reports.text import table
 
 if TYPE_CHECKING:
+    from trueground.net.cache_contents import CacheStats
+
     from trueground.benchmarks.statistics import TaskStatistics
     from trueground.graph.base import Entity, NamedEntity, Row
     from trueground.graph.folder import GraphFile
     from trueground.graph.linking import LinkedQuestion, LinkedQuestions, Retrieval
-    from trueground.net.cache_contents import CacheStats
     from trueground.retrieval.base import Hit
     from trueground.retrieval.evaluation import Evaluated
     from trueground.types import Passage
 
+
 _AT_ONCE = 1_000  # rows whose columns are drawn together
 _WIDEST, _LONGEST = 60, 2_000  # characters of a cell, of a line
-
-
-def few(labels: Sequence[str], most: int = 3) -> str:
-    """The labels, or the first ones and how many more."""
-    if len(labels) <= most:
-        return ", ".join(labels)
-    return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"
-
-
-def join_alike(told: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Words and the name of which they are said → the same words once, with the names, few."""
-    found: dict[str, list[str]] = {}
-    for words, name in told:
-        found.setdefault(words, []).append(name)
-    return [(words, few(names)) for words, names in found.items()]
 
 
 def render_entry(entry: Mapping[str, Any], width: int) -> str:

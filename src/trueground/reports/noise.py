@@ -24,11 +24,10 @@ from trueground.reports.blocks import (
     Table,
     Text,
     code,
-    number,
-    several,
 )
-from trueground.reports.text import format_table, p_value, shown_name
+from trueground.reports.text import format_table
 from trueground.runs.directory import REPEATS
+from trueground.text.wording import number, p_value, several, shown_name
 
 _WIDTH = 110  # characters of a sentence's line on the terminal
 UNSTEADY = 10  # questions named on the page

@@ -36,9 +36,7 @@ from trueground.reports.blocks import (
     Tile,
     Tiles,
     code,
-    number,
     quiet,
-    several,
     strong,
 )
 from trueground.reports.items import Gaps
@@ -60,10 +58,10 @@ from trueground.reports.sentences import (
     similar_sets,
     trust_sentence,
 )
-from trueground.reports.text import percent
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
 from trueground.runs.worst import headline_metric
+from trueground.text.wording import number, percent, several
 from trueground.types import REASON_TITLES, ReasonKind
 
 MARK = "trueground-run-1"

@@ -15,8 +15,8 @@ import msgspec
 
 from trueground.judges.people import FitFigures, LabelledVerdicts, labelled_verdicts
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.reports.blocks import Rich, several, strong
-from trueground.reports.text import percent
+from trueground.reports.blocks import Rich, strong
+from trueground.text.wording import percent, several
 from trueground.types import Status
 
 DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split

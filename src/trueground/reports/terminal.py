@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from trueground.components.specs import split_key
+from trueground.text.wording import number, one_line, percent, several, shown_name
+
 from trueground.errors import spoken
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.reports.blocks import number, several
 from trueground.reports.noise import format_noise, tabulate_judges
 from trueground.reports.sentences import (
     REPEAT,
@@ -29,7 +30,7 @@ from trueground.reports.sentences import (
     similar_sets,
     trust_sentence,
 )
-from trueground.reports.text import format_table, one_line, percent, shown_name, table
+from trueground.reports.text import format_table, table
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
 

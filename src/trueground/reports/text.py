@@ -30,9 +30,9 @@ from trueground.reports.blocks import (
     Text,
     Tiles,
 )
+from trueground.text.wording import NO_VALUE
 
 _MOST_POINTS = 12  # of a series that is shown as a table
-NONE = "–"
 
 
 def format_blocks(blocks: Iterable[Block], width: int = 80) -> str:
@@ -136,7 +136,7 @@ def cell_text(cell: Cell, head: Head, *, interval: bool = False, quiet: bool = T
 
 def _number(value: float | int | None, head: Head) -> str:
     if value is None:
-        return NONE
+        return NO_VALUE
     sign = "+" if head.signed and value > 0 else ""
     if head.percent:
         shown = f"{sign}{100 * value:.{1 if head.digits is None else head.digits}f}"
@@ -205,33 +205,3 @@ def fenced(text: str) -> str:
     """A block of code that no run of backticks within can end."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
     return f"{fence}sh\n{text}\n{fence}"
-
-
-def percent(share: float | None) -> str:
-    """Whole percents; what is not nothing is never shown as 0."""
-    if share is None:
-        return "–"
-    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
-
-
-def percent_of(part: float, whole: float, *, digits: int = 0) -> str:
-    """Return a share in percent, or a dash if the whole is 0."""
-    return f"{100 * part / whole:.{digits}f} %" if whole else "–"
-
-
-def shown_name(name: str, most: int = 60) -> str:
-    """A name on one line; from a long one both ends, where versions stand."""
-    name = one_line(name)
-    return name if len(name) <= most else f"{name[: most - 21]}…{name[-20:]}"
-
-
-def one_line(text: str) -> str:
-    """The text with a mark for each line break and other character that shows nothing."""
-    return "".join(c if c.isprintable() else "�" for c in text)
-
-
-def p_value(p: float | None) -> str:
-    """Four digits; a dash where there was no test."""
-    if p is None:
-        return NONE
-    return "<0.0001" if p < 1e-4 else f"{p:.4f}"

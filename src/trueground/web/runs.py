@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-
 from trueground.files.locks import FolderLock
+from trueground.text.wording import few, several
+
 from trueground.records.problems import UNREADABLE
 from trueground.reports.blocks import (
     Cell,
@@ -25,9 +26,7 @@ from trueground.reports.blocks import (
     code,
     link,
     quiet,
-    several,
 )
-from trueground.reports.listings import few
 from trueground.reports.sentences import has_verdicts, input_names
 from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_name
 from trueground.runs.identity import resume_advice

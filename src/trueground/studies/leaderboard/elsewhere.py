@@ -11,15 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from trueground.components.specs import split_key
+from trueground.text.wording import few
+
 from trueground.benchmarks.base import all_benchmarks
 from trueground.benchmarks.model_info import Models, find_model
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.benchmarks.studies import PaperJudge
-from trueground.components.specs import split_key
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
-from trueground.reports.listings import few
 from trueground.reports.sentences import DATASET
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
 from trueground.studies.leaderboard.results import over_models

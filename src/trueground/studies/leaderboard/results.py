@@ -11,11 +11,11 @@ import numpy as np
 
 from trueground.benchmarks.studies import Scatter
 from trueground.errors import InputError
-from trueground.reports.listings import few
 from trueground.stats.agreement import Correlation, correlation
 from trueground.studies.finished import open_run, read_scores
 from trueground.studies.leaderboard.board import BoardRow
 from trueground.studies.leaderboard.runs import BoardCell, Run, difference, same_files
+from trueground.text.wording import few
 
 OTHERWISE = "scored otherwise:"
 

@@ -11,8 +11,6 @@ from typing import Any
 import msgspec
 
 from trueground.benchmarks.model_info import load_models
-from trueground.reports.leaderboard.page import MARK, write
-from trueground.reports.listings import few, join_alike
 from trueground.reports.sentences import DATASET, REPEAT
 from trueground.reports.viewer import find_page
 from trueground.studies.leaderboard.board import Board, BoardColumn, BoardRow, lay_out, studies_of
@@ -24,8 +22,10 @@ from trueground.studies.leaderboard.elsewhere import (
     paper_ranks,
     paper_runs,
 )
+from trueground.studies.leaderboard.page import MARK, write
 from trueground.studies.leaderboard.results import study_warnings
 from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
+from trueground.text.wording import few, join_alike
 
 Json = dict[str, Any]
 _Of = Callable[[Run, BoardColumn], str]

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from trueground.files.writing import NewFolders, make_folder
 
 from trueground._version import __version__
 from trueground.errors import RunInterrupted, UsageError
-from trueground.files.writing import NewFolders, make_folder
 from trueground.runs.directory import (
     MANIFEST,
     OTHER_FILE,
@@ -31,6 +31,7 @@ from trueground.runs.directory import (
 if TYPE_CHECKING:
     from trueground.evaluate.parts import Parts
     from trueground.studies.labelled import LabelledSet
+
 
 FORMAT = "trueground-validation-1"
 VALIDATION = "validation.json"
@@ -115,7 +116,7 @@ class ValidationOutput:
         self, result: Validation, manifest: dict[str, Any], items: Sequence[tuple[str, Lines]]
     ) -> None:
         """Write the result, in a folder with the `items` of each set. Raises WriteError."""
-        from trueground.reports.validation import write_validation
+        from trueground.studies.validate.page import write_validation
 
         if self._folder:
             self._write_items(items)

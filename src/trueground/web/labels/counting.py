@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
+from trueground.annotation.pages import agreement_page
+from trueground.execution.processes import ChildProcess
 
 from trueground.annotation import LEVEL
 from trueground.annotation.agreement import measure_answers, measure_pairs
 from trueground.annotation.base import Label
 from trueground.annotation.kinds import KINDS
 from trueground.errors import InputError, TruegroundError
-from trueground.execution.processes import ChildProcess
 from trueground.metrics.registry import metric_of_key
-from trueground.reports.annotation import agreement_page
 from trueground.reports.blocks import Block, Page, Part, Span, Text
 from trueground.web.labels.database import LabelDatabase
 from trueground.web.labels.gathered import (
@@ -38,6 +38,7 @@ from trueground.web.labels.hints import shorten_title
 
 if TYPE_CHECKING:
     from trueground.studies.finished import FinishedRun
+
 
 RESAMPLES, SEED, HARDEST = 2_000, 0, 10  # as `trueground agreement` has them
 _MOST_PAIRS = 45  # of people; the intervals of more take too long for a page
@@ -131,8 +132,9 @@ def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
 
 
 def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterator[Block]:
+    from trueground.studies.validate.page import validation_page
+
     from trueground.evaluate.corrected import predicted_label
-    from trueground.reports.validation import validation_page
     from trueground.studies.validate.study import validate
 
     label, why = KINDS[name].label, ""
@@ -179,7 +181,8 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
 
     InputError where it cannot be done, as the command says it, too.
     """
-    from trueground.reports.calibration import calibration_page
+    from trueground.studies.calibrate.page import calibration_page
+
     from trueground.studies.calibrate.study import calibrate
 
     labels = [label for label in gathered.merged() if KINDS[label.kind].label]

@@ -6,19 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from trueground.records.problems import shorten
-from trueground.reports.blocks import (
-    Estimate,
-    Head,
-    Row,
-    Span,
-    Table,
-    quiet,
-    several,
-    strong,
-)
+from trueground.reports.blocks import Estimate, Head, Row, Span, Table, quiet, strong
 from trueground.reports.sentences import PEOPLE_SAY, first_of_labels
 from trueground.reports.terminal import by_question
-from trueground.reports.text import NONE, format_table, p_value, percent, plain, wrap
+from trueground.reports.text import format_table, plain, wrap
+from trueground.text.wording import NO_VALUE, p_value, percent, several
 
 _TESTS = {
     "mcnemar": "exact McNemar",
@@ -277,10 +269,10 @@ def tabulate_statistics(
 def _size(name: str, effect: Mapping[str, Any] | None) -> list[str | Span]:
     """`+0.41 (+0.12 … +0.70)`, or why there is none; a dash where it is not defined."""
     if effect is None:
-        return [NONE]
+        return [NO_VALUE]
     defined = effect["value"] is not None or effect["ci"] is not None
     ends = " … ".join(_effect(name, end) for end in effect["ci"] or ())
-    told = _effect(name, effect["value"]) + (f" ({ends})" if ends else "") if defined else NONE
+    told = _effect(name, effect["value"]) + (f" ({ends})" if ends else "") if defined else NO_VALUE
     return [told, *([quiet(f" {effect['why']}")] if effect["why"] else [])]
 
 
@@ -302,10 +294,10 @@ def _tabulate_planning(sized: Mapping[str, Mapping[str, Any]]) -> Table:
         needed = []
         for one in plan["needed"]:
             groups = f" ({one['groups']:,} groups)" if one["groups"] is not None else ""
-            needed.append(NONE if one["items"] is None else f"{one['items']:,}{groups}")
-        needed += [NONE] * (len(wanted) + 1 - len(needed))  # no difference was found
+            needed.append(NO_VALUE if one["items"] is None else f"{one['items']:,}{groups}")
+        needed += [NO_VALUE] * (len(wanted) + 1 - len(needed))  # no difference was found
         is_known = any(one["items"] for one in plan["needed"])
-        smallest, basis = NONE, f"not known: {plan['why']}"
+        smallest, basis = NO_VALUE, f"not known: {plan['why']}"
         if is_known:
             value = plan["detectable"]
             # scores of 0 to 1 cannot differ by more than 1

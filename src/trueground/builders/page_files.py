@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from trueground.builders.build_page import Shown, build_page, render_card
 from trueground.builders.directory import (
     CARD,
     DROPPED,
@@ -22,7 +23,6 @@ from trueground.builders.directory import (
 )
 from trueground.builders.people import read_people
 from trueground.errors import InputError
-from trueground.reports.build_page import Shown, build_page, render_card
 from trueground.reports.viewer import write_page
 
 _MAX_SHOWN_BYTES = 4_000_000  # of each file that the page holds

@@ -36,10 +36,10 @@ from trueground.reports.blocks import (
     code,
     link,
     quiet,
-    several,
     strong,
 )
-from trueground.reports.text import escaped, format_markdown, percent_of
+from trueground.reports.text import escaped, format_markdown
+from trueground.text.wording import percent_of, several
 
 MARK = "trueground-build-1"
 Raw = Mapping[str, Any]

@@ -31,7 +31,10 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
-from trueground.reports.comparison import (
+from trueground.reports.items import way_to
+from trueground.reports.viewer import write_page
+from trueground.runs.directory import REPORT, make_folder
+from trueground.studies.comparison_words import (
     OTHERS,
     changed_most,
     compare_shares,
@@ -46,9 +49,6 @@ from trueground.reports.comparison import (
     tabulate_shares,
     tabulate_statistics,
 )
-from trueground.reports.items import way_to
-from trueground.reports.viewer import write_page
-from trueground.runs.directory import REPORT, make_folder
 
 MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trueground.reports.blocks import number
-from trueground.reports.leaderboard.study_blocks import Json, apart_words, fewer_items
 from trueground.reports.listings import aligned
+from trueground.studies.leaderboard.study_blocks import Json, apart_words, fewer_items
+from trueground.text.wording import number
 
 WIDEST = 160  # characters of a line
 _LONG = 40  # characters of a title

@@ -29,10 +29,13 @@ from trueground.reports.blocks import (
     code,
     link,
     quiet,
-    several,
     strong,
 )
-from trueground.reports.leaderboard.study_blocks import (
+from trueground.reports.noise import prompts_section
+from trueground.reports.sentences import STATUS_WORDS, refusal_rules
+from trueground.reports.viewer import find_page, write_page
+from trueground.runs.directory import check_page_file, make_folder
+from trueground.studies.leaderboard.study_blocks import (
     LEAST,
     SIZES,
     Json,
@@ -46,12 +49,8 @@ from trueground.reports.leaderboard.study_blocks import (
     points,
     study_sections,
 )
-from trueground.reports.listings import few, join_alike
-from trueground.reports.noise import prompts_section
-from trueground.reports.sentences import STATUS_WORDS, refusal_rules
-from trueground.reports.viewer import find_page, write_page
-from trueground.runs.directory import check_page_file, make_folder
 from trueground.text.refusal import MEASURED
+from trueground.text.wording import few, join_alike, several
 from trueground.types import Status
 
 MARK = "trueground-leaderboard-1"

@@ -27,11 +27,9 @@ from trueground.reports.blocks import (
     Text,
     code,
     link,
-    number,
     quiet,
-    several,
 )
-from trueground.reports.listings import join_alike
+from trueground.text.wording import join_alike, number, several
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _FEWER = (

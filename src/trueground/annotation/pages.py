@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from trueground.text.wording import several
+
 from trueground.records.problems import shorten
 from trueground.reports.blocks import (
     Block,
@@ -21,12 +23,13 @@ from trueground.reports.blocks import (
     Table,
     Text,
     quiet,
-    several,
     strong,
 )
 from trueground.reports.text import format_blocks, format_table, table
 
 if TYPE_CHECKING:
+    from trueground.labels.base import PlannedLabels
+
     from trueground.annotation.agreement import (
         Agreement,
         AgreementEstimate,
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     )
     from trueground.annotation.answers import Annotator, Imported
     from trueground.annotation.export import Exported
-    from trueground.labels.base import PlannedLabels
+
 
 MARK = "trueground-agreement-1"
 TaskName = tuple[str, str]  # kind and id

@@ -18,11 +18,10 @@ from trueground.reports.blocks import (
     Text,
     code,
     quiet,
-    several,
     strong,
 )
-from trueground.reports.calibration import short
-from trueground.reports.text import percent_of
+from trueground.studies.calibrate.page import short
+from trueground.text.wording import percent_of, several
 
 Raw = Mapping[str, Any]
 Sentence = list[str | Span]

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
+from trueground.stats.arithmetic.scalars import logistic
+from trueground.text.wording import number, percent, percent_of, several
+
 from trueground.reports.blocks import (
     Axis,
     Block,
@@ -25,14 +28,11 @@ from trueground.reports.blocks import (
     Series,
     Table,
     Text,
-    number,
     quiet,
-    several,
     strong,
 )
-from trueground.reports.text import format_blocks, percent, percent_of
+from trueground.reports.text import format_blocks
 from trueground.reports.viewer import write_page
-from trueground.stats.arithmetic.scalars import logistic
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
 Raw = Mapping[str, Any]

@@ -25,14 +25,18 @@ from trueground.reports.blocks import (
     Table,
     Text,
     code,
-    number,
     quiet,
-    several,
     strong,
 )
-from trueground.reports.calibration import draw_confusion, draw_histogram, draw_reliability, short
-from trueground.reports.text import format_blocks, percent_of
-from trueground.reports.validation_words import (
+from trueground.reports.text import format_blocks
+from trueground.reports.viewer import write_page
+from trueground.studies.calibrate.page import (
+    draw_confusion,
+    draw_histogram,
+    draw_reliability,
+    short,
+)
+from trueground.studies.validate.sentences import (
     CALIBRATION,
     MEASURES,
     MeasureWords,
@@ -51,7 +55,7 @@ from trueground.reports.validation_words import (
     unused,
     worst_disagreements,
 )
-from trueground.reports.viewer import write_page
+from trueground.text.wording import number, percent_of, several
 
 MARK = "trueground-validation-1"  # what tells our pages from other people's files
 _LEADING = (

@@ -22,13 +22,13 @@ from trueground.reports.blocks import (
     code,
     link,
     quiet,
-    several,
     strong,
 )
 from trueground.reports.items import item_links, way_to
 from trueground.reports.text import format_blocks, format_table, wrap
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import check_page_file
+from trueground.text.wording import several
 from trueground.types import Status
 
 MARK = "trueground-errors-1"  # what tells our pages from other people's files
