@@ -89,7 +89,11 @@ def write_door(package: str, names: set[str]) -> list[str]:
         by_module[homes[name][0]].append(name)
     lines = [f'"""{docstring}"""', ""]
     if by_module:
-        lines += ["from typing import TYPE_CHECKING", "", "from trueground._lazy import load_lazily"]
+        lines += [
+            "from typing import TYPE_CHECKING",
+            "",
+            "from trueground._lazy import load_lazily",
+        ]
         lines += ["", "if TYPE_CHECKING:"]
         for module, exported in sorted(by_module.items()):
             aliases = ", ".join(f"{name} as {name}" for name in exported)

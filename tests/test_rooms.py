@@ -1,12 +1,13 @@
 """Imports point one way only: a room may use those below it, none beside it and none above it."""
 
 from __future__ import annotations
+
 import ast
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-import trueground
 
+import trueground
 
 SRC = Path(trueground.__file__).parent
 # From the ground up; rooms on one line do not import each other (docs/architecture.md).

@@ -21,7 +21,6 @@ from tests.chaos import ChaosServer
 from tests.evaluate.questions_file import number, write_questions
 from tests.judges.rule_endpoint import rule_endpoint
 from tests.judges.test_judge_contract import BUILDERS
-from trueground.execution.processes import WorkerPool
 
 import trueground as tg
 from trueground.claims import RuleDecomposer, decomposers, get_decomposer
@@ -29,11 +28,12 @@ from trueground.errors import BadRow, BadRowsError, MissingExtraError, Unreachab
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import Scorer
+from trueground.execution.processes import WorkerPool
 from trueground.judges import ask, get_judge
 from trueground.judges.comparing import comparers
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import all_metrics, parse_specs
-from trueground.models.calls import Spent
+from trueground.models.usage import Usage
 from trueground.records.problems import to_record
 from trueground.testing import FakeJudge
 from trueground.types import (
@@ -126,7 +126,7 @@ def record(i: int, marked: bool = False) -> Record:
 
 
 class Rater:
-    name, signature, prompts, spent = "fake", "fake-1", (), Spent()
+    name, signature, prompts, spent = "fake", "fake-1", (), Usage()
 
     def rate(self, requests: Sequence[RatingRequest]) -> list[Rating]:
         return [Rating(float(1 + len(request.response) % 5)) for request in requests]

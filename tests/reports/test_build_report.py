@@ -9,11 +9,11 @@ import pytest
 from tests.builders.finished import finished, write_labels
 from tests.commands import Done, trueground
 from tests.reports.payload import blocks
-from trueground.builders.page_files import draw_again
-from trueground.files.locks import FolderLock
 
 from trueground.builders import page_files
+from trueground.builders.page_files import draw_again
 from trueground.errors import InputError, OutputError
+from trueground.files.locks import FolderLock
 
 
 @pytest.fixture(scope="module")

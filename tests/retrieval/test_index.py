@@ -14,11 +14,11 @@ from pathlib import Path
 
 import orjson
 import pytest
-from trueground.components.specs import ComponentSpec
-from trueground.net.cache_contents import CacheStats
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, WriteError
 from trueground.net.cache import ResponseCache
+from trueground.net.cache_contents import CacheStats
 from trueground.options import Progress, no_note, no_progress
 from trueground.retrieval import building, kinds
 from trueground.retrieval.base import Hit, OpenedRetriever, RetrieverKind

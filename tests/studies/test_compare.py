@@ -12,16 +12,16 @@ import orjson
 import pytest
 from tests.evaluate.questions_file import write_questions
 from tests.reports.payload import words
-from trueground.files.locks import FolderLock
-from trueground.studies.comparison_page import comparison_page
-from trueground.studies.comparison_words import format_comparison
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, UsageError
+from trueground.files.locks import FolderLock
 from trueground.models.base import Params
 from trueground.models.replay import FakeModel
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import RunComparison, compare
+from trueground.studies.comparison_page import comparison_page
+from trueground.studies.comparison_words import format_comparison
 
 METRICS = "exact_match,f1,abstained,grounding_precision"
 CONTEXT = "The tower was finished in 1931. It is 120 metres tall."

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trueground.studies.validate.page import render
 
 import trueground as tg
 from trueground.annotation import export_tasks
@@ -27,6 +26,7 @@ from trueground.evaluate.plan import make_plan
 from trueground.evaluate.scoring import score_batches
 from trueground.stats.agreement import spearman
 from trueground.stats.thresholds import auroc
+from trueground.studies.validate.page import render
 from trueground.studies.validate.result import Validation
 from trueground.studies.validate.study import validate
 
@@ -453,7 +453,6 @@ def test_single_files(tmp_path: Path) -> None:
 def test_metrics_beyond_one_have_no_default_threshold() -> None:
     """A rating from 1 to 5 is held against labels by its best threshold."""
     from trueground.labels.base import LabelRule
-
     from trueground.studies.validate.measures import MeasureSettings
 
     settings = MeasureSettings(LabelRule("faithful"), resamples=20)

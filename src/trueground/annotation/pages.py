@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trueground.text.wording import several
-
 from trueground.records.problems import shorten
 from trueground.reports.blocks import (
     Block,
@@ -26,10 +24,9 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.text import format_blocks, format_table, table
+from trueground.text.wording import several
 
 if TYPE_CHECKING:
-    from trueground.labels.base import PlannedLabels
-
     from trueground.annotation.agreement import (
         Agreement,
         AgreementEstimate,
@@ -40,6 +37,7 @@ if TYPE_CHECKING:
     )
     from trueground.annotation.answers import Annotator, Imported
     from trueground.annotation.export import Exported
+    from trueground.labels.base import PlannedLabels
 
 
 MARK = "trueground-agreement-1"

@@ -15,11 +15,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import msgspec
-from trueground.components.registry import Registry
-from trueground.files.home import home
 
 from trueground.benchmarks.base import FOLDERS
+from trueground.components.registry import Registry
 from trueground.errors import InputError
+from trueground.files.home import home
 
 ORIGIN = "origin.json"
 

@@ -132,7 +132,6 @@ def _start(
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
     from trueground.builders.api import build
-
     from trueground.builders.build import Built, ask_shard
     from trueground.builders.build import dry_run as estimate
     from trueground.models.options import price_of

@@ -25,12 +25,13 @@ import orjson
 from trueground._version import __version__
 from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS
-from trueground.builders.ask import PERPLEXITY, AskedModel
 from trueground.builders.base import BatchStage, BuildPlan
+from trueground.builders.client import PERPLEXITY, RoleModel
 from trueground.errors import OutputError, RunInterrupted, TruegroundError
 from trueground.files.locks import FolderLock
 from trueground.files.writing import make_folder, part_of
-from trueground.models.calls import Spent
+from trueground.models.perplexity import LogprobRunner
+from trueground.models.usage import Usage
 from trueground.net.redact import redact_command
 from trueground.runs.directory import SHARDS, replacing, write_error, write_json
 
@@ -38,7 +39,6 @@ MANIFEST, SUMMARY = "manifest.json", "summary.json"
 DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"
 STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
 REPORT, CARD = "report.html", "card.md"
-_COUNTS = tuple(vars(Spent()))
 _encode = msgspec.json.Encoder().encode
 
 
@@ -168,17 +168,17 @@ class BuildManifest:
         self,
         folder: Path,
         plan: BuildPlan,
-        models: Mapping[str, AskedModel],
-        scored: Spent,
+        models: Mapping[str, RoleModel],
+        scorer: LogprobRunner | None,
         settings: Mapping[str, Any],
         command: Sequence[str],
     ) -> None:
-        """`settings` stand there as they are; `scored` counts for the plan's scorer."""
+        """`settings` become entries as they are."""
         earlier = read_manifest(folder) or {}
-        self._folder, self._plan, self._models, self._scored = folder, plan, models, scored
+        self._folder, self._plan, self._models, self._scorer = folder, plan, models, scorer
         self._before = {
             role: _earlier_cost(earlier, role, model["signature"])
-            for role, model in describe_models(plan, models, Spent()).items()
+            for role, model in describe_models(plan, models, scorer).items()
         }
         stages = [stage for stage in plan.stages if not isinstance(stage, BatchStage)]
         sessions = earlier.get("sessions")
@@ -201,9 +201,9 @@ class BuildManifest:
 
     def write(self) -> None:
         """Write it as it stands. Raises WriteError."""
-        models = describe_models(self._plan, self._models, self._scored)
+        models = describe_models(self._plan, self._models, self._scorer)
         self.content["models"] = {
-            role: model | vars(self._before[role] + _read_cost(model))
+            role: model | vars(self._before[role] + Usage.read(model))
             for role, model in models.items()
         }
         write_json(self._folder / MANIFEST, self.content)
@@ -230,7 +230,7 @@ class BuildManifest:
 
 
 def describe_models(
-    plan: BuildPlan, models: Mapping[str, AskedModel], scored: Spent
+    plan: BuildPlan, models: Mapping[str, RoleModel], scorer: LogprobRunner | None
 ) -> dict[str, dict[str, Any]]:
     """Each model that is asked: who it is, and what it has cost in this session until now.
 
@@ -247,26 +247,16 @@ def describe_models(
             "params": msgspec.to_builtins(asked.params),
             **vars(asked.spent),
         }
-    if plan.scorer is not None:
-        name, signature = plan.scorer.name, plan.scorer.signature
-        found[PERPLEXITY] = {"name": name, "signature": signature, **vars(scored)}
+    if scorer is not None:
+        name, signature = scorer.name, scorer.signature
+        found[PERPLEXITY] = {"name": name, "signature": signature, **vars(scorer.usage)}
     return found
 
 
-def model_names(plan: BuildPlan, models: Mapping[str, AskedModel]) -> dict[str, str]:
-    """The names of all models that are asked."""
-    return {role: str(one["name"]) for role, one in describe_models(plan, models, Spent()).items()}
-
-
-def _read_cost(model: Mapping[str, Any]) -> Spent:
-    counts = {name: model.get(name) for name in _COUNTS}
-    return Spent(**{name: n if isinstance(n, int) else 0 for name, n in counts.items()})
-
-
-def _earlier_cost(earlier: Mapping[str, Any], role: str, signature: str) -> Spent:
+def _earlier_cost(earlier: Mapping[str, Any], role: str, signature: str) -> Usage:
     """What earlier sessions spent on the same model in this role, as their manifest tells it."""
     models = earlier.get("models")
     model = models.get(role) if isinstance(models, dict) else None
     if not isinstance(model, dict) or model.get("signature") != signature:
-        return Spent()
-    return _read_cost(model)
+        return Usage()
+    return Usage.read(model)

@@ -14,11 +14,11 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import msgspec
-from trueground.stats.arithmetic.scalars import log1p
-from trueground.stats.arithmetic.sums import mean
 
 from trueground.builders.base import BuiltDataset
 from trueground.builders.checks import words
+from trueground.stats.arithmetic.scalars import log1p
+from trueground.stats.arithmetic.sums import mean
 
 BINS = 12
 # A table with more rows or columns than this is none that anybody reads.
@@ -118,7 +118,6 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     with answers and contexts.
     """
     from trueground.benchmarks.kalma.entailment import content_words
-
     from trueground.text.normalize import contains_words, get_normalizer
     from trueground.text.tokens import overlap as shared
     from trueground.text.tokens import tokenise

@@ -210,6 +210,7 @@ class Screen:
             yield no_progress
             return
         from rich.console import Console
+
         from trueground.execution.progress import draw_bars
 
         file_label = escaped if files else None

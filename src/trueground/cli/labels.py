@@ -1,19 +1,19 @@
 """`trueground validate` and `judge`: metrics and judges against human labels."""
 
 from __future__ import annotations
+
 from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
 from trueground.cli._options import takes
-from trueground.cli._output import Screen
-from trueground.cli._output import command_line
+from trueground.cli._output import Screen, command_line
 from trueground.errors import InputError
 from trueground.options import Overwrite
 from trueground.studies.calibrate.study import calibrate as calibrate_judge
 from trueground.studies.calibrate.study import fit_judge
 from trueground.studies.validate.study import validate as validate_metrics
-import typer
-from typing import Annotated
-from typing import Any
-
 
 judge = typer.Typer(name="judge", help="Judges: calibrate one, or weigh several, by human labels.")
 

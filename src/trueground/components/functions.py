@@ -13,10 +13,10 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from trueground.components.checks import describe_value
-from trueground.execution.loop import LoopThread
 
+from trueground.components.checks import describe_value
 from trueground.errors import ProtocolError, UsageError, fails_alone, unknown_name
+from trueground.execution.loop import LoopThread
 
 # Calls of one async function that wait at the same time.
 MAX_CONCURRENT_CALLS = 16

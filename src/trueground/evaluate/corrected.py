@@ -10,16 +10,16 @@ from typing import Any, Literal
 
 import numpy as np
 from msgspec.structs import replace
-from trueground.files.digests import file_digest
-from trueground.labels.base import TIED, LabelDraw, LabelRule, RecordLabel
-from trueground.labels.files import LabelFiles, describe_changed, list_paths
-from trueground.stats.arithmetic.sums import count_true, mean, total
 
 from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
+from trueground.files.digests import file_digest
+from trueground.labels.base import TIED, LabelDraw, LabelRule, RecordLabel
+from trueground.labels.files import LabelFiles, describe_changed, list_paths
 from trueground.metrics.base import Metric, Spec
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
+from trueground.stats.arithmetic.sums import count_true, mean, total
 from trueground.stats.bootstrap import Floats, Ints, Mask
 from trueground.stats.rates import Draw, check_enough, correct_rate, find_shift
 from trueground.types import Record

@@ -41,12 +41,11 @@ def _prepare(
     request: RunRequest, write_page: PageWriter | None
 ) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
     """The components that the request names. Raises UsageError, InputError."""
-    from trueground.components.checks import check_members
-    from trueground.execution.progress import open_progress
-
     from trueground.benchmarks.base import Sources, get_benchmark
+    from trueground.components.checks import check_members
     from trueground.errors import UsageError
     from trueground.evaluate.parts import MEMBERS, make_parts
+    from trueground.execution.progress import open_progress
     from trueground.models.registry import make_model
     from trueground.runs.directory import free_path
 

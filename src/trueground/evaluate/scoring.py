@@ -40,7 +40,8 @@ from trueground.types import Record
 
 if TYPE_CHECKING:
     from trueground.evaluate.corrected import LabelledSlice
-    from trueground.models.calls import Spent
+    from trueground.models.usage import Usage
+
 
 _ASKED_AT_ONCE = 64  # records of a batch that a language model judges within a minute or so
 
@@ -193,7 +194,7 @@ class Scoring:
             numbers = None if kept is None else kept.encode(scored, self._spent(kept))
             run.append(scored.items, scored.records, numbers)
 
-    def _spent(self, kept: KeptBatches) -> Spent | None:
+    def _spent(self, kept: KeptBatches) -> Usage | None:
         """What judging cost in all sessions."""
         spent = self.plan.parts.spent
         return spent if spent is None or kept.spent is None else kept.spent + spent
@@ -221,20 +222,20 @@ class KeptBatches:
     """The batches of an unfinished run that are scored, and what judging them cost."""
 
     def __init__(self, run: RunDirectory, *, keep_records: bool) -> None:
-        self.spent: Spent | None = None
+        self.spent: Usage | None = None
         self._run = run
         self._keep_records = keep_records
 
     def restore(self) -> Iterator[Scored]:
         """Yield the numbers of each batch that an earlier session scored, in order."""
-        from trueground.models.calls import Spent
+        from trueground.models.usage import Usage
 
         for content in self._run.restore(keep_records=self._keep_records):
             counts, numbers = msgspec.msgpack.decode(content)
-            self.spent = None if counts is None else Spent(**counts)
+            self.spent = None if counts is None else Usage(**counts)
             yield decode_numbers(numbers)
 
-    def encode(self, scored: Scored, spent: Spent | None) -> bytes:
+    def encode(self, scored: Scored, spent: Usage | None) -> bytes:
         """Return what `restore` needs of a batch; `spent` is the cost up to its end."""
         counts = None if spent is None else vars(spent)
         return msgspec.msgpack.encode((counts, encode_numbers(scored)))
@@ -333,7 +334,7 @@ def _part_as_json(part: Any, written: str | None = None) -> dict[str, str]:
     return told if written is None else {**told, "written": redact_urls(written)}
 
 
-def judging(spent: Spent | None) -> dict[str, Any]:
+def judging(spent: Usage | None) -> dict[str, Any]:
     """Calls, tokens and cache hits of judges, decomposer and rater; empty where none is asked."""
     if spent is None:
         return {}
@@ -346,13 +347,13 @@ def judging(spent: Spent | None) -> dict[str, Any]:
     }
 
 
-def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
+def judged_before(manifest: Mapping[str, Any] | None) -> Usage:
     """What earlier sessions of a run spent on judging, as their manifest tells it."""
-    from trueground.models.calls import Spent
+    from trueground.models.usage import Usage
 
     part = (manifest or {}).get("judging") or {}
     tokens = part.get("tokens", {})
-    return Spent(
+    return Usage(
         part.get("calls", 0),
         tokens.get("in", 0),
         tokens.get("out", 0),

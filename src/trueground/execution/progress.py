@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from trueground.components.checks import describe_value
-
 from trueground.errors import UsageError
 from trueground.options import Progress, ShowProgress, no_progress
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from trueground.components.specs import ComponentSpec
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
 from trueground.encoders.models import BiEncoder, CrossEncoder, Encoder, FirstTokenModel
 from trueground.errors import UsageError

@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueground.components.specs import ComponentSpec
-from trueground.stats.arithmetic.scalars import exp
-
 from trueground.models.base import ChatRequest, Reply, TokenLogprob
-from trueground.models.calls import Asks, describe_failure, shortened
+from trueground.models.component import LLMComponent, describe_failure, shorten_reply
 from trueground.models.prompts import (
     PromptFile,
     block,
@@ -27,6 +25,7 @@ from trueground.models.prompts import (
     packaged_prompt,
     user_prompt,
 )
+from trueground.stats.arithmetic.scalars import exp
 from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -35,7 +34,7 @@ _PACKAGE = "trueground.judges"
 _Piece = tuple[tuple[int, int, int], ...]
 
 
-class LLMJudge(Asks):
+class LLMJudge(LLMComponent):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model once for each claim.
 
     `shown=all` (default) shows the texts of a request together. Where that is too long for the
@@ -140,7 +139,7 @@ class _Case:
                 why = describe_failure(reply, "a sentence of the context")
             raw = None
             if status in (Status.UNPARSEABLE, Status.TRUNCATED):
-                raw = shortened(reply.text)
+                raw = shorten_reply(reply.text)
                 why += " before its verdict" if status is Status.TRUNCATED else ""
             return Verdict(status=status, reasons=(why,), reply=raw)
         if self.asked:

@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from trueground.components.specs import ComponentSpec
-from trueground.stats.arithmetic.scalars import log, logistic
-from trueground.stats.arithmetic.sums import combine
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
@@ -27,12 +25,14 @@ from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethres
 from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
+from trueground.stats.arithmetic.scalars import log, logistic
+from trueground.stats.arithmetic.sums import combine
 from trueground.stats.bootstrap import Floats
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 if TYPE_CHECKING:
-    from trueground.models.calls import Spent
     from trueground.models.prompts import PromptFile
+    from trueground.models.usage import Usage
 
 
 MakeJudge = Callable[..., Judge]
@@ -295,7 +295,7 @@ class StackJudge:
     def __getattr__(self, name: str) -> Any:
         """`spent` and `trouble`, where a member asks a language model; other judges have none."""
         if name == "spent" and (spent := self._of_members("spent")):
-            total: Spent = sum(spent[1:], spent[0])
+            total: Usage = sum(spent[1:], spent[0])
             return total
         if name == "trouble" and (troubles := self._of_members("trouble")):
             return next(filter(None, troubles), None)

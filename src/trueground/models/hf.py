@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import MissingExtraError, UsageError
-from trueground.models.base import ChatRequest, Message, Reply, Usage
+from trueground.models.base import ChatRequest, Message, Reply, TokenUsage
 from trueground.models.hf_generate import (
     MAX_TOKENS,
     WHAT,
@@ -32,12 +32,7 @@ from trueground.models.openai_replies import split_thinking
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity import UnscoredText, as_logprob
 from trueground.models.prompts import lay_out, read_wrapper
-from trueground.net.checkpoints import (
-    CheckpointSource,
-    RequestedModel,
-    check_complete,
-    loading,
-)
+from trueground.net.checkpoints import CheckpointSource, RequestedModel, check_complete, loading
 from trueground.types import Status
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
@@ -214,7 +209,7 @@ class HFModel(_Local):
                     status=Status.TOO_LONG,
                     error=f"the prompt has {len(tokens)} tokens{answer}; the model's window has "
                     f"{loaded.window}",
-                    usage=Usage(len(tokens)),
+                    usage=TokenUsage(len(tokens)),
                     model=self.signature,
                 )
                 continue
@@ -261,7 +256,7 @@ class HFModel(_Local):
         )
 
     def _reply(self, prompt: TokenizedPrompt, output: Output, opened: bool) -> Reply:
-        usage = Usage(len(prompt.tokens), output.count)
+        usage = TokenUsage(len(prompt.tokens), output.count)
         if output.error is not None:
             return Reply(status=Status.ERROR, error=output.error, model=self.signature, usage=usage)
         cut = output.finish == "length"

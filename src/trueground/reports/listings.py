@@ -9,18 +9,16 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.text.wording import number, several, shown_name
-
 from trueground.records.problems import shorten
 from trueground.reports.text import table
+from trueground.text.wording import number, several, shown_name
 
 if TYPE_CHECKING:
-    from trueground.net.cache_contents import CacheStats
-
     from trueground.benchmarks.statistics import TaskStatistics
     from trueground.graph.base import Entity, NamedEntity, Row
     from trueground.graph.folder import GraphFile
     from trueground.graph.linking import LinkedQuestion, LinkedQuestions, Retrieval
+    from trueground.net.cache_contents import CacheStats
     from trueground.retrieval.base import Hit
     from trueground.retrieval.evaluation import Evaluated
     from trueground.types import Passage

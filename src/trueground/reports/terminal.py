@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from trueground.components.specs import split_key
-from trueground.text.wording import number, one_line, percent, several, shown_name
-
 from trueground.errors import spoken
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.reports.noise import format_noise, tabulate_judges
@@ -33,6 +31,7 @@ from trueground.reports.sentences import (
 from trueground.reports.text import format_table, table
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
+from trueground.text.wording import number, one_line, percent, several, shown_name
 
 COLUMNS = 80
 _MOST_METRICS, _MOST_VALUES = 6, 6

@@ -19,11 +19,11 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from trueground.components.specs import ComponentSpec
-from trueground.execution.processes import WorkerPool
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
+from trueground.execution.processes import WorkerPool
 from trueground.options import Progress
 from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind
 from trueground.retrieval.bm25_index import (

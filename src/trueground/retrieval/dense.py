@@ -22,14 +22,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from trueground.components.specs import ComponentSpec
-from trueground.files.state import StateFile
-from trueground.files.writing import make_folder
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import POOLINGS, EncoderOptions, Floats, encoder_options
 from trueground.encoders.models import BiEncoder
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
+from trueground.files.state import StateFile
+from trueground.files.writing import make_folder
 from trueground.net.checkpoints import reason
 from trueground.options import Progress
 from trueground.retrieval.base import Hit, OpenedRetriever, RetrieverKind, turns_of

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from trueground.components.specs import ComponentSpec
-from trueground.files.state import StateFile
 
 from trueground._version import __version__
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
+from trueground.files.state import StateFile
 from trueground.net.cache import ResponseCache
 from trueground.options import Progress, no_progress
 from trueground.retrieval.base import Hit, OpenedRetriever, Retriever, RetrieverKind, turns_of

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from trueground.components.specs import ComponentSpec
-from trueground.files.digests import file_digest
-
 from trueground.errors import InputError, UsageError
+from trueground.files.digests import file_digest
 from trueground.records.files import open_unpacked, require_readable
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows

@@ -35,7 +35,7 @@ from trueground.evaluate.scoring import (
 from trueground.evaluate.table import ItemTable
 from trueground.execution.progress import open_progress
 from trueground.metrics.registry import higher_is_better
-from trueground.models.calls import Spent
+from trueground.models.usage import Usage
 from trueground.options import Progress, ShowProgress, no_progress
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import (
@@ -325,7 +325,7 @@ class _Merging:
 
     def _account(self) -> dict[str, Any]:
         """What the shards cost, and whom they asked."""
-        spent = [Spent(**marker.spent) for marker in self.markers if marker.spent is not None]
+        spent = [Usage(**marker.spent) for marker in self.markers if marker.spent is not None]
         shards = {
             "count": len(self.markers),
             "plan": self.plan.digest,

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from trueground.labels.files import list_paths
-from trueground.stats.arithmetic.sums import count_true, mean
 
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.corrected import (
@@ -20,8 +18,10 @@ from trueground.evaluate.corrected import (
     predicted_label,
     read_slice,
 )
+from trueground.labels.files import list_paths
 from trueground.metrics.registry import metric_of_key
 from trueground.stats.agreement import pearson
+from trueground.stats.arithmetic.sums import count_true, mean
 from trueground.stats.bootstrap import Floats, Ints
 from trueground.stats.rates import Draw, correct_difference, find_shift
 from trueground.studies.compare_pair import PairComparison

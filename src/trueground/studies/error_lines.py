@@ -17,16 +17,16 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from trueground.components.specs import ComponentSpec
-from trueground.labels.base import TIED, LabelRule, RecordLabel
-from trueground.stats.arithmetic.sums import count_true, mean, variance
 
 from trueground.benchmarks.published import published
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import compare, make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
+from trueground.labels.base import TIED, LabelRule, RecordLabel
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
+from trueground.stats.arithmetic.sums import count_true, mean, variance
 from trueground.stats.bootstrap import intervals
 from trueground.studies.finished import (
     NO_HASH,

@@ -30,8 +30,8 @@ def errors(
     **options: Any,
 ) -> None:
     """Answers that people call correct and a metric does not, by why; corrections are kept."""
-    from trueground.studies.errors_page import check_page, format_errors, write_errors
     from trueground.studies.error_lines import read_errors, read_selected
+    from trueground.studies.errors_page import check_page, format_errors, write_errors
 
     if page is not None:
         check_page(page)

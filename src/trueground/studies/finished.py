@@ -18,11 +18,11 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from trueground.components.specs import keys_named
-from trueground.files.locks import FolderLock
 
+from trueground.components.specs import keys_named
 from trueground.errors import InputError
 from trueground.evaluate.table import BY_ID, question_of
+from trueground.files.locks import FolderLock
 from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.records.files import open_unpacked

@@ -10,7 +10,6 @@ from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
 
 if TYPE_CHECKING:
     from trueground.labels.base import PlannedLabels
-
     from trueground.stats.bootstrap import Floats, Ints
     from trueground.studies.finished import FinishedRun
 
@@ -53,13 +52,13 @@ def plan_labels(
     Raises InputError for the run and the labels, UsageError for options, OutputError, WriteError.
     """
     import numpy as np
-    from trueground.labels.base import LabelStratum, PlannedLabels
-    from trueground.stats.arithmetic.sums import mean, sum_counts
 
     from trueground.errors import UsageError
     from trueground.evaluate.corrected import LABEL_OF
+    from trueground.labels.base import LabelStratum, PlannedLabels
     from trueground.metrics.registry import metric_of_key
     from trueground.runs.directory import check_out_file
+    from trueground.stats.arithmetic.sums import mean, sum_counts
     from trueground.stats.effects import allocate_labels
     from trueground.studies.finished import open_run, read_scores
 
@@ -148,11 +147,11 @@ def _guess_shares(
     InputError: labels that cannot be used.
     """
     import numpy as np
-    from trueground.stats.arithmetic.sums import combine, total
 
     from trueground.errors import InputError
     from trueground.evaluate.corrected import read_slice
     from trueground.judges.people import labelled_verdicts
+    from trueground.stats.arithmetic.sums import combine, total
     from trueground.studies.finished import read_records, read_scores
     from trueground.types import Answered
 
@@ -189,8 +188,8 @@ def _write_drawn(
     """
     import msgspec
     import numpy as np
-    from trueground.labels.base import LabelDraw
 
+    from trueground.labels.base import LabelDraw
     from trueground.runs.directory import replacing
     from trueground.studies.finished import hash_texts, read_records
     from trueground.types import Answered, Record

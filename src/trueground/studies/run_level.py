@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from trueground.components.specs import split_key
-from trueground.stats.arithmetic.sums import sum_counts
-from trueground.stats.arithmetic.sums import total as add_rows
 
+from trueground.components.specs import split_key
 from trueground.errors import UsageError
 from trueground.evaluate.plan import TOTAL_NAMES, Entries, RunLevel, macro_key
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec
+from trueground.stats.arithmetic.sums import sum_counts
+from trueground.stats.arithmetic.sums import total as add_rows
 from trueground.stats.bootstrap import Floats, Interval, all_alike, percentiles, resampled_means
 from trueground.studies.finished import Scores
 

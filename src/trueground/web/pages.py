@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from trueground.execution.processes import start_module_async
 
 from trueground.errors import InputError, OutputError, TruegroundError
+from trueground.execution.processes import start_module_async
 from trueground.reports.blocks import Page, Pair
 from trueground.reports.run_page import write_run_page
 from trueground.reports.viewer import write_page
@@ -62,9 +62,8 @@ async def work(task: str, *words: str, told: Callable[[int, int], None] | None =
 
 def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
     """The page of two runs; `places` are what leads to each."""
-    from trueground.studies.comparison_page import comparison_page
-
     from trueground.studies.compare import compare
+    from trueground.studies.comparison_page import comparison_page
 
     return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places))
 
@@ -72,7 +71,6 @@ def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
 def rank_runs(runs: Sequence[Path], places: Sequence[str]) -> Page:
     """The leaderboard's page; `places` are what leads to each run."""
     from trueground.studies.leaderboard.page import leaderboard_page
-
     from trueground.studies.leaderboard.runs import label_runs
     from trueground.studies.leaderboard.study import leaderboard_data
     from trueground.studies.prompts import in_order, prompt_studies

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from trueground.files.locks import FolderLock
-from trueground.text.wording import few, several
 
+from trueground.files.locks import FolderLock
 from trueground.records.problems import UNREADABLE
 from trueground.reports.blocks import (
     Cell,
@@ -32,6 +31,7 @@ from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_
 from trueground.runs.identity import resume_advice
 from trueground.runs.worst import headline_metric
 from trueground.studies.leaderboard.runs import find_runs
+from trueground.text.wording import few, several
 
 MARK = "trueground-runs-1"
 _SEARCHED = 10  # from more runs on, the list has a field for words

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from trueground.benchmarks.kalma.triples import (
     REFERENCE,
     citation_details,
@@ -22,8 +23,6 @@ from trueground.benchmarks.kalma.triples import (
     graph_status,
     unique,
 )
-from trueground.stats.arithmetic.sums import count_true
-
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.batch import Counts, Mask, Options, Tally, harmonic
@@ -34,6 +33,7 @@ from trueground.metrics.context import (
     ClaimRequest,
     exceeds_limits,
 )
+from trueground.stats.arithmetic.sums import count_true
 from trueground.text.citations import Sentence
 from trueground.text.normalize import get_normalizer
 from trueground.text.triples import Citation, hypothesis, plain, plain_property, triple_key

@@ -10,9 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
-from trueground.stats.arithmetic.scalars import logistic
-from trueground.text.wording import number, percent, percent_of, several
-
 from trueground.reports.blocks import (
     Axis,
     Block,
@@ -33,6 +30,8 @@ from trueground.reports.blocks import (
 )
 from trueground.reports.text import format_blocks
 from trueground.reports.viewer import write_page
+from trueground.stats.arithmetic.scalars import logistic
+from trueground.text.wording import number, percent, percent_of, several
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
 Raw = Mapping[str, Any]

@@ -85,10 +85,9 @@ def calibrate(
     equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
     RunInterrupted on Ctrl-C.
     """
+    from trueground.claims import get_decomposer
     from trueground.execution.progress import open_progress
     from trueground.labels.files import LabelFiles
-
-    from trueground.claims import get_decomposer
     from trueground.studies.calibrate.judging import (
         has_scores,
         judge_records,
@@ -164,12 +163,11 @@ def fit_judge(
     label or model that cannot be used, too few labels of a kind. UnreachableError: a judge.
     RunInterrupted on Ctrl-C.
     """
+    from trueground.claims import get_decomposer
     from trueground.components.specs import split_outside
+    from trueground.errors import UsageError
     from trueground.execution.progress import open_progress
     from trueground.labels.files import LabelFiles
-
-    from trueground.claims import get_decomposer
-    from trueground.errors import UsageError
     from trueground.options import check_draws
     from trueground.studies.calibrate.judging import why_unfit
     from trueground.studies.calibrate.stacking import compute_stack, measure_claims, open_judges

@@ -11,13 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trueground.components.specs import split_key
-from trueground.text.wording import few
-
 from trueground.benchmarks.base import all_benchmarks
 from trueground.benchmarks.model_info import Models, find_model
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.benchmarks.studies import PaperJudge
+from trueground.components.specs import split_key
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
@@ -32,6 +30,7 @@ from trueground.studies.leaderboard.runs import (
     Run,
     RunSummary,
 )
+from trueground.text.wording import few
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
 _MISSING = {"", "-", "–", "na", "n/a", "null", "none"}

@@ -10,15 +10,15 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from trueground.labels.base import LabelRule
-from trueground.stats.arithmetic.sums import count_true, mean
 
 from trueground._version import __version__
 from trueground.errors import CoverageError, InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
+from trueground.labels.base import LabelRule
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
+from trueground.stats.arithmetic.sums import count_true, mean
 from trueground.stats.human.estimates import OverSets, RunningMean, raw_estimates
 from trueground.stats.human.measure import PAIRED, Measured, measure_all, paired_differences
 from trueground.stats.human.people import PREFERENCES, ceiling, preference_ceiling, preferences

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from trueground.files.writing import NewFolders, make_folder
 
 from trueground._version import __version__
 from trueground.errors import RunInterrupted, UsageError
+from trueground.files.writing import NewFolders, make_folder
 from trueground.runs.directory import (
     MANIFEST,
     OTHER_FILE,

@@ -117,12 +117,11 @@ def validate(
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime
 
+    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.plan import make_plan
     from trueground.execution.progress import open_progress
     from trueground.labels.base import DEFAULT_LABEL
     from trueground.labels.files import LabelFiles
-
-    from trueground.evaluate.parts import make_parts
-    from trueground.evaluate.plan import make_plan
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.validate import measures, notes
     from trueground.studies.validate.result import (

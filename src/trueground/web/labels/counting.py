@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
-from trueground.annotation.pages import agreement_page
-from trueground.execution.processes import ChildProcess
 
 from trueground.annotation import LEVEL
 from trueground.annotation.agreement import measure_answers, measure_pairs
 from trueground.annotation.base import Label
 from trueground.annotation.kinds import KINDS
+from trueground.annotation.pages import agreement_page
 from trueground.errors import InputError, TruegroundError
+from trueground.execution.processes import ChildProcess
 from trueground.metrics.registry import metric_of_key
 from trueground.reports.blocks import Block, Page, Part, Span, Text
 from trueground.web.labels.database import LabelDatabase
@@ -132,9 +132,8 @@ def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
 
 
 def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterator[Block]:
-    from trueground.studies.validate.page import validation_page
-
     from trueground.evaluate.corrected import predicted_label
+    from trueground.studies.validate.page import validation_page
     from trueground.studies.validate.study import validate
 
     label, why = KINDS[name].label, ""
@@ -182,7 +181,6 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
     InputError where it cannot be done, as the command says it, too.
     """
     from trueground.studies.calibrate.page import calibration_page
-
     from trueground.studies.calibrate.study import calibrate
 
     labels = [label for label in gathered.merged() if KINDS[label.kind].label]
