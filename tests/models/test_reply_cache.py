@@ -28,6 +28,7 @@ from trueground.models.base import (
 )
 from trueground.models.reply_cache import cache_reply, load_cached_reply
 from trueground.net.cache import ResponseCache
+from trueground.net.cache_contents import CacheStats
 from trueground.types import Status
 
 MESSAGES = (Message("system", "Be exact."), Message("user", "Wer? 東京 😀"))
