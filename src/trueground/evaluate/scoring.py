@@ -28,14 +28,13 @@ from trueground.runs.directory import (
     MANIFEST,
     REPEATS,
     SUMMARY,
-    RunDirectory,
     count_lines,
-    open_run,
     replacing,
     write_json,
 )
 from trueground.runs.identity import as_stored
 from trueground.runs.page import PageWriter
+from trueground.runs.run_directory import RunDirectory, open_run
 from trueground.types import Record
 
 if TYPE_CHECKING:

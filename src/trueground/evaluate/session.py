@@ -29,17 +29,10 @@ from trueground.models.options import price_of
 from trueground.models.runner import ModelRequest, RequestRunner
 from trueground.net.cache import ResponseCache, cache_path, known_keys
 from trueground.records import Check
-from trueground.runs.directory import (
-    BATCHES,
-    MANIFEST,
-    RESPONSES,
-    RunDirectory,
-    find_earlier,
-    write_error,
-    write_json,
-)
+from trueground.runs.directory import BATCHES, MANIFEST, RESPONSES, write_error, write_json
 from trueground.runs.identity import as_stored, is_finished
 from trueground.runs.responses import ResponseIndex, ResponseLog
+from trueground.runs.run_directory import RunDirectory, find_earlier
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
 _USUAL_TOKENS_OUT = 64

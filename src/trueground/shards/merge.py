@@ -44,17 +44,16 @@ from trueground.runs.directory import (
     RECORDS,
     REPEATS,
     RESPONSES,
-    SHARDS,
     SUMMARY,
-    RunDirectory,
     read_manifest,
-    remove_shards,
     replacing,
     write_error,
     write_json,
 )
 from trueground.runs.identity import describe_unfinished, is_finished
+from trueground.runs.job import SHARDS, Shards
 from trueground.runs.page import PageWriter
+from trueground.runs.run_directory import RunDirectory
 from trueground.runs.worst import headline_metric
 from trueground.shards import work
 from trueground.shards.plan import PLAN, ShardPlan, read_plan
@@ -150,7 +149,7 @@ def join_logs(out: Path) -> tuple[int, list[str]]:
             replies = len(joined)
         if read_manifest(out) is None:
             write_json(out / MANIFEST, first | {"status": "interrupted"})
-        remove_shards(out)
+        Shards(out).remove()
     return replies, _without_shard(first.get("command") or [])
 
 

@@ -302,7 +302,8 @@ def _plan(
 def _check_place(store: "RunStore", *, overwrite: bool) -> list[Path]:
     """The folders that were made. OutputError where a run, or something else, is in the way."""
     from trueground.errors import OutputError
-    from trueground.runs.directory import MANIFEST, claim_folder
+    from trueground.runs.directory import MANIFEST
+    from trueground.runs.run_directory import claim_folder
     from trueground.shards.plan import PLAN
 
     if store.read(PLAN) is not None:

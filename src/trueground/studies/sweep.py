@@ -24,7 +24,8 @@ from trueground.models.base import ChatModel
 from trueground.models.batch_runner import check_batches
 from trueground.models.options import price_of
 from trueground.options import Value, default_of
-from trueground.runs.directory import check_resumable, free_path, read_manifest, safe_name
+from trueground.runs.directory import free_path, read_manifest, safe_name
+from trueground.runs.run_directory import check_resumable
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
 
