@@ -23,7 +23,7 @@ from trueground.runs.page import PageWriter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from trueground.evaluate.result import Result
+    from trueground.runs.result import Result
     from trueground.shards.engines import Engine
     from trueground.shards.plan import ShardPlan, ShardSettings
     from trueground.shards.store import RunStore
