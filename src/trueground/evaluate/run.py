@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from asyncio import Task as AsyncTask
 
     from trueground.benchmarks.base import Task
-    from trueground.evaluate.result import Result
     from trueground.evaluate.session import Session
     from trueground.models.base import ChatModel
     from trueground.records import Check
     from trueground.runs.page import PageWriter
+    from trueground.runs.result import Result
+
 
 T = TypeVar("T")
 

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from trueground.evaluate.corrected import LabelledSlice
     from trueground.evaluate.parts import Parts
     from trueground.evaluate.plan import Plan
-    from trueground.evaluate.result import Result
     from trueground.judges import Judge
     from trueground.judges.rating import LLMRater
     from trueground.metrics.base import Spec
     from trueground.records import Check, RecordSource
+    from trueground.runs.result import Result
 
 Judges = Annotated[
     "str | Judge | Sequence[str | Judge] | None",

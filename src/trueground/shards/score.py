@@ -1,6 +1,7 @@
 """`score` in shards: plan once, do what is not done, merge."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
+
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from trueground.runs.page import PageWriter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from trueground.evaluate.result import Result
+    from trueground.runs.result import Result
     from trueground.shards.engines import Engine
     from trueground.shards.plan import ShardPlan, ShardSettings
     from trueground.shards.store import RunStore
