@@ -6,6 +6,8 @@ Field meanings follow the record table of the contract (docs/records.md).
 
 from __future__ import annotations
 
+import operator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -228,3 +230,36 @@ class Comparison(msgspec.Struct, omit_defaults=True):
     reply: str | None = None
     reason: str | None = None
     detail: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class PromptFile:
+    """A prompt as the manifest names it: its id and the SHA-256 of its text."""
+
+    id: str
+    sha256: str
+
+    @property
+    def signature(self) -> str:
+        """The id and the first digits of the hash, as signatures of parts name it."""
+        return f"{self.id}:{self.sha256[:12]}"
+
+
+@dataclass
+class Spent:
+    """What asking has cost so far: calls made, tokens of their prompts and replies, cache hits.
+
+    Every attempt is a call. `failed` is how many requests got no reply.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_hits: int = 0
+    failed: int = 0
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(*map(operator.sub, vars(self).values(), vars(other).values()))
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*map(operator.add, vars(self).values(), vars(other).values()))

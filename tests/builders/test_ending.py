@@ -23,11 +23,11 @@ from trueground.builders.base import BatchStage, CallEstimate, OtherModel
 from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.registry import BUILDERS
 from trueground.errors import CoverageError, InputError, RunInterrupted, UsageError
-from trueground.models.calls import Spent
 from trueground.models.names import strip_model_folder
 from trueground.models.options import Price
 from trueground.models.perplexity import UnscoredText
 from trueground.testing import FakeModel
+from trueground.types import Spent
 
 __all__ = ["home"]
 

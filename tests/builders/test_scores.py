@@ -12,9 +12,9 @@ from tests.models.test_perplexity import KEY, TEXT, LogprobServer, echo, numbers
 from trueground.builders.ask import Ask
 from trueground.builders.store import BuildStore
 from trueground.errors import UsageError
-from trueground.models.calls import Spent
 from trueground.models.registry import make_scorer
 from trueground.net.cache import ResponseCache
+from trueground.types import Spent
 
 
 @pytest.fixture(autouse=True)

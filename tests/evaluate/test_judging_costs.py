@@ -18,11 +18,10 @@ from trueground.errors import RunInterrupted
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.run import run_task
 from trueground.evaluate.run_settings import RunSettings
-from trueground.models.calls import Spent
 from trueground.models.replay import named_fake
 from trueground.runs.directory import MANIFEST
 from trueground.testing import FakeDecomposer, FakeJudge
-from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
+from trueground.types import Claim, Failure, JudgeRequest, Record, Spent, Status, Verdict
 
 
 class Asking(FakeJudge):

@@ -17,11 +17,11 @@ from tests.chaos import KEY, ChaosServer
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params, Reply, TokenLogprob
-from trueground.models.calls import Asker, Spent, model_of
+from trueground.models.calls import Asker, model_of
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import OPTIONS, ModelOptions
 from trueground.models.replay import FakeModel
-from trueground.types import Status
+from trueground.types import Spent, Status
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from trueground.builders.base import CALL_FAILED, REASONS, Rejected
 from trueground.builders.store import BuildStore
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply, request_key, tidy
-from trueground.models.calls import Calls, InFlight, Spent, recall, remember
+from trueground.models.calls import Calls, InFlight, recall, remember
 from trueground.models.perplexity import (
     PromptScorer,
     logprobs_key,
@@ -29,7 +29,7 @@ from trueground.models.perplexity import (
 )
 from trueground.net.cache import ResponseCache
 from trueground.records.problems import shorten
-from trueground.types import Status
+from trueground.types import Spent, Status
 
 T = TypeVar("T", bound=msgspec.Struct)
 PERPLEXITY = "perplexity"  # what stands for the scorer where models stand by their roles

@@ -22,9 +22,9 @@ from trueground.options import DeclaredOption, Value
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.annotation.base import AnnotationTask
-    from trueground.models.calls import Spent
-    from trueground.models.prompts import Prompt, PromptFile
+    from trueground.models.prompts import Prompt
     from trueground.records import FileInfo
+    from trueground.types import PromptFile, Spent
 
 I_contra = TypeVar("I_contra", contravariant=True)
 O_co = TypeVar("O_co", covariant=True)

@@ -49,7 +49,6 @@ from trueground.components.specs import parse_model_spec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
 from trueground.models.base import ChatModel, Params
-from trueground.models.calls import Spent
 from trueground.models.names import strip_model_folder
 from trueground.models.options import OPTIONS, check_variable, endpoint_options, price_of
 from trueground.models.registry import make_model
@@ -63,6 +62,7 @@ from trueground.runs.directory import (
     shard_folder,
     write_json,
 )
+from trueground.types import Spent
 
 __all__ = ["BuildSettings", "Built", "dry_run", "run_build"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."

@@ -28,10 +28,10 @@ from trueground.annotation.kinds import KINDS
 from trueground.builders.ask import PERPLEXITY, AskedModel
 from trueground.builders.base import BatchStage, BuildPlan
 from trueground.errors import OutputError, RunInterrupted, TruegroundError
-from trueground.models.calls import Spent
 from trueground.net.files import locked, make_folder, part_of
 from trueground.net.redact import shown_word
 from trueground.runs.directory import SHARDS, replacing, write_error, write_json
+from trueground.types import Spent
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"
 DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"

@@ -23,7 +23,7 @@ from trueground.records.columns import is_known
 from trueground.stats.bootstrap import percentiles
 
 if TYPE_CHECKING:
-    from trueground.models.prompts import PromptFile
+    from trueground.types import PromptFile
 
 TOTAL_NAMES = ("#hits", "#units")  # behind a metric's key: the columns that sum up to its totals
 Entries = dict[str, dict[str, Any]]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trueground._version import __version__
+from trueground.components.base import AnyComponent
 from trueground.errors import RunInterrupted, TruegroundError, tell
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.plan import Plan
@@ -40,7 +41,7 @@ from trueground.types import Record
 
 if TYPE_CHECKING:
     from trueground.evaluate.corrected import LabelledSlice
-    from trueground.models.calls import Spent
+    from trueground.types import Spent
 
 _ASKED_AT_ONCE = 64  # records of a batch that a language model judges within a minute or so
 
@@ -227,7 +228,7 @@ class KeptBatches:
 
     def restore(self) -> Iterator[Scored]:
         """Yield the numbers of each batch that an earlier session scored, in order."""
-        from trueground.models.calls import Spent
+        from trueground.types import Spent
 
         for content in self._run.restore(keep_records=self._keep_records):
             counts, numbers = msgspec.msgpack.decode(content)
@@ -292,12 +293,13 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest as it stands while the run goes on."""
     parts = plan.parts
-    checking = zip((*parts.judges, parts.decomposer), parts.written, strict=True)
+    checks: tuple[AnyComponent, ...] = (*parts.judges, parts.decomposer)
+    checking = zip(checks, parts.written, strict=True)
     *judges, decomposer = (_part_as_json(part, written) for part, written in checking)
     if not plan.checks:
         judges = []
     rates = bool(plan.rubrics)
-    asked: list[Any] = [*(parts.judges if plan.checks else ()), *parts.comparers.values()]
+    asked: list[AnyComponent] = [*(parts.judges if plan.checks else ()), *parts.comparers.values()]
     return {
         "trueground": __version__,
         "python": ".".join(map(str, sys.version_info[:3])),
@@ -311,9 +313,9 @@ def make_manifest(
         "judge": judges[0] if judges else None,
         "judges": judges,
         "decomposer": decomposer if plan.checks else None,
-        "rater": _part_as_json(parts.rater) if rates else None,
+        "rater": _part_as_json(parts.rater) if rates and parts.rater else None,
         "comparers": [_part_as_json(comparer) for comparer in parts.comparers.values()],
-        "encoders": [part.name for part in asked if getattr(part, "uses_encoder", False)],
+        "encoders": [part.name for part in asked if part.uses_encoder],
         "prompts": [{"id": p.id, "sha256": p.sha256} for p in plan.prompts],
         "by": list(plan.by),
         "seed": plan.seed,
@@ -327,7 +329,7 @@ def make_manifest(
     }
 
 
-def _part_as_json(part: Any, written: str | None = None) -> dict[str, str]:
+def _part_as_json(part: AnyComponent, written: str | None = None) -> dict[str, str]:
     """`written` makes the same part again: its name alone tells no model and no option."""
     told = {"name": part.name, "signature": part.signature}
     return told if written is None else {**told, "written": redact_urls(written)}
@@ -348,7 +350,7 @@ def judging(spent: Spent | None) -> dict[str, Any]:
 
 def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
     """What earlier sessions of a run spent on judging, as their manifest tells it."""
-    from trueground.models.calls import Spent
+    from trueground.types import Spent
 
     part = (manifest or {}).get("judging") or {}
     tokens = part.get("tokens", {})

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from trueground.arithmetic.sums import count_true, mean, sum_counts, totals
 from trueground.evaluate.plan import ABSTAINED, Draws, Entries, Plan
 from trueground.evaluate.table import NO_ANSWER, ItemTable
-from trueground.judges.people import FitFigures
 from trueground.metrics.batch import STATUSES
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.records import Check
@@ -78,8 +77,8 @@ def summarise(plan: Plan, table: ItemTable, check: Check) -> dict[str, Any]:
         statuses = everything.metrics[plan.verdicts.key]["unscored"]
         if why := {name: n for name, n in statuses.items() if name != Status.ABSTAINED}:
             summary["verdicts"]["why_unscored"] = why
-        fitted = getattr(plan.parts.judges[0], "fitted", None)
-        if isinstance(fitted, FitFigures):  # a judge from outside may mean anything by it
+        fitted = plan.parts.judges[0].fitted
+        if fitted is not None:
             summary["verdicts"]["fitted"] = msgspec.to_builtins(fitted)
     if table.agreement is not None and len(plan.parts.judges) > 1:
         summary["judges"] = plan.parts.labels

@@ -6,10 +6,8 @@ Runs (`evaluate.questions`), builds and judges (`Asker`) keep replies in ways of
 from __future__ import annotations
 
 import asyncio
-import operator
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 
 import msgspec
 
@@ -30,7 +28,7 @@ from trueground.models.options import OPTIONS, endpoint_options
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, cache_path
 from trueground.net.redact import raised
-from trueground.types import Status
+from trueground.types import Spent, Status
 
 _KEPT = (None, Status.TRUNCATED)
 # Not JSON: a log-probability may be minus infinity.
@@ -155,26 +153,6 @@ class Calls:
 
     def _unreachable(self, advice: str) -> UnreachableError:
         return UnreachableError(f"{self._model.name} cannot be reached: {self._last}. {advice}")
-
-
-@dataclass
-class Spent:
-    """What asking has cost so far: calls made, tokens of their prompts and replies, cache hits.
-
-    Every attempt is a call. `failed` is how many requests got no reply.
-    """
-
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cache_hits: int = 0
-    failed: int = 0
-
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(*map(operator.sub, vars(self).values(), vars(other).values()))
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(*map(operator.add, vars(self).values(), vars(other).values()))
 
 
 def model_of(given: ComponentSpec) -> ChatModel:
@@ -323,8 +301,11 @@ class Asker:
             del self._held[next(iter(self._held))]
 
 
-class Asks(Asker):
-    """A judge, rater, comparer or decomposer `NAME:MODEL(option=value)` that asks a chat model."""
+class Asks:
+    """What a component `NAME:MODEL(option=value)` needs to ask a chat model.
+
+    Put it before the component's own base class: `class LLMJudge(Asks, Judge)`.
+    """
 
     in_one_process = True
 
@@ -341,10 +322,41 @@ class Asks(Asker):
             temperature=None if none else given.number("temperature", 0, 0),
             max_tokens=given.whole("max_tokens", max_tokens),
         )
-        super().__init__(model_of(given), cache=given.cache)
+        self._asker = Asker(model_of(given), cache=given.cache)
+
+    @property
+    def spent(self) -> Spent:
+        """What asking has cost."""
+        return self._asker.spent
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the first call that failed gave no reply."""
+        return self._asker.trouble
+
+    @property
+    def problem(self) -> str | None:
+        """Why replies were no longer kept in the response cache; None where they were."""
+        return self._asker.problem
+
+    def ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
+        """Return one reply for each request, see `Asker.ask`."""
+        return self._asker.ask(requests)
+
+    def again(self) -> AbstractContextManager[None]:
+        """Return a context in which the last replies are given once more."""
+        return self._asker.again()
+
+    def forgive(self, failed: int) -> None:
+        """Leave out failed calls that the caller had foreseen."""
+        self._asker.forgive(failed)
+
+    def close(self) -> None:
+        """Close the model and the cache; asking again opens them anew."""
+        self._asker.close()
 
     def _sign(self, version: str, *parts: str) -> str:
         """The signature: version, model, `parts`, and the options that can change a reply."""
         cold, limit = self._params.temperature, self._params.max_tokens
         sampling = f"temperature={'none' if cold is None else f'{cold:g}'}", f"max_tokens={limit}"
-        return "/".join((version, self.model.signature, *parts, *sampling))
+        return "/".join((version, self._asker.model.signature, *parts, *sampling))

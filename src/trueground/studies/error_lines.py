@@ -22,7 +22,7 @@ from trueground.arithmetic.sums import count_true, mean, standard_deviation
 from trueground.benchmarks.published import published
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
-from trueground.judges.comparing import compare, make_comparer
+from trueground.judges.comparing import make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
@@ -256,7 +256,7 @@ def propose_categories(lines: Sequence[Line], part: ComponentSpec, progress: Pro
                 )
                 for line in some
             ]
-            for line, result in zip(some, compare(comparer, requests), strict=True):
+            for line, result in zip(some, comparer.answer_once(requests), strict=True):
                 line.proposed = (result.detail or {}).get(CATEGORY)
                 line.by = f"llm:{comparer.signature}"
                 line.status, line.reply, line.reason = result.status, result.reply, result.reason
