@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.errors import UsageError
-from trueground.evaluate.parts import make_parts
-from trueground.judges import get_judge
-from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
-from trueground.plugins import (
-    PartSpec,
-    bare_name,
-    format_part,
+from trueground.components.specs import (
+    ComponentSpec,
     keys_named,
-    parse_model_part,
-    parse_part,
+    parse_model_spec,
     quote,
     split_key,
     split_outside,
 )
+from trueground.errors import UsageError
+from trueground.evaluate.parts import make_parts
+from trueground.judges import get_judge
+from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
 
 
 @pytest.mark.parametrize(
@@ -39,7 +37,7 @@ from trueground.plugins import (
     ],
 )
 def test_quotes(text: str, model: str | None, options: dict[str, str]) -> None:
-    assert parse_part("judge", text) == PartSpec("judge", "b", model, options)
+    assert ComponentSpec.parse("judge", text) == ComponentSpec("judge", "b", model, options)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +55,7 @@ def test_quotes(text: str, model: str | None, options: dict[str, str]) -> None:
 )
 def test_what_cannot_be_read(text: str, words: str) -> None:
     with pytest.raises(UsageError) as told:
-        parse_part("judge", text)
+        ComponentSpec.parse("judge", text)
     assert words in str(told.value)
 
 
@@ -66,13 +64,13 @@ _WORDS = st.text(st.characters(exclude_characters='"', exclude_categories=["Cs"]
 
 @given(model=_WORDS, value=_WORDS)
 def test_whatever_stands_in_quotes_comes_back(model: str, value: str) -> None:
-    found = parse_part("judge", f'b:"{model}"(x="{value}",y=1)')
+    found = ComponentSpec.parse("judge", f'b:"{model}"(x="{value}",y=1)')
     assert (found.model, found.options) == (model, {"x": value, "y": "1"})
 
 
 def test_a_part_without_options_says_so() -> None:
     with pytest.raises(UsageError, match="the judge b takes no options, and was given 'x'"):
-        PartSpec("judge", "b", options={"x": "1"}).check(())
+        ComponentSpec("judge", "b", options={"x": "1"}).check(())
     with pytest.raises(UsageError, match="Known: calibration, threshold"):
         get_judge("lexical(x=1)")
 
@@ -80,12 +78,12 @@ def test_a_part_without_options_says_so() -> None:
 @pytest.mark.parametrize("word", ["²", "٣", "7" * 5_000, "1_0", "-1", "2.5", "0", "one", "+3"])
 def test_what_is_no_whole_number(word: str) -> None:
     with pytest.raises(UsageError, match="a whole number, 1 or more") as told:
-        PartSpec("judge", "b", options={"n": word}).whole("n", 4)
+        ComponentSpec("judge", "b", options={"n": word}).whole("n", 4)
     assert len(str(told.value)) < 200
 
 
 def test_whole_numbers() -> None:
-    part = PartSpec("judge", "b", options={"n": "7", "most": "9" * 9})
+    part = ComponentSpec("judge", "b", options={"n": "7", "most": "9" * 9})
     assert (part.whole("n", 4), part.whole("most", 4), part.whole("m", 4)) == (7, 999_999_999, 4)
 
 
@@ -98,19 +96,19 @@ def test_what_is_written_is_read_again(
     name: str, model: str | None, options: dict[str, str]
 ) -> None:
     """Round trip: for parts, for the models of roles, and within a list."""
-    part = PartSpec("judge", name, model, options)
-    assert parse_part("judge", part.written) == part
+    part = ComponentSpec("judge", name, model, options)
+    assert ComponentSpec.parse("judge", part.written) == part
     assert split_outside(f"a, {part.written} ,b") == ["a", part.written, "b"]
-    assert split_key(format_part(name, None, options) + "@nli") == (
+    assert split_key(replace(part, model=None).written + "@nli") == (
         name,
-        format_part(name, None, options),
+        replace(part, model=None).written,
         "nli",
     )
     if model is not None:
-        written = format_part("role", None, options).removeprefix("role")
-        assert parse_model_part("role", quote(model) + written) == (
+        written = ComponentSpec("model", "role", None, options).written.removeprefix("role")
+        assert parse_model_spec("role", quote(model) + written) == (
             model,
-            PartSpec("model", "role", None, options),
+            ComponentSpec("model", "role", None, options),
         )
 
 
@@ -118,8 +116,8 @@ def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
     model = {"base_url": "http://127.0.0.1:9/v1?a=1,b=2"}
     judge = 'llm:"my(model)"(base_url="http://127.0.0.1:9/v1?a=1,b=2")'
     with closing(make_parts(judge)) as parts:
-        assert parts.rater_spec == PartSpec("rater", "llm", "my(model)", model)
-    assert parse_model_part("writer", judge.removeprefix("llm:"))[1].options == model
+        assert parts.rater_spec == ComponentSpec("rater", "llm", "my(model)", model)
+    assert parse_model_spec("writer", judge.removeprefix("llm:"))[1].options == model
     spec = parse_spec('bem(model="org/m@main",device="cpu")')
     assert spec.options["model"] == "org/m@main"
     assert metric_of_key(f"{spec.key}@nli") is spec.metric
@@ -130,12 +128,12 @@ def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
 def test_reading_is_linear() -> None:
     for text in ('"' * 200_000, "(" * 200_000, "a=" * 100_000, "'a" * 100_000, "b(" + "x=1," * 9):
         with pytest.raises(UsageError):
-            parse_part("judge", text)
+            ComponentSpec.parse("judge", text)
 
 
 def test_keys_are_found_by_their_bare_name() -> None:
     keys = ["support(scope=gold)", "support(scope=gold)@nli", "k_precision(of='(@)')", "p_g"]
-    assert [bare_name(key) for key in keys] == ["support", "support", "k_precision", "p_g"]
+    assert [split_key(key).name for key in keys] == ["support", "support", "k_precision", "p_g"]
     assert [split_key(key).options for key in keys] == ["scope=gold", "scope=gold", "of='(@)'", ""]
     assert keys_named("k_precision", keys) == keys[2:3]
     assert keys_named("support", keys) == keys[:2]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from trueground.components.checks import describe_value
 from trueground.errors import UsageError
 from trueground.options import Progress, ShowProgress, no_progress
-from trueground.protocols import describe_value
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -25,11 +25,11 @@ from tests.encoders.test_passages import plain_dpr
 from tests.encoders.tiny_retrieval import tiny_contriever, tiny_dpr
 from tests.retrieval.vectors import Shelf
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder
 from trueground.errors import InputError, UsageError
 from trueground.options import no_progress
-from trueground.plugins import parse_part
 from trueground.retrieval.base import Hit
 from trueground.retrieval.dense import DENSE_KIND
 
@@ -47,7 +47,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searched(top: Path, written: str, count: int = 5) -> tuple[list[list[Hit]], Path]:
-    given = parse_part("retriever", written)
+    given = ComponentSpec.parse("retriever", written)
     folder = top / DENSE_KIND.folder(given)
     DENSE_KIND.build(folder, SHELF, given, no_progress)
     opened = DENSE_KIND.open(folder, SHELF, given)
@@ -92,7 +92,7 @@ def test_the_passages_encoder_is_not_needed_for_a_search_but_must_be_the_same(
     holds = tiny_dpr(tmp_path / "holds", "Context", seed=1)
     written = f"dense:{asks}(passages={holds},backend=torch)"
     before, folder = searched(tmp_path, written)
-    given = parse_part("retriever", written)
+    given = ComponentSpec.parse("retriever", written)
     shutil.move(holds, tmp_path / "elsewhere")
     opened = DENSE_KIND.open(folder, SHELF, given)
     assert opened.retriever.search(QUERIES, 5) == before

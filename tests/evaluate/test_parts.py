@@ -12,14 +12,22 @@ import pytest
 
 import trueground as tg
 from trueground.claims import Decomposed
+from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
 from trueground.evaluate.parts import make_parts
-from trueground.models.usage import Usage
-from trueground.plugins import PartSpec, parse_part
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
 from trueground.stats.agreement import cohen_kappa
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
-from trueground.types import Claim, Failure, JudgeRequest, Rating, RatingRequest, Status, Verdict
+from trueground.types import (
+    Claim,
+    Failure,
+    JudgeRequest,
+    Rating,
+    RatingRequest,
+    Status,
+    Usage,
+    Verdict,
+)
 
 RECORD = {"id": "a", "response": "p|q|r", "contexts": ["c"], "gold_facts": ["g", "h"]}
 METRICS = "grounding_precision,grounding_recall,k_precision"
@@ -228,20 +236,20 @@ def test_ratings_and_what_could_not_be_rated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "given"),
     [
-        ("lexical", PartSpec("judge", "lexical")),
-        ("a:b/c", PartSpec("judge", "a", "b/c")),
+        ("lexical", ComponentSpec("judge", "lexical")),
+        ("a:b/c", ComponentSpec("judge", "a", "b/c")),
         (
             " llm:gpt-4o(base_url=http://h:8000/v1, rpm=6) ",
-            PartSpec("judge", "llm", "gpt-4o", {"base_url": "http://h:8000/v1", "rpm": "6"}),
+            ComponentSpec("judge", "llm", "gpt-4o", {"base_url": "http://h:8000/v1", "rpm": "6"}),
         ),
         (
             "nli:C:\\models\\x(threshold=0.1)",
-            PartSpec("judge", "nli", "C:\\models\\x", {"threshold": "0.1"}),
+            ComponentSpec("judge", "nli", "C:\\models\\x", {"threshold": "0.1"}),
         ),
     ],
 )
-def test_reading_a_name(text: str, given: PartSpec) -> None:
-    assert parse_part("judge", text) == given
+def test_reading_a_name(text: str, given: ComponentSpec) -> None:
+    assert ComponentSpec.parse("judge", text) == given
 
 
 @pytest.mark.parametrize(
@@ -256,7 +264,7 @@ def test_reading_a_name(text: str, given: PartSpec) -> None:
 )
 def test_what_cannot_be_read(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("(", r"\(")):
-        parse_part("judge", text)
+        ComponentSpec.parse("judge", text)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +284,7 @@ def test_judges_that_cannot_be_meant(judge: Any, words: str) -> None:
 
 
 def test_numbers_in_options_are_checked() -> None:
-    given = parse_part("judge", "x(a=inf,b=-1,c=1.5,d=word)")
+    given = ComponentSpec.parse("judge", "x(a=inf,b=-1,c=1.5,d=word)")
     for read in (
         lambda: given.number("a", 0.0),
         lambda: given.number("b", 0.0, 0.0),

@@ -11,10 +11,10 @@ import pytest
 from tests.chaos import KEY, ChaosServer
 from tests.judges.rule_endpoint import shown
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UnreachableError, UsageError
-from trueground.judges.comparing import Comparer, asks_a_language_model, compare, make_comparer
+from trueground.judges.comparing import Comparer, asks_a_language_model, make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, LLMComparer, read_category
-from trueground.plugins import parse_part
 from trueground.types import Comparison, ComparisonRequest, Status
 
 NAMES = ("llm-correctness", "llm-faithfulness", "llm-abstention", "error-category")
@@ -52,7 +52,7 @@ def comparing(
 ) -> Iterator[tuple[LLMComparer, ChaosServer]]:
     with ChaosServer(behave, answer=answer) as server:
         url = f"base_url={server.base_url},max_attempts=1,timeout=1"
-        rater = parse_part("rater", f"llm:m({url}{options})")
+        rater = ComponentSpec.parse("rater", f"llm:m({url}{options})")
         made = cast(LLMComparer, make_comparer(name, rater, cache=cache))
         with closing(made):
             yield made, server
@@ -65,7 +65,7 @@ def prompt_of(server: ChaosServer, call: int = -1) -> str:
 def one(
     comparer: Comparer, response: str, *texts: str, question: str = QUESTION, history: str = ""
 ) -> Comparison:
-    (found,) = compare(comparer, [ComparisonRequest(response, texts, question, history)])
+    (found,) = comparer.answer_once([ComparisonRequest(response, texts, question, history)])
     return found
 
 
@@ -92,7 +92,7 @@ def test_correctness_asks_for_one_reference_after_another_until_a_yes() -> None:
 def test_several_items_are_asked_together() -> None:
     requests = [ComparisonRequest(f"It is {n}.", ("none", str(n)), QUESTION) for n in range(5)]
     with comparing("llm-correctness") as (comparer, server):
-        found = compare(comparer, [*requests, requests[0]])
+        found = comparer.answer_once([*requests, requests[0]])
         assert [one.values for one in found] == [{"correct": 1.0}] * 6
         assert len(server.bodies) == 10
 
@@ -256,16 +256,20 @@ def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
         assert [p.id for p in comparer.prompts] == [own.name]
     own.write_text("{response} and no more")
     with pytest.raises(UsageError, match=r"no place \{reference\}"):
-        make_comparer(f"llm-correctness(prompt='{own}')", parse_part("rater", "llm:fake:Yes"))
+        make_comparer(
+            f"llm-correctness(prompt='{own}')", ComponentSpec.parse("rater", "llm:fake:Yes")
+        )
     with pytest.raises(InputError, match="cannot be read"):
-        make_comparer("llm-abstention(prompt=none.txt)", parse_part("rater", "llm:fake:Yes"))
+        make_comparer(
+            "llm-abstention(prompt=none.txt)", ComponentSpec.parse("rater", "llm:fake:Yes")
+        )
 
 
 def test_a_signature_names_all_that_can_change_a_value(tmp_path: Path) -> None:
     own = tmp_path / "mine.txt"
 
     def signature(name: str, rater: str) -> str:
-        return make_comparer(name, parse_part("rater", rater)).signature
+        return make_comparer(name, ComponentSpec.parse("rater", rater)).signature
 
     url = "base_url=http://127.0.0.1:9/v1"
     found = [signature(name, f"llm:m({url})") for name in NAMES]
@@ -284,4 +288,4 @@ def test_without_a_rater(name: str) -> None:
     with pytest.raises(UsageError, match="--rater"):
         make_comparer(name)
     with pytest.raises(UsageError, match="unknown option of the comparer"):
-        make_comparer(f"{name}(shown=each)", parse_part("rater", "llm:fake:Yes"))
+        make_comparer(f"{name}(shown=each)", ComponentSpec.parse("rater", "llm:fake:Yes"))

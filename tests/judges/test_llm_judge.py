@@ -12,11 +12,11 @@ from tests.chaos import KEY, ChaosServer
 from tests.judges.rule_endpoint import contains, shown
 
 from trueground.claims.llm import LLMDecomposer
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.judges import get_judge
 from trueground.judges.llm import LLMJudge
 from trueground.judges.rating import LLMRater
-from trueground.plugins import parse_part
 from trueground.types import JudgeRequest, Status, Verdict
 
 CLAIM = "Ida was born in Warsaw."
@@ -251,9 +251,9 @@ def test_what_cannot_be_meant(tmp_path: Path) -> None:
 
 def test_why_replies_are_not_kept_is_handed_on() -> None:
     """By the judge, the rater and the decomposer alike, also after closing."""
-    given = parse_part("judge", "llm:fake:True")
+    given = ComponentSpec.parse("judge", "llm:fake:True")
     for part in (LLMJudge(given), LLMRater(given), LLMDecomposer(given)):
         assert part.problem is None
-        part._problem = "the disk is full"
+        part._runner._cache_problem = "the disk is full"
         part.close()
         assert part.problem == "the disk is full"

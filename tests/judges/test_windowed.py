@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
 
-from trueground.judges import Judge, ask
+from trueground.components.specs import ComponentSpec
+from trueground.judges import Judge
 from trueground.judges.calibrated import FORMAT
 from trueground.judges.classifiers import ClassifierJudge
 from trueground.judges.encoder import (
@@ -26,7 +27,6 @@ from trueground.judges.encoder import (
     PromptedJudge,
     WindowedJudge,
 )
-from trueground.plugins import PartSpec
 from trueground.studies.calibrate.study import calibrate
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -35,8 +35,10 @@ LONG = " ".join(f"Sentence number {n} speaks of thing {n * n}." for n in range(3
 SENTENCES = [f"The {what} is {how}." for what in ("sea", "sky", "dog") for how in ("big", "old")]
 
 
-def part(name: str = "x", **options: object) -> PartSpec:
-    return PartSpec("judge", name, options={name: str(value) for name, value in options.items()})
+def part(name: str = "x", **options: object) -> ComponentSpec:
+    return ComponentSpec(
+        "judge", name, options={name: str(value) for name, value in options.items()}
+    )
 
 
 MAKERS: dict[str, Callable[..., WindowedJudge]] = {
@@ -164,7 +166,7 @@ def test_nothing_is_read_twice(judge: WindowedJudge) -> None:
         for claim in SENTENCES
         for texts in ((LONG,), (LONG, SENTENCES[0]), (SENTENCES[0],), tuple(SENTENCES))
     ]
-    ask(judge, requests * 2)
+    judge.answer_once(requests * 2)
     asked = judge.encoder.asked
     assert len(asked) == len(set(asked))
     if judge.name == "bi-encoder":
@@ -268,7 +270,9 @@ def test_from_labels_to_probabilities(
     assert again.threshold == found.threshold
     requests = [JudgeRequest(r["response"], tuple(r["contexts"])) for r in rows]
     supported, unsupported = [], []
-    for yes, before, after in zip(kinds, ask(judge, requests), ask(again, requests), strict=True):
+    for yes, before, after in zip(
+        kinds, judge.answer_once(requests), again.answer_once(requests), strict=True
+    ):
         assert after.score == before.score
         assert after.score is not None
         assert after.supported == (after.score > found.threshold)

@@ -13,12 +13,12 @@ from tests.commands import trueground
 from tests.metrics.answering import compared_columns
 
 import trueground as tg
+from trueground.components.specs import ComponentSpec
 from trueground.errors import MissingExtraError, UsageError
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import STATUSES
 from trueground.metrics.compared import METRICS
 from trueground.metrics.registry import default_specs, get_metric, make_spec, parse_spec
-from trueground.plugins import parse_part
 from trueground.types import Comparison, ComparisonRequest, Passage, Record, Status, Turn
 
 RECORDS = [
@@ -127,7 +127,7 @@ def test_what_is_written_for_the_comparer() -> None:
     quoted = make_spec(spec.metric, {"model": 'the "big" one'})
     assert spec.metric.comparer(quoted.options) == "bertscore:'the \"big\" one'"
     both = make_spec(spec.metric, {"model": "\"'"})
-    assert parse_part("comparer", spec.metric.comparer(both.options)).model == "\"'"
+    assert ComponentSpec.parse("comparer", spec.metric.comparer(both.options)).model == "\"'"
 
 
 def test_none_is_in_the_default_set() -> None:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import trueground as tg
+from trueground.components.functions import MAX_CONCURRENT_CALLS
 from trueground.errors import ProtocolError, UsageError
-from trueground.functions import MAX_CONCURRENT_CALLS
 from trueground.metrics.registry import METRICS, get_metric, parse_spec
 
 ROWS = [

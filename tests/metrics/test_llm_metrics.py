@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tests.metrics.answering import compared_columns
 
+from trueground.components.specs import ComponentSpec
 from trueground.metrics.batch import STATUSES, Column
 from trueground.metrics.compared import METRICS
 from trueground.metrics.registry import default_specs, parse_spec
-from trueground.plugins import parse_part
 from trueground.types import Comparison, ComparisonRequest, Passage, Record, Status, Turn
 
 RECORDS = [
@@ -134,7 +134,7 @@ def test_a_prompt_of_ones_own() -> None:
     for file in files:
         columns(comparers, f"llm_abstained(prompt={file})")
     written = list(dict.fromkeys(written for written, _ in comparers.asked))
-    assert [parse_part("comparer", one).options["prompt"] for one in written] == files
+    assert [ComponentSpec.parse("comparer", one).options["prompt"] for one in written] == files
     assert "prompt" not in parse_spec("llm_correctness").key
 
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
 from trueground.options import no_progress
-from trueground.plugins import PartSpec, parse_part
 from trueground.retrieval import bm25, bm25_index, bm25_search
 from trueground.retrieval.base import Hit, Retriever, RetrieverKind
 from trueground.retrieval.bm25 import BM25, BM25_KIND, BM25OnDisk, Bm25Options, build_bm25
@@ -99,8 +99,8 @@ def questions(texts: Sequence[str], n: int, seed: int = 1) -> list[str]:
     return found
 
 
-def written(text: str = "bm25") -> PartSpec:
-    return parse_part("retriever", text)
+def written(text: str = "bm25") -> ComponentSpec:
+    return ComponentSpec.parse("retriever", text)
 
 
 def opened(

@@ -15,9 +15,9 @@ import pytest
 from tests.marks import mostly_long
 from tests.retrieval.vectors import Clusters, Shelf, numbered
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
 from trueground.options import no_progress
-from trueground.plugins import parse_part
 from trueground.retrieval import dense, vectors
 from trueground.retrieval.base import Hit, SearchQuery
 from trueground.retrieval.dense import DENSE_KIND
@@ -41,7 +41,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> dict[str, Clusters]:
 
 
 def built(top: Path, passages: Shelf, written: str = "dense:m") -> Path:
-    given = parse_part("retriever", written)
+    given = ComponentSpec.parse("retriever", written)
     folder = top / DENSE_KIND.folder(given)
     DENSE_KIND.build(folder, passages, given, no_progress)
     return folder
@@ -67,7 +67,7 @@ def test_links_are_not_written_through(
 def searched(
     top: Path, passages: Shelf, written: str = "dense:m", count: int = 10, queries: Any = QUERIES
 ) -> Ranked:
-    given = parse_part("retriever", written)
+    given = ComponentSpec.parse("retriever", written)
     opened = DENSE_KIND.open(top / DENSE_KIND.folder(given), passages, given)
     try:
         return opened.retriever.search(queries, count)
@@ -170,7 +170,9 @@ def test_all_indexes_of_the_same_vectors_share_them(
         assert searched(tmp_path, passages, written)[0]
     assert encoders["m"].seen == passages.texts
     assert len(list(tmp_path.glob("*/vectors.f32"))) == 1
-    one, other = (parse_part("retriever", f"dense:m(index=hnsw,ef_search={n})") for n in (5, 50))
+    one, other = (
+        ComponentSpec.parse("retriever", f"dense:m(index=hnsw,ef_search={n})") for n in (5, 50)
+    )
     assert DENSE_KIND.folder(one) == DENSE_KIND.folder(other)
 
 
@@ -180,7 +182,10 @@ def test_only_exact_search_promises_that_fewer_hits_are_the_beginning_of_more(
     pytest.importorskip("faiss", reason="the retrieval extra is not installed")
     passages = numbered(50)
     for written, nested in (("dense:m", True), (HNSW, False)):
-        folder, given = built(tmp_path, passages, written), parse_part("retriever", written)
+        folder, given = (
+            built(tmp_path, passages, written),
+            ComponentSpec.parse("retriever", written),
+        )
         opened = DENSE_KIND.open(folder, passages, given)
         assert opened.retriever.nested is nested  # type: ignore[attr-defined]
         assert "clusters-cpu" in opened.retriever.signature
@@ -343,7 +348,7 @@ def test_no_passages_and_nothing_asked(
 def test_progress_is_told(tmp_path: Path, encoders: dict[str, Clusters]) -> None:
     pytest.importorskip("faiss", reason="the retrieval extra is not installed")
     told: list[tuple[str, int, int | None]] = []
-    given = parse_part("retriever", HNSW)
+    given = ComponentSpec.parse("retriever", HNSW)
     folder = tmp_path / DENSE_KIND.folder(given)
     DENSE_KIND.build(folder, numbered(30), given, lambda *what: told.append(what))
     assert told == [
@@ -371,7 +376,7 @@ def test_progress_is_told(tmp_path: Path, encoders: dict[str, Clusters]) -> None
 )
 def test_options_that_cannot_be_meant(written: str, match: str) -> None:
     with pytest.raises(UsageError, match=match):
-        DENSE_KIND.folder(parse_part("retriever", written))
+        DENSE_KIND.folder(ComponentSpec.parse("retriever", written))
 
 
 def test_lists_beyond_what_there_is(tmp_path: Path, encoders: dict[str, Clusters]) -> None:
@@ -435,7 +440,7 @@ def test_the_turns_of_a_conversation_reach_the_encoder(
 
 def test_the_folder_of_a_model_does_not_say_where_it_lies(tmp_path: Path) -> None:
     def folder(written: str) -> str:
-        return DENSE_KIND.folder(parse_part("retriever", written))
+        return DENSE_KIND.folder(ComponentSpec.parse("retriever", written))
 
     for place in ("a", "b"):
         (tmp_path / place / "dpr").mkdir(parents=True)
@@ -527,7 +532,7 @@ def test_damaged_files_are_told_without_a_model(
     monkeypatch: pytest.MonkeyPatch,
     written: str,
 ) -> None:
-    passages, given = numbered(300), parse_part("retriever", written)
+    passages, given = numbered(300), ComponentSpec.parse("retriever", written)
     if written == HNSW:
         pytest.importorskip("faiss", reason="the retrieval extra is not installed")
     folder = built(tmp_path, passages, written)

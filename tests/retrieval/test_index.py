@@ -15,10 +15,10 @@ from pathlib import Path
 import orjson
 import pytest
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, WriteError
 from trueground.net.cache import cache_path, stats
 from trueground.options import Progress, no_note, no_progress
-from trueground.plugins import PartSpec
 from trueground.retrieval import building, kinds
 from trueground.retrieval.base import Hit, OpenedRetriever, RetrieverKind
 from trueground.retrieval.building import (
@@ -76,12 +76,12 @@ class Workshop:
         """Letters in common."""
         return RetrieverKind(self.folder, self.build, self.open, self.check)
 
-    def folder(self, given: PartSpec) -> str:
+    def folder(self, given: ComponentSpec) -> str:
         given.check(("case", "weight"), model=False)
         return f"letters-{given.text('case', 'lower', ('lower', 'upper'))}"
 
     def build(
-        self, folder: Path, passages: PassageStore, given: PartSpec, progress: Progress
+        self, folder: Path, passages: PassageStore, given: ComponentSpec, progress: Progress
     ) -> None:
         if self.fail:
             folder.mkdir()
@@ -93,11 +93,11 @@ class Workshop:
         (folder / "texts.json").write_bytes(orjson.dumps(texts))
         progress("letters", len(texts), len(texts))
 
-    def check(self, folder: Path, _passages: PassageStore, _given: PartSpec) -> None:
+    def check(self, folder: Path, _passages: PassageStore, _given: ComponentSpec) -> None:
         if not (folder / "texts.json").exists():
             raise InputError(f"{folder} is damaged")
 
-    def open(self, folder: Path, _passages: PassageStore, given: PartSpec) -> OpenedRetriever:
+    def open(self, folder: Path, _passages: PassageStore, given: ComponentSpec) -> OpenedRetriever:
         self.opened.append(Letters(folder / "texts.json", given.number("weight", 1.0) or 0.0))
 
         def close() -> None:
@@ -631,9 +631,9 @@ def test_what_cannot_be_meant(written: str, words: str) -> None:
 
 
 def test_signs_in_names_are_no_joints() -> None:
-    seen: list[PartSpec] = []
+    seen: list[ComponentSpec] = []
 
-    def note(given: PartSpec) -> OpenedRetriever:
+    def note(given: ComponentSpec) -> OpenedRetriever:
         seen.append(given)
         return open_over("bm25", untitled("text"))
 

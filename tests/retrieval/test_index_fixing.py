@@ -10,9 +10,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError, WriteError
 from trueground.options import Progress
-from trueground.plugins import PartSpec
 from trueground.retrieval import kinds
 from trueground.retrieval.base import Hit, OpenedRetriever, RetrieverKind
 from trueground.retrieval.building import (
@@ -180,12 +180,14 @@ class Vectors:
         return RetrieverKind(lambda given: f"vectors-{given.model}", self.build, self.open)
 
     def build(
-        self, folder: Path, _passages: PassageStore, _given: PartSpec, _told: Progress
+        self, folder: Path, _passages: PassageStore, _given: ComponentSpec, _told: Progress
     ) -> None:
         self.built.append(folder.exists())
         folder.mkdir(exist_ok=True)
 
-    def open(self, _folder: Path, _passages: PassageStore, _given: PartSpec) -> OpenedRetriever:
+    def open(
+        self, _folder: Path, _passages: PassageStore, _given: ComponentSpec
+    ) -> OpenedRetriever:
         class One:
             name = signature = "vectors"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
-from trueground.plugins import parse_part
 from trueground.retrieval.base import OpenedRetriever, SearchQuery
 from trueground.retrieval.kinds import bases, compose, open_over
 from trueground.retrieval.store import PassageEntry, PassageStore
@@ -181,7 +181,7 @@ def test_how_it_is_written(store: PassageStore, tmp_path: Path) -> None:
     for kind, words, call in refusals:
         with pytest.raises(kind, match=words):
             call()
-    given = parse_part("retriever", f"file:{path}")
+    given = ComponentSpec.parse("retriever", f"file:{path}")
     assert given.name == "file"
     in_memory = open_over(f"file:{path}", PassageStore(None, [PassageEntry("a", "1")]))
     with pytest.raises(InputError, match="is not in the corpus; expected results for its 1 pass"):

@@ -36,12 +36,12 @@ from trueground.options import (
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.base import Message, Params
-    from trueground.models.prompts import Prompt, PromptFile
+    from trueground.models.prompts import Prompt
     from trueground.records import FileInfo
-    from trueground.types import Record
+    from trueground.types import PromptFile, Record
 
 
-from trueground.plugins import find_part, load_plugins, register_part
+from trueground.components.registry import Registry
 
 FOLDERS = ("faitheval", "truly_ground", "instruct_qa", "kalma")
 
@@ -220,18 +220,18 @@ def _check_read(title: str, chosen: Sequence[str], options: Any, sources: Source
         )
 
 
-BENCHMARKS: dict[str, Benchmark] = {}
+BENCHMARKS: Registry[Benchmark] = Registry("benchmark")
 
 
 def add_benchmark(benchmark: Benchmark) -> Benchmark:
     """Register a benchmark of another package. Raises UsageError if the name is taken."""
-    register_part("benchmark", BENCHMARKS, benchmark.name, benchmark)
+    BENCHMARKS.register(benchmark.name, benchmark)
     return benchmark
 
 
-def all_benchmarks() -> dict[str, Benchmark]:
+def all_benchmarks() -> Registry[Benchmark]:
     """Every benchmark by name, those of other packages included."""
-    load_plugins()
+    BENCHMARKS.load()
     return _own_benchmarks()
 
 
@@ -241,10 +241,10 @@ def get_benchmark(name: str) -> Benchmark:
     if name not in known:
         alike = (one for one in all_benchmarks() if one.replace("_", "-") == name.replace("_", "-"))
         name = next(alike, name)
-    return find_part("benchmark", known, name)
+    return known.find(name)
 
 
-def _own_benchmarks() -> dict[str, Benchmark]:
+def _own_benchmarks() -> Registry[Benchmark]:
     for folder in FOLDERS:
         found = import_module(f"trueground.benchmarks.{folder}").BENCHMARK
         BENCHMARKS.setdefault(found.name, found)

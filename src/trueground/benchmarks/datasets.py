@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from trueground.benchmarks.base import FOLDERS
+from trueground.components.registry import Registry
 from trueground.errors import InputError
 from trueground.net.files import home
-from trueground.plugins import find_part, load_plugins, register_part
 
 ORIGIN = "origin.json"
 
@@ -84,29 +84,28 @@ class FileCheck:
     problem: str | None
 
 
-DATASETS: dict[str, Dataset] = {}
+DATASETS: Registry[Dataset] = Registry("dataset")
 
 
 def add_dataset(dataset: Dataset) -> Dataset:
     """Register a dataset of another package. Raises UsageError if the name is taken."""
-    register_part("dataset", DATASETS, dataset.name, dataset)
+    DATASETS.register(dataset.name, dataset)
     return dataset
 
 
-def all_datasets() -> dict[str, Dataset]:
+def all_datasets() -> Registry[Dataset]:
     """Every dataset by name, those of other packages included."""
     for folder in FOLDERS:
         file = files(f"trueground.benchmarks.{folder}") / "data.toml"
         declared = tomllib.loads(file.read_text(encoding="utf-8"))["datasets"]
         for dataset in msgspec.convert(declared, list[Dataset]):
             DATASETS.setdefault(dataset.name, dataset)
-    load_plugins()
-    return DATASETS
+    return DATASETS.load()
 
 
 def get_dataset(name: str) -> Dataset:
     """The dataset of that name, or a UsageError with near names."""
-    return DATASETS[name] if name in DATASETS else find_part("dataset", all_datasets(), name)
+    return DATASETS[name] if name in DATASETS else all_datasets().find(name)
 
 
 def folder(name: str) -> Path:

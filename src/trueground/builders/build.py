@@ -45,6 +45,7 @@ from trueground.builders.quality import compute_quality
 from trueground.builders.registry import get_builder
 from trueground.builders.settings import BuildSettings, EndpointDefaults, Material
 from trueground.builders.store import STORE, BuildStore
+from trueground.components.specs import parse_model_spec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
 from trueground.models.base import ChatModel, Params
@@ -54,7 +55,6 @@ from trueground.models.perplexity import LogprobRunner
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, cache_path
 from trueground.options import Value, resolve_options
-from trueground.plugins import parse_model_part
 from trueground.records.problems import shorten
 from trueground.runs.directory import write_json
 from trueground.runs.job import Shards
@@ -269,7 +269,7 @@ def _make_model(
 ) -> RoleModel:
     if not isinstance(model, str):
         return RoleModel(model, params)
-    name, part = parse_model_part(role, model)
+    name, part = parse_model_spec(role, model)
     part.check((*OPTIONS, "temperature", "max_tokens"))
     own = part.options
     if "temperature" in own:

@@ -29,7 +29,6 @@ from trueground.builders.base import BatchStage, BuildPlan
 from trueground.builders.client import PERPLEXITY, RoleModel
 from trueground.errors import OutputError, TruegroundError
 from trueground.models.perplexity import LogprobRunner
-from trueground.models.usage import Usage
 from trueground.net.files import make_folder, part_of
 from trueground.net.redact import shown_word
 from trueground.runs.directory import replacing, write_error, write_json
@@ -42,6 +41,7 @@ from trueground.runs.job import (
     noting_end,
     status_after,
 )
+from trueground.types import Usage
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"
 DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"

@@ -4,48 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trueground.claims.base import Decomposed, Decomposer
+from trueground.claims.base import Decomposed, Decomposer, SupportsDecompose
 from trueground.claims.rules import RuleDecomposer
-from trueground.plugins import PartSpec, load_plugins, make_part, parse_part, register_part
+from trueground.components.registry import Registry
+from trueground.components.specs import ComponentSpec
 
 __all__ = [
     "Decomposed",
     "Decomposer",
     "RuleDecomposer",
+    "SupportsDecompose",
     "decomposer",
     "decomposers",
     "get_decomposer",
     "kinds",
 ]
 
-Factory = Callable[..., Decomposer]
+Factory = Callable[..., SupportsDecompose]
 
 
-def _llm(given: PartSpec) -> Decomposer:
+def _llm(given: ComponentSpec) -> Decomposer:
     """A chat model takes each sentence apart: llm:MODEL(base_url=URL)."""
     from trueground.claims.llm import LLMDecomposer
 
     return LLMDecomposer(given)
 
 
-decomposers: dict[str, Factory] = {"rules": RuleDecomposer, "llm": _llm}
+_DECOMPOSERS: dict[str, Factory] = {"rules": RuleDecomposer, "llm": _llm}
+decomposers = Registry("decomposer", _DECOMPOSERS)
 
 
 def kinds() -> list[dict[str, str]]:
     """Every kind of decomposer by `name`, as a user writes it, and `doc`; none is made."""
-    load_plugins()
     return [
         {
             "name": "llm:MODEL" if name == "llm" else name,
             "doc": (factory.__doc__ or "").strip().partition("\n")[0],
         }
-        for name, factory in decomposers.items()
+        for name, factory in decomposers.load().items()
     ]
 
 
-def get_decomposer(text: str, *, cache: bool = True) -> Decomposer:
-    """Return a new decomposer from `NAME:MODEL(option=value)`. Raises UsageError."""
-    return make_part("decomposer", decomposers, parse_part("decomposer", text, cache=cache))
+def get_decomposer(decomposer: str | SupportsDecompose, *, cache: bool = True) -> Decomposer:
+    """Return a new decomposer from `NAME:MODEL(option=value)`, or the object that was passed.
+
+    Raises:
+        UsageError: There is no such decomposer, or the object isn't one.
+    """
+    if not isinstance(decomposer, str):
+        return Decomposer.adapt(decomposer)
+    given = ComponentSpec.parse("decomposer", decomposer, cache=cache)
+    return Decomposer.adapt(decomposers.make(given))
 
 
 def decomposer(name: str) -> Callable[[Factory], Factory]:
@@ -55,7 +64,7 @@ def decomposer(name: str) -> Callable[[Factory], Factory]:
     """
 
     def register(factory: Factory) -> Factory:
-        register_part("decomposer", decomposers, name, factory)
+        decomposers.register(name, factory)
         return factory
 
     return register

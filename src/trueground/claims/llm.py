@@ -15,24 +15,17 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from trueground.claims.base import Decomposed, Span, clean, is_one_word
+from trueground.claims.base import Decomposed, Decomposer, Span, clean, is_one_word
 from trueground.claims.statements import find_statements
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.component import LLMComponent, describe_failure
-from trueground.models.prompts import (
-    Prompt,
-    PromptFile,
-    mark_for,
-    marked_places,
-    packaged_prompt,
-    user_prompt,
-)
-from trueground.plugins import PartSpec
+from trueground.models.prompts import Prompt, mark_for, marked_places, packaged_prompt, user_prompt
 from trueground.records.problems import shorten
 from trueground.retrieval.bm25 import BM25
 from trueground.text.lines import one_line
-from trueground.types import Failure, Status
+from trueground.types import Failure, PromptFile, Status
 
 EXAMPLES = 8
 # Far more than the facts of a sentence; models that think before they answer need it.
@@ -43,7 +36,7 @@ NONE = "NONE"
 _SHAPE = '{"sentence": "…", "facts": ["…", …]}'
 
 
-class LLMDecomposer(LLMComponent):
+class LLMDecomposer(LLMComponent, Decomposer):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model for the facts of each sentence.
 
     `examples` demonstrations (8) are shown with each sentence, those nearest to it by BM25 of the
@@ -55,7 +48,7 @@ class LLMDecomposer(LLMComponent):
 
     name = "llm"
 
-    def __init__(self, given: PartSpec) -> None:
+    def __init__(self, given: ComponentSpec) -> None:
         super().__init__(given, ("demos", "examples", "prompt"), MAX_TOKENS)
         self._prompt = _prompt(given)
         self._examples = given.whole("examples", EXAMPLES, 0) if self._prompt.has("examples") else 0
@@ -149,7 +142,7 @@ def _claims(text: str, asked: Sequence[_Sentence], replies: Iterator[Reply]) -> 
     return [msgspec.structs.replace(c, sentence=asked[c.sentence].number) for c in claims]
 
 
-def _prompt(given: PartSpec) -> Prompt:
+def _prompt(given: ComponentSpec) -> Prompt:
     path = given.options.get("prompt")
     if path is None:
         prompt = packaged_prompt("trueground.claims", "facts-2")

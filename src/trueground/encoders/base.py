@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
-from trueground.plugins import PartSpec
 
 Floats = NDArray[np.float32]
 Pair = tuple[str, str]
@@ -87,7 +87,7 @@ class EncoderOptions:
             raise UsageError("an ONNX file brings no code; leave trust_remote_code out")
 
 
-def encoder_options(spec: PartSpec) -> EncoderOptions:
+def encoder_options(spec: ComponentSpec) -> EncoderOptions:
     """The options of a part's model. UsageError for a value that cannot be meant."""
     options = EncoderOptions(
         backend=spec.text("backend", "auto", BACKENDS),

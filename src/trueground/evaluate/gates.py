@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trueground.components.specs import split_key
 from trueground.errors import UsageError
 from trueground.evaluate.plan import ABSTAINED
 from trueground.metrics.grounding import ANSWER_VERDICTS
@@ -15,7 +16,6 @@ from trueground.options import (
     parse_value,
     split_pair,
 )
-from trueground.plugins import bare_name, split_key
 from trueground.runs.schema import Summary
 
 _MOST_NAMED = 3  # metrics that one message names
@@ -87,9 +87,9 @@ def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
     _, plain, judge = split_key(name)
     macro = macro_key(plain)
     # A metric's own name comes first, then that of a micro value.
-    micro = macro != plain and bare_name(plain) not in all_metrics()
+    micro = macro != plain and split_key(plain).name not in all_metrics()
     spec = parse_spec(macro if micro else plain)
-    written = bare_name(macro if micro else plain)
+    written = split_key(macro if micro else plain).name
     label = f"@{judge.rstrip()}" if judge else ""
     return Gate(
         (micro_key(spec.key) if micro else spec.key) + label,

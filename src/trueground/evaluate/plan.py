@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from trueground.components.specs import keys_named
 from trueground.errors import UsageError, spoken
 from trueground.evaluate.parts import Parts
 from trueground.metrics.base import Spec, make_spec
@@ -18,14 +19,14 @@ from trueground.metrics.batch import Column, Floats, Options, harmonic_mean
 from trueground.metrics.context import BatchContext, ClaimCheck
 from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
 from trueground.metrics.registry import MICRO, default_specs, get_metric, parse_specs
-from trueground.plugins import keys_named
 from trueground.records import Check
 from trueground.records.columns import is_known
 from trueground.runs.schema import MetricSummary
 from trueground.stats.bootstrap import percentiles
 
 if TYPE_CHECKING:
-    from trueground.models.prompts import PromptFile
+    from trueground.types import PromptFile
+
 
 TOTAL_NAMES = ("#hits", "#units")  # behind a metric's key: the columns that sum up to its totals
 Entries = dict[str, MetricSummary]

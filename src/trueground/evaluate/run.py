@@ -43,16 +43,16 @@ def _prepare(
     """The components that the request names. Raises UsageError, InputError."""
     from trueground.benchmarks.base import Sources, get_benchmark
     from trueground.errors import UsageError
-    from trueground.evaluate.parts import MEMBERS, make_parts
+    from trueground.evaluate.parts import make_parts
+    from trueground.models.base import check_model
     from trueground.models.registry import make_model
     from trueground.progress import open_progress
-    from trueground.protocols import check_members
     from trueground.runs.directory import free_path
 
     name, slash, task_name = request.benchmark.partition("/")
     model, options = request.model, request.options or {}
     if not isinstance(model, str):
-        check_members("model", model, MEMBERS["model"])
+        check_model(model)
     benchmark = get_benchmark(name)
     parts = make_parts(
         benchmark.judge(options) if request.judge is None else request.judge,
@@ -76,7 +76,7 @@ def _prepare(
         task = benchmark.prepare(task_name, options, sources)
         if isinstance(model, str):
             model = make_model(model, request.model_options)
-            check_members("model", model, MEMBERS["model"])  # a plug-in may have made it
+            check_model(model)  # a plug-in may have made it
         out = request.out
         path = free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
         yield task, model, path, settings

@@ -42,7 +42,8 @@ from trueground.types import Record
 
 if TYPE_CHECKING:
     from trueground.evaluate.corrected import LabelledSlice
-    from trueground.models.usage import Usage
+    from trueground.types import Usage
+
 
 _ASKED_AT_ONCE = 64  # records of a batch that a language model judges within a minute or so
 
@@ -235,7 +236,7 @@ class KeptBatches:
 
     def restore(self) -> Iterator[Scored]:
         """Yield the numbers of each batch that an earlier session scored, in order."""
-        from trueground.models.usage import Usage
+        from trueground.types import Usage
 
         for content in self._run.restore(keep_records=self._keep_records):
             counts, numbers = msgspec.msgpack.decode(content)
@@ -353,7 +354,7 @@ def add_costs(manifest: Manifest, spent: Usage | None) -> None:
 
 def judged_before(manifest: Manifest | None) -> Usage:
     """Return what earlier sessions of a run spent on judging."""
-    from trueground.models.usage import Usage
+    from trueground.types import Usage
 
     costs = None if manifest is None else manifest.judging
     if costs is None:

@@ -45,6 +45,7 @@ from trueground.types import ReasonKind, Status
 if TYPE_CHECKING:
     from trueground.stats.repeats import PerQuestion
 
+
 _ROWS = 65_536
 _LINES = 4_096  # of a piece of repeats.jsonl
 
@@ -102,7 +103,7 @@ def _verdicts(
     shares = [everything.verdicts[name] for name in ANSWER_VERDICTS]
     statuses = everything.metrics[spec.key].unscored
     reasons = {name: n for name, n in statuses.items() if name != Status.ABSTAINED}
-    fitted = getattr(plan.parts.judges[0], "fitted", None)
+    fitted = plan.parts.judges[0].fitted
     return Verdicts(
         metric=spec.key,
         signature=plan.signature_of(spec),

@@ -24,12 +24,11 @@ _WORTH_PROCESSES = 20_000
 def make_job(plan: Plan) -> dict[str, Any] | None:
     """What another process needs to build the same scorer, names only; None where it could not."""
     from trueground.metrics.registry import METRICS
-    from trueground.plugins import known_everywhere
 
     specs, names = plan.chosen, plan.parts.names
     known = (
         all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
-        and known_everywhere("metric", (spec.metric.name for spec in specs))
+        and METRICS.is_shared(spec.metric.name for spec in specs)
         and not any(spec.metric.rubric or spec.metric.comparer for spec in specs)
     )
     if names is None or not known:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import msgspec
 import regex
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import GraphError, MissingExtraError, UsageError, unknown_name
 from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity
 from trueground.graph.names import APOSTROPHES, fold, name_key
-from trueground.plugins import parse_part
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -87,7 +87,7 @@ def get_recognizer(written: str, graph: KnowledgeGraph, types: Sequence[str] = (
 
     Raises UsageError for another name, or no model; besides what the recognizers raise.
     """
-    given = parse_part("recognizer", written)
+    given = ComponentSpec.parse("recognizer", written)
     if given.name not in RECOGNIZERS:
         raise unknown_name("recognizer", given.name, RECOGNIZERS)
     if given.name == "dictionary":

@@ -6,21 +6,22 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from trueground.judges.base import MODELS, Judge, ask, lazy_factory
+from trueground.components.registry import Registry
+from trueground.components.specs import ComponentSpec
+from trueground.judges.base import MODELS, Judge, SupportsJudge, lazy_factory
 from trueground.judges.lexical import LexicalJudge
-from trueground.plugins import PartSpec, load_plugins, make_part, parse_part, register_part
 
 if TYPE_CHECKING:
     from trueground.judges.from_functions import FunctionJudge
 
-__all__ = ["Judge", "LexicalJudge", "ask", "get_judge", "judge", "judges", "kinds"]
+__all__ = ["Judge", "LexicalJudge", "SupportsJudge", "get_judge", "judge", "judges", "kinds"]
 
-Factory = Callable[..., Judge]
+Factory = Callable[..., SupportsJudge]
 P = ParamSpec("P")
 Scored = TypeVar("Scored", bound=float | Awaitable[float])
 
 
-def _lexical(given: PartSpec) -> Judge:
+def _lexical(given: ComponentSpec) -> Judge:
     """Rules over words, names, values and signs of contradiction: no model, nothing to install."""
     given.check(("calibration", "threshold"), model=False)
     if not given.options:
@@ -30,14 +31,14 @@ def _lexical(given: PartSpec) -> Judge:
     return rethresholded(LexicalJudge(), given)
 
 
-def _stack(given: PartSpec) -> Judge:
+def _stack(given: ComponentSpec) -> Judge:
     """Several judges weighed by a file of `judge fit`; of a model: lexical and all-MiniLM-L6-v2."""
     from trueground.judges.stack import make_stack
 
     return make_stack(given, get_judge)
 
 
-judges: dict[str, Factory] = {
+_JUDGES: dict[str, Factory] = {
     "lexical": _lexical,
     "bi-encoder": lazy_factory(
         "encoder",
@@ -73,26 +74,31 @@ judges: dict[str, Factory] = {
     ),
     "stack": _stack,
 }
+judges = Registry("judge", _JUDGES)
 # Those that are functions, by name.
 _functions: dict[str, FunctionJudge[..., Any]] = {}
 
 
-def get_judge(text: str, *, cache: bool = True) -> Judge:
-    """Return a new judge from `NAME:MODEL(option=value)`; any takes `calibration=FILE`.
+def get_judge(judge: str | SupportsJudge, *, cache: bool = True) -> Judge:
+    """Return a new judge from `NAME:MODEL(option=value)`, or the object that was passed.
+
+    Any takes `calibration=FILE`.
 
     FILE.json is `stack:FILE.json`: what `judge fit` or `judge calibrate` wrote.
 
     Raises UsageError, and InputError for a model or a calibration that cannot be used.
     """
-    given = parse_part("judge", text, cache=cache)
+    if not isinstance(judge, str):
+        return Judge.adapt(judge)
+    given = ComponentSpec.parse("judge", judge, cache=cache)
     path = given.options.get("calibration")
     # These read a calibration themselves, because a threshold of theirs stands beside it.
     if path is None or given.name == "lexical" or given.name in MODELS:
-        return make_part("judge", judges, given)
+        return Judge.adapt(judges.make(given))
     from trueground.judges.calibrated import calibrated
 
     others = {name: value for name, value in given.options.items() if name != "calibration"}
-    inner = make_part("judge", judges, replace(given, options=others))
+    inner = Judge.adapt(judges.make(replace(given, options=others)))
     return calibrated(inner, path, keep_threshold="threshold" in others)
 
 
@@ -125,7 +131,7 @@ def judge(
     that the texts support the claim. It may be async. You can still call it yourself.
 
     `@tg.judge("name")` registers a class, or a function that makes a judge. It is called without
-    arguments, or with a `PartSpec` if it has a parameter `given`.
+    arguments, or with a `ComponentSpec` if it has a parameter `given`.
 
     Args:
         function: The function to register, or a name.
@@ -156,12 +162,12 @@ def judge(
     def register(component: Any) -> Any:
         is_factory = name is not None and not is_judge_function(component)
         if is_factory and threshold is None and version is None:
-            register_part("judge", judges, str(name), component)
+            judges.register(str(name), component)
             return component
         limit = 0.5 if threshold is None else threshold
         made = FunctionJudge(component, name=name, threshold=limit, version=version)
         _forget_earlier(made)
-        register_part("judge", judges, made.name, judge_factory(made))
+        judges.register(made.name, judge_factory(made))
         _functions[made.name] = made
         return made
 
@@ -170,7 +176,7 @@ def judge(
 
 def _forget_earlier(made: FunctionJudge[..., Any]) -> None:
     """Free the name if this is the same function, defined again in a notebook's cell."""
-    from trueground.functions import is_redefinition
+    from trueground.components.functions import is_redefinition
 
     earlier = _functions.get(made.name)
     if earlier is not None and is_redefinition(made.function, earlier.function):
@@ -183,7 +189,6 @@ def kinds() -> list[dict[str, Any]]:
     `name` as a user writes it, `doc` in one line, `extra` that must be installed (None: nothing),
     and the `model` where none is named (None: there is no default).
     """
-    load_plugins()
     shown = {"llm": "llm:MODEL", **{name: f"{name}[:MODEL]" for name in MODELS}}
     return [
         {
@@ -192,5 +197,5 @@ def kinds() -> list[dict[str, Any]]:
             "extra": "onnx or hf" if name in MODELS else None,
             "model": MODELS.get(name),
         }
-        for name, factory in judges.items()
+        for name, factory in judges.load().items()
     ]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
 from trueground.encoders.models import CrossEncoder, FirstTokenModel, TokenClassifier
 from trueground.errors import UsageError
@@ -31,7 +32,6 @@ from trueground.judges.encoder import (
     rooms_beside,
     softmax,
 )
-from trueground.plugins import PartSpec
 
 HHEM_REVISION = "hhem-1.0-open"
 _ENTAILS = ("entailment", "entails", "entailed", "entail", "aligned")
@@ -79,7 +79,7 @@ class ClassifierJudge(WindowedJudge):
     encoder: CrossEncoder
 
     def __init__(
-        self, given: PartSpec, encoder: CrossEncoder, label: str, form: str | None = None
+        self, given: ComponentSpec, encoder: CrossEncoder, label: str, form: str | None = None
     ) -> None:
         super().__init__(given, encoder, options=f"label:{label}" + (f"|{form}" if form else ""))
         self._column = encoder.labels.index(label)
@@ -101,7 +101,7 @@ class ClassifierJudge(WindowedJudge):
         free = self.encoder.window - self.encoder.specials
         return [pair for pair, n in zip(pairs, lengths, strict=True) if n <= free]
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,)."""
         template = self._template
         logits = self.encoder.scores(
@@ -133,7 +133,11 @@ class TokenClassifierJudge(WindowedJudge):
     encoder: TokenClassifier
 
     def __init__(
-        self, given: PartSpec, encoder: TokenClassifier, label: str, form: str = "lettucedetect"
+        self,
+        given: ComponentSpec,
+        encoder: TokenClassifier,
+        label: str,
+        form: str = "lettucedetect",
     ) -> None:
         super().__init__(given, encoder, options=f"label:{label}|{form}")
         self._column = encoder.labels.index(label)
@@ -153,7 +157,7 @@ class TokenClassifierJudge(WindowedJudge):
         lengths = zip(pairs, claims, prompts, strict=True)
         return [pair for pair, claim, prompt in lengths if claim + prompt <= free]
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,); not a number for a claim in which the model sees no token."""
         least = [shares[:, self._column].min(initial=np.inf) for shares in self._shares(pairs)]
         scores = np.array(least, np.float32)
@@ -209,7 +213,7 @@ class TokenClassifierJudge(WindowedJudge):
         return f"{self._before}{window}{self._after}"
 
 
-def nli(given: PartSpec) -> WindowedJudge:
+def nli(given: ComponentSpec) -> WindowedJudge:
     """A model of entailment: a classifier with such a label, or a T5 that was trained as TRUE's.
 
     `form` is how a classifier of two outputs reads text and claim, where not as a pair.
@@ -226,7 +230,7 @@ def nli(given: PartSpec) -> WindowedJudge:
     return PromptedJudge(given, FirstTokenModel(model, options), TRUE)
 
 
-def token_classifier(given: PartSpec) -> WindowedJudge:
+def token_classifier(given: ComponentSpec) -> WindowedJudge:
     """The judge `token-classifier:MODEL(…)`. UsageError where no label is known to mean support."""
     check_options(given, "label", "form")
     model, options = model_of(given), encoder_options(given)
@@ -240,7 +244,7 @@ def token_classifier(given: PartSpec) -> WindowedJudge:
     return TokenClassifierJudge(given, scorer, label, given.text("form", "lettucedetect", PROMPTS))
 
 
-def hhem(given: PartSpec) -> WindowedJudge:
+def hhem(given: ComponentSpec) -> WindowedJudge:
     """Vectara's hallucination model: one output, or two of which one means consistent.
 
     The default is its version 1.0. UsageError for 2.1: a prompt in one text, read by code of its
@@ -260,7 +264,7 @@ def hhem(given: PartSpec) -> WindowedJudge:
 
 
 def find_output(
-    given: PartSpec,
+    given: ComponentSpec,
     scorer: CrossEncoder | TokenClassifier,
     wanted: Sequence[str],
     default: str | None,
@@ -286,7 +290,7 @@ def find_output(
 
 
 def _classifier(
-    given: PartSpec,
+    given: ComponentSpec,
     model: str,
     options: EncoderOptions,
     wanted: Sequence[str],

@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
 from trueground.encoders.models import BiEncoder, CrossEncoder, Encoder, FirstTokenModel
 from trueground.errors import UsageError
-from trueground.judges.base import MODELS, warn_of_licence
+from trueground.judges.base import MODELS, Judge, warn_of_licence
 from trueground.judges.calibrated import sign, threshold_of
+from trueground.judges.people import FitFigures
 from trueground.judges.windows import RULE, Span, cut, heads
 from trueground.net.checkpoints import Wanted, fetch, local_folder, read_config, resolve
-from trueground.plugins import PartSpec
 from trueground.types import JudgeRequest, Status, Verdict
 
 REFERENCE_CODE = "reference-code"
@@ -65,14 +66,14 @@ class OnEncoder:
     @property
     def problem(self) -> str | None:
         """Why results were no longer kept on disk; None where they were."""
-        return getattr(self.encoder, "problem", None)
+        return self.encoder.problem
 
     def close(self) -> None:
         """Give the model's memory back; a later request loads it again."""
         self.encoder.close()
 
 
-class WindowedJudge(OnEncoder):
+class WindowedJudge(OnEncoder, Judge):
     """A claim is supported where the best window of any text scores above the threshold.
 
     `basis` is the signature without threshold and calibration: what scores depend on. `score_name`
@@ -84,9 +85,18 @@ class WindowedJudge(OnEncoder):
     score_name = "probability of support"
     probable = True
     joins = False
+    name: str
+    signature: str
+    threshold: float
+    basis = ""  # set when a judge is made
+    fitted: FitFigures | None
 
     def __init__(
-        self, given: PartSpec, encoder: Encoder, threshold: float = THRESHOLD, options: str = ""
+        self,
+        given: ComponentSpec,
+        encoder: Encoder,
+        threshold: float = THRESHOLD,
+        options: str = "",
     ) -> None:
         """`threshold` counts where none was given, and `options` change the score."""
         warn_of_licence(given.model or MODELS.get(given.name, given.name))
@@ -96,7 +106,9 @@ class WindowedJudge(OnEncoder):
             given, self.basis, threshold, self.probable
         )
         self.signature = sign(self.basis, self.threshold, self._calibration)
-        self.fitted = self._calibration and self._calibration.fitted_at(self.threshold)
+        self.fitted = None
+        if self._calibration is not None:
+            self.fitted = self._calibration.fitted_at(self.threshold)
         self.encoder = encoder
 
     def rooms(self, claims: Sequence[str]) -> list[int]:
@@ -111,7 +123,7 @@ class WindowedJudge(OnEncoder):
         """
         return pairs
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """One score for each (claim, window), shape (n,); all pairs are different, and fit."""
         raise NotImplementedError
 
@@ -126,7 +138,7 @@ class WindowedJudge(OnEncoder):
         ]
         unique = list(dict.fromkeys(pair for own in pairs for pair in own))
         read = self.fitting(unique) if unique else []
-        scores = dict(zip(read, self.scores(read).tolist(), strict=True)) if read else {}
+        scores = dict(zip(read, self.score_pairs(read).tolist(), strict=True)) if read else {}
         return [
             self._verdict(request.claim, own, [scores[pair] for pair in asked])
             if asked and all(pair in scores for pair in asked)
@@ -227,7 +239,7 @@ class BiEncoderJudge(WindowedJudge):
         room = self.encoder.window - self.encoder.specials
         return [room if length <= room else 0 for length in self.encoder.lengths(claims)]
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Cosines, shape (n,)."""
         rows: dict[str, int] = {}
         for text in (text for pair in pairs for text in pair):
@@ -250,7 +262,7 @@ class CrossEncoderJudge(WindowedJudge):
     joins = True
     encoder: CrossEncoder
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Raw logits, shape (n,)."""
         return self.encoder.scores(pairs)[:, 0]
 
@@ -260,7 +272,9 @@ class PromptedJudge(WindowedJudge):
 
     encoder: FirstTokenModel
 
-    def __init__(self, given: PartSpec, encoder: FirstTokenModel, prompt: tuple[str, ...]) -> None:
+    def __init__(
+        self, given: ComponentSpec, encoder: FirstTokenModel, prompt: tuple[str, ...]
+    ) -> None:
         super().__init__(given, encoder)
         self._prompt = prompt
         self._words = ("0", "1")
@@ -283,7 +297,7 @@ class PromptedJudge(WindowedJudge):
         window = self.encoder.window
         return [pair for pair, n in zip(pairs, lengths, strict=True) if n <= window]
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,)."""
         logits = self.encoder.first_token([self._fill(*pair) for pair in pairs], self._words)
         return softmax(logits)[:, 1].astype(np.float32)
@@ -292,14 +306,14 @@ class PromptedJudge(WindowedJudge):
         return tuple(fill(part, claim, text) for part in self._prompt)
 
 
-def bi_encoder(given: PartSpec) -> WindowedJudge:
+def bi_encoder(given: ComponentSpec) -> WindowedJudge:
     """The judge `bi-encoder:MODEL(…)`."""
     check_options(given)
     encoder = BiEncoder(model_of(given), encoder_options(given))
     return BiEncoderJudge(given, encoder, BI_ENCODER_THRESHOLD)
 
 
-def cross_encoder(given: PartSpec) -> WindowedJudge:
+def cross_encoder(given: ComponentSpec) -> WindowedJudge:
     """The judge `cross-encoder:MODEL(…)`. UsageError for a model with several outputs."""
     check_options(given)
     model = model_of(given)
@@ -312,7 +326,7 @@ def cross_encoder(given: PartSpec) -> WindowedJudge:
     return CrossEncoderJudge(given, encoder, CROSS_ENCODER_THRESHOLD)
 
 
-def minicheck(given: PartSpec) -> WindowedJudge:
+def minicheck(given: ComponentSpec) -> WindowedJudge:
     """MiniCheck's Flan-T5: trained on claims beside whole documents."""
     check_options(given)
     options = encoder_options(given)
@@ -341,11 +355,11 @@ def read_model_config(model: str, options: EncoderOptions) -> dict[str, Any]:
     return read_config(wanted, folder)
 
 
-def check_options(given: PartSpec, *more: str) -> None:
+def check_options(given: ComponentSpec, *more: str) -> None:
     given.check((*OPTIONS, "calibration", "threshold", *more))
 
 
-def model_of(given: PartSpec) -> str:
+def model_of(given: ComponentSpec) -> str:
     return given.model or MODELS[given.name]
 
 

@@ -9,12 +9,12 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from trueground.components.functions import CallError, UserFunction
+from trueground.components.specs import ComponentSpec
 from trueground.errors import ProtocolError, UsageError
-from trueground.functions import CallError, UserFunction
 from trueground.judges.base import Judge
 from trueground.judges.calibrated import rethresholded, sign
 from trueground.net.redact import raised
-from trueground.plugins import PartSpec
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 P = ParamSpec("P")
@@ -24,7 +24,7 @@ REQUIRED = ("claim", "texts")
 EXPECTED = "True, False, or a probability from 0 to 1 that the texts support the claim"
 
 
-class FunctionJudge(Generic[P, R]):
+class FunctionJudge(Judge, Generic[P, R]):
     """A judge that calls a user's function once for each claim.
 
     Call it like the function itself: `mine("It is tall.", ["The tower is tall."])`.
@@ -34,6 +34,11 @@ class FunctionJudge(Generic[P, R]):
         threshold: A claim is supported if its probability is above this.
         signature: Name, version and threshold.
     """
+
+    name: str
+    signature: str
+    threshold: float
+    basis = ""  # set when a judge is made
 
     def __init__(
         self,
@@ -138,10 +143,10 @@ def is_judge_function(component: object) -> bool:
     return not inspect.signature(component).parameters.keys().isdisjoint(PARAMETERS)
 
 
-def judge_factory(judge: FunctionJudge[P, R]) -> Callable[[PartSpec], Judge]:
+def judge_factory(judge: FunctionJudge[P, R]) -> Callable[[ComponentSpec], Judge]:
     """Return what makes the judge of `NAME` or `NAME(threshold=X)`."""
 
-    def make(given: PartSpec) -> Judge:
+    def make(given: ComponentSpec) -> Judge:
         given.check(("threshold",), model=False)
         return rethresholded(judge, given) if given.options else judge
 

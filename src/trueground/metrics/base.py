@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import ProtocolError, UsageError
 from trueground.metrics.batch import CODES, Column, Counts, Floats, Options, check_column
 from trueground.metrics.context import BatchContext, ClaimCheck
-from trueground.plugins import format_part
 from trueground.text.normalize import NORMALIZERS
 from trueground.text.refusal import REFUSAL_RULES
 from trueground.types import ComparisonRequest, RatingRequest, Status
@@ -190,7 +190,8 @@ def make_spec(metric: Metric, chosen: Mapping[str, str]) -> Spec:
         for name, option in metric.options.items()
     }
     changed = {n: v for n, v in options.items() if v != metric.options[n].default}
-    return Spec(metric, options, format_part(metric.name, None, changed))
+    key = ComponentSpec("metric", metric.name, None, changed).written
+    return Spec(metric, options, key)
 
 
 def abstain_option(default: str) -> dict[str, MetricOption]:

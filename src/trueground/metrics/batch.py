@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.checks import describe_value
 from trueground.errors import ProtocolError, UsageError
-from trueground.protocols import describe_value
 from trueground.types import (
     Choice,
     Comparison,

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from trueground.components.specs import ComponentSpec
 from trueground.metrics.base import Metric, MetricOption, abstain_option, apply_abstain
 from trueground.metrics.batch import Batch, Column, Mask, Options
 from trueground.metrics.context import BatchContext
-from trueground.plugins import format_part
 from trueground.types import Comparison, ComparisonRequest, Status
 
 Requests = list[ComparisonRequest | None]
@@ -136,7 +136,7 @@ def _small(
             for name, option in options.items()
             if name != "model" and o[name] != option.default
         }
-        return format_part(comparer, o.get("model"), changed)
+        return ComponentSpec("comparer", comparer, o.get("model"), changed).written
 
     def requests(context: BatchContext, _o: Options) -> Requests:
         batch = context.batch
@@ -201,7 +201,7 @@ def _large(
         """The comparer, with the user's prompt where there is one."""
         path = o["prompt"]
         named = comparer or name.replace("_", "-")
-        return format_part(named, None, {"prompt": path} if path else {})
+        return ComponentSpec("comparer", named, None, {"prompt": path} if path else {}).written
 
     def request(batch: Batch, i: int) -> ComparisonRequest:
         shown, question = tuple(texts(batch, i)), batch.questions[i] or ""

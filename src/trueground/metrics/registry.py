@@ -7,21 +7,16 @@ package is decorated with `metric`, and its module is named as an entry point of
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, TypeVar, overload
 
+from trueground.components.checks import describe_value
+from trueground.components.registry import Registry
+from trueground.components.specs import ComponentSpec, split_key, split_outside
 from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
-from trueground.plugins import (
-    bare_name,
-    load_plugins,
-    parse_part,
-    register_part,
-    split_outside,
-)
-from trueground.protocols import describe_value
 
 # In this order metrics are computed and shown. A line has their module, the field without which
 # none is in the default set ("any": there is no such field, "-": none ever is), and their names.
@@ -48,34 +43,40 @@ ItemFunction = TypeVar("ItemFunction", bound=Callable[..., float | Awaitable[flo
 _MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
 
 
-class MetricTable(MutableMapping[str, Metric]):
-    """Metrics by name; the module of a built-in one is imported when it is looked up."""
+class MetricTable(Registry[Metric]):
+    """Metrics by name. The module of a built-in one is imported when it is looked up."""
 
     def __init__(self) -> None:
-        self._metrics: dict[str, Metric | None] = dict.fromkeys(_MODULE_OF)
+        super().__init__("metric")
+        self._unloaded = dict(_MODULE_OF)
+        self._names = dict.fromkeys(_MODULE_OF)
 
     def __getitem__(self, name: str) -> Metric:
-        if self._metrics[name] is None:
+        if name in self._unloaded:
             module = import_module(f"trueground.metrics.{_MODULE_OF[name]}")
-            self._metrics |= {metric.name: metric for metric in module.METRICS}
-        found = self._metrics[name]
-        assert found is not None  # tests hold the table to the modules
-        return found
+            for metric in module.METRICS:
+                if self._unloaded.pop(metric.name, None) is not None:
+                    super().__setitem__(metric.name, metric)
+        return super().__getitem__(name)
 
     def __setitem__(self, name: str, metric: Metric) -> None:
-        self._metrics[name] = metric
+        self._names.setdefault(name)
+        self._unloaded.pop(name, None)
+        super().__setitem__(name, metric)
 
     def __delitem__(self, name: str) -> None:
-        del self._metrics[name]
+        del self._names[name]
+        if self._unloaded.pop(name, None) is None:
+            super().__delitem__(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._metrics
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._metrics)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._metrics)
+        return len(self._names)
 
 
 METRICS = MetricTable()
@@ -281,7 +282,7 @@ def _register_compute(
             raise UsageError(f"{name}: needs {min(unknown)!r}; it may need {', '.join(NEEDS)}")
         rest["in_default_set"] = False
         new = Metric(name, family, needs, compute, doc, source, **rest)
-        register_part("metric", METRICS, name, new)
+        METRICS.register(name, new)
         return new
 
     return register
@@ -295,7 +296,7 @@ def _register_function(
     version: int | str | None = None,
 ) -> ItemFunction:
     """Register a function of one item. If the same function is defined again, replace it."""
-    from trueground.functions import UserFunction, is_redefinition
+    from trueground.components.functions import UserFunction, is_redefinition
     from trueground.metrics.from_functions import FIELDS, ItemMetric
 
     user = UserFunction("metric", function, allowed=FIELDS, name=name, version=version)
@@ -316,8 +317,7 @@ def _register_function(
 
 def all_metrics() -> MetricTable:
     """Every metric by name, those of other packages included."""
-    load_plugins()
-    return METRICS
+    return METRICS.load()
 
 
 def get_metric(name: str) -> Metric:
@@ -336,7 +336,7 @@ def get_metric(name: str) -> Metric:
 
 def metric_of_key(key: str) -> Metric | None:
     """The metric behind a key of results, `name(option=value)@judge`; None: not known here."""
-    return all_metrics().get(bare_name(key))
+    return all_metrics().get(split_key(key).name)
 
 
 def higher_is_better(key: str) -> bool | None:
@@ -345,7 +345,7 @@ def higher_is_better(key: str) -> bool | None:
     `key` is one of results: `name(option=value)@judge`, or `name_micro…` of a whole run. Every
     place that calls something best, worst, won or lost asks here.
     """
-    name = bare_name(key)
+    name = split_key(key).name
     known = all_metrics()
     metric = known.get(name) or known.get(name.removesuffix(MICRO))  # its own name comes first
     return None if metric is None else metric.higher_is_better
@@ -358,7 +358,7 @@ def split_specs(text: str) -> list[str]:
 
 def parse_spec(text: str) -> Spec:
     """`k_precision(normalizer=unicode-1,abstain=zero)` → Spec; raises UsageError."""
-    part = parse_part("metric", text)
+    part = ComponentSpec.parse("metric", text)
     part.check_no_model()
     return make_spec(get_metric(part.name), part.options)
 
@@ -396,7 +396,7 @@ def describe_renamed(metrics: str | Sequence[str | Spec]) -> str | None:
     parts = [metrics] if isinstance(metrics, str) else metrics
     _check_names(parts)
     written = [w for part in parts if not isinstance(part, Spec) for w in split_specs(part)]
-    pairs = {bare_name(word): parse_spec(word).metric.name for word in written}
+    pairs = {split_key(word).name: parse_spec(word).metric.name for word in written}
     texts = [f"{ours} ← {name}" for name, ours in pairs.items() if ours != name]
     return f"metrics: {', '.join(texts)}" if texts else None
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.options import Option, check_settings, split_pair
-from trueground.plugins import PartSpec
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -130,7 +130,9 @@ class ModelOptions:
         check_settings(self)
 
 
-def endpoint_options(given: PartSpec, who: str, base: ModelOptions | None = None) -> ModelOptions:
+def endpoint_options(
+    given: ComponentSpec, who: str, base: ModelOptions | None = None
+) -> ModelOptions:
     """What a part `NAME:MODEL(…)` says of its endpoint, else what `base` says. UsageError.
 
     `who` is the part in words.

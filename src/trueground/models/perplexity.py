@@ -13,8 +13,8 @@ import msgspec
 
 from trueground.arithmetic.scalars import exp
 from trueground.models.runner import InFlight
-from trueground.models.usage import Usage
 from trueground.net.cache import ResponseCache
+from trueground.types import Usage
 
 # Part of every key: a change of what a kept value means must not meet older entries.
 _VERSION = "1"

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from trueground.components.registry import Registry
+from trueground.components.specs import parse_model_spec
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel
 from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
-from trueground.plugins import load_plugins, parse_model_part, register_part
 
 if TYPE_CHECKING:
     from trueground.models.perplexity import PromptScorer
@@ -44,7 +45,8 @@ def _hf(rest: str, options: ModelOptions) -> ChatModel:
     return HFModel(rest, options)
 
 
-models: dict[str, Factory] = {"fake": _fake, "replay": _replay, "hf": _hf}
+_MODELS: dict[str, Factory] = {"fake": _fake, "replay": _replay, "hf": _hf}
+models = Registry("kind of model", _MODELS)
 _SHOWN: dict[str, dict[str, Any]] = {
     "fake": {"name": "fake:TEXT"},
     "replay": {"name": "replay:FILE"},
@@ -59,7 +61,7 @@ def make_model(name: str, options: ModelOptions) -> ChatModel:
     prefix, colon, rest = name.partition(":")
     if colon and options.base_url is None:
         if prefix not in models:
-            load_plugins()
+            models.load()
         if prefix in models:
             if not rest:
                 raise UsageError(f"{name!r} names no model; something belongs after the colon")
@@ -79,7 +81,7 @@ def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScor
         raise UsageError(f"the scorer of perplexities has no name; expected {_SCORERS}")
     from trueground.models.perplexity import WordScorer
 
-    name, given = parse_model_part("perplexity", written)
+    name, given = parse_model_spec("perplexity", written)
     given.check(OPTIONS)
     options = endpoint_options(given, "the scorer of perplexities", options)
     prefix, _, rest = name.partition(":")
@@ -104,7 +106,7 @@ def model(prefix: str) -> Callable[[Factory], Factory]:
     """
 
     def register(factory: Factory) -> Factory:
-        register_part("kind of model", models, prefix, factory)
+        models.register(prefix, factory)
         return factory
 
     return register
@@ -112,7 +114,6 @@ def model(prefix: str) -> Callable[[Factory], Factory]:
 
 def kinds() -> list[dict[str, Any]]:
     """Every kind of model, those of other packages included: name, doc, and the extra it needs."""
-    load_plugins()
     openai = "A model behind an OpenAI-compatible endpoint (--base-url), by its name there."
     return [
         {"name": "NAME", "doc": openai},
@@ -122,6 +123,6 @@ def kinds() -> list[dict[str, Any]]:
                 **_SHOWN.get(prefix, {}),
                 "doc": (factory.__doc__ or "").strip().partition("\n")[0],
             }
-            for prefix, factory in models.items()
+            for prefix, factory in models.load().items()
         ),
     ]

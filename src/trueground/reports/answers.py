@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from trueground.components.specs import split_key
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better, metric_of_key
-from trueground.plugins import bare_name, split_key
 from trueground.records.columns import field_text
 from trueground.reports.items import claims_of
 from trueground.reports.selection import Selection
@@ -147,7 +147,7 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
 def metric_words(name: str) -> str:
     """What a metric says, in words."""
     metric = metric_of_key(name)
-    words = metric.doc if metric else bare_name(name).replace("_", " ")
+    words = metric.doc if metric else split_key(name).name.replace("_", " ")
     return words if "_" in words.split(" ")[0] else words[:1].upper() + words[1:]
 
 

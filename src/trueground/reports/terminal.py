@@ -13,9 +13,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from trueground.components.specs import split_key
 from trueground.errors import spoken
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.plugins import bare_name, split_key
 from trueground.reports.blocks import number, several
 from trueground.reports.noise import format_noise, tabulate_judges
 from trueground.reports.sentences import (
@@ -181,7 +181,7 @@ def by_question(keys: Iterable[str]) -> dict[str, list[str]]:
     """The metrics that answer each question, the best first."""
     keys = list(keys)
     return {
-        question: [key for name in names for key in keys if bare_name(key) == name]
+        question: [key for name in names for key in keys if split_key(key).name == name]
         for question, names in QUESTIONS.items()
     }
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from trueground.components.specs import ComponentSpec
 from trueground.options import Progress
-from trueground.plugins import PartSpec
 
 if TYPE_CHECKING:
     from trueground.retrieval.store import PassageStore
@@ -95,8 +95,8 @@ class RetrieverKind:
     search. Without it the kind is for indexes alone.
     """
 
-    folder: Callable[[PartSpec], str]
-    build: Callable[[Path, PassageStore, PartSpec, Progress], None]
-    open: Callable[[Path, PassageStore, PartSpec], OpenedRetriever]
-    check: Callable[[Path, PassageStore, PartSpec], None] | None = None
-    over: Callable[[PartSpec, PassageStore], OpenedRetriever] | None = None
+    folder: Callable[[ComponentSpec], str]
+    build: Callable[[Path, PassageStore, ComponentSpec, Progress], None]
+    open: Callable[[Path, PassageStore, ComponentSpec], OpenedRetriever]
+    check: Callable[[Path, PassageStore, ComponentSpec], None] | None = None
+    over: Callable[[ComponentSpec, PassageStore], OpenedRetriever] | None = None

@@ -20,10 +20,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
 from trueground.options import Progress
-from trueground.plugins import PartSpec
 from trueground.processes import WorkerPool
 from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind
 from trueground.retrieval.bm25_index import (
@@ -133,7 +133,7 @@ class Bm25Options(msgspec.Struct, frozen=True):
     b: float = 0.75
 
     @staticmethod
-    def parse(given: PartSpec) -> Bm25Options:
+    def parse(given: ComponentSpec) -> Bm25Options:
         """UsageError for an option that is not known or a value that cannot be meant."""
         given.check(("stem", "k1", "b"), model=False)
         default = Bm25Options()
@@ -351,24 +351,24 @@ def _call(part: Any) -> Any:
     return _worker(part)
 
 
-def _folder(given: PartSpec) -> str:
+def _folder(given: ComponentSpec) -> str:
     options = Bm25Options.parse(given)
     if options == Bm25Options():
         return "bm25"
     return f"bm25-{hashlib.sha256(msgspec.json.encode(options)).hexdigest()[:8]}"
 
 
-def _open(folder: Path, passages: PassageStore, given: PartSpec) -> OpenedRetriever:
+def _open(folder: Path, passages: PassageStore, given: ComponentSpec) -> OpenedRetriever:
     retriever = BM25OnDisk(folder, passages, Bm25Options.parse(given))
     return OpenedRetriever(retriever, retriever.close)
 
 
-def _over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
+def _over(given: ComponentSpec, passages: PassageStore) -> OpenedRetriever:
     options = msgspec.structs.asdict(Bm25Options.parse(given))
     return OpenedRetriever(BM25(passages.searched, titled=True, **options))
 
 
-def _build(folder: Path, passages: PassageStore, given: PartSpec, progress: Progress) -> None:
+def _build(folder: Path, passages: PassageStore, given: ComponentSpec, progress: Progress) -> None:
     build_bm25(folder, passages, Bm25Options.parse(given), progress)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import POOLINGS, EncoderOptions, Floats, encoder_options
 from trueground.encoders.models import BiEncoder
 from trueground.encoders.tiles import cores
@@ -30,7 +31,6 @@ from trueground.errors import InputError, MissingExtraError, ProtocolError, Usag
 from trueground.net.checkpoints import reason
 from trueground.net.files import make_folder, write_state
 from trueground.options import Progress
-from trueground.plugins import PartSpec
 from trueground.retrieval.base import (
     Hit,
     OpenedRetriever,
@@ -113,7 +113,7 @@ class _DenseOptions:
         return self.nlist or min(count, max(1, 4 * isqrt(count)))
 
 
-def _parse(given: PartSpec) -> _DenseOptions:
+def _parse(given: ComponentSpec) -> _DenseOptions:
     """UsageError for what cannot be meant."""
     given.check(_KNOWN)
     if given.model is None:
@@ -212,7 +212,7 @@ class DiskDense:
         return found
 
 
-def _build(folder: Path, passages: PassageStore, given: PartSpec, progress: Progress) -> None:
+def _build(folder: Path, passages: PassageStore, given: ComponentSpec, progress: Progress) -> None:
     options = _parse(given)
     if options.kind != "flat":
         faiss_module()
@@ -233,7 +233,7 @@ def _build(folder: Path, passages: PassageStore, given: PartSpec, progress: Prog
         _build_structure(folder, open_vectors(place, passages), options, progress)
 
 
-def _open(folder: Path, passages: PassageStore, given: PartSpec) -> OpenedRetriever:
+def _open(folder: Path, passages: PassageStore, given: ComponentSpec) -> OpenedRetriever:
     options = _parse(given)
     place = folder.parent / options.vectors_folder
     vectors = open_vectors(place, passages)
@@ -250,7 +250,7 @@ def _open(folder: Path, passages: PassageStore, given: PartSpec) -> OpenedRetrie
         return OpenedRetriever(DiskDense(vectors, questions, structure, how), stack.pop_all().close)
 
 
-def _check(folder: Path, passages: PassageStore, given: PartSpec) -> None:
+def _check(folder: Path, passages: PassageStore, given: ComponentSpec) -> None:
     """InputError: vectors or the structure over them are missing, cut off, or of other passages."""
     options = _parse(given)
     vectors = open_vectors(folder.parent / options.vectors_folder, passages)
@@ -258,7 +258,7 @@ def _check(folder: Path, passages: PassageStore, given: PartSpec) -> None:
         _check_structure(folder, vectors, options)
 
 
-def _over(given: PartSpec, passages: PassageStore) -> OpenedRetriever:
+def _over(given: ComponentSpec, passages: PassageStore) -> OpenedRetriever:
     given.check(_ENCODER)
     if given.model is None:
         raise UsageError(

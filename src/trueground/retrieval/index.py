@@ -21,11 +21,11 @@ import msgspec
 import numpy as np
 
 from trueground._version import __version__
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
 from trueground.net.cache import ResponseCache, cache_path
 from trueground.net.files import is_state, read_state, write_state
 from trueground.options import Progress, no_progress
-from trueground.plugins import PartSpec, parse_part
 from trueground.retrieval.base import Hit, OpenedRetriever, Retriever, RetrieverKind, turns_of
 from trueground.retrieval.kinds import bases, compose, kind_of
 from trueground.retrieval.store import PassageStore, TornError, next_step
@@ -190,7 +190,7 @@ class IndexPart(NamedTuple):
     folder: str
     written: str
     kind: RetrieverKind
-    given: PartSpec
+    given: ComponentSpec
 
 
 def parts_of(retrievers: Iterable[str]) -> list[IndexPart]:
@@ -198,7 +198,7 @@ def parts_of(retrievers: Iterable[str]) -> list[IndexPart]:
     found: dict[str, IndexPart] = {}
     for retriever in retrievers:
         for written in bases(retriever):
-            given = parse_part("retriever", written)
+            given = ComponentSpec.parse("retriever", written)
             kind = kind_of(given)
             folder = f"{RETRIEVERS}/{kind.folder(given)}"
             found.setdefault(folder, IndexPart(folder, given.written, kind, given))
@@ -299,7 +299,7 @@ class Index:
                 hits = stack.enter_context(ResponseCache(cache_path("searches")))
                 self._caches.append(hits)
 
-            def open_base(given: PartSpec) -> OpenedRetriever:
+            def open_base(given: ComponentSpec) -> OpenedRetriever:
                 [part] = parts_of([given.written])
                 opened = part.kind.open(self.path / part.folder, self.passages, given)
                 label = given.name if given.model is None else f"{given.name}:{given.model}"

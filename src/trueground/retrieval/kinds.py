@@ -17,8 +17,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from trueground.components.registry import Registry
+from trueground.components.specs import ComponentSpec, mask_quoted
 from trueground.errors import UsageError, unknown_name
-from trueground.plugins import PartSpec, load_plugins, mask_quoted, parse_part, register_part
 from trueground.retrieval import results
 from trueground.retrieval.base import OpenedRetriever, Retriever, RetrieverKind
 from trueground.retrieval.compound import BEAM, DEPTH, HOPS, Hybrid, K, MultiHop
@@ -52,13 +53,15 @@ def _dense() -> RetrieverKind:
     return DENSE_KIND
 
 
-def _hybrid(given: PartSpec, parts: Sequence[Retriever], _passages: PassageStore) -> Retriever:
+def _hybrid(given: ComponentSpec, parts: Sequence[Retriever], _passages: PassageStore) -> Retriever:
     """Several retrievers' lists in one, by reciprocal rank."""
     given.check(("k", "depth"))
     return Hybrid(parts, k=given.number("k", K, 0) or 0.0, depth=given.whole("depth", DEPTH))
 
 
-def _multi_hop(given: PartSpec, parts: Sequence[Retriever], passages: PassageStore) -> Retriever:
+def _multi_hop(
+    given: ComponentSpec, parts: Sequence[Retriever], passages: PassageStore
+) -> Retriever:
     """Searches again with the question and what was found: chains of passages."""
     given.check(("hops", "beam", "passages"))
     if len(parts) > 1:
@@ -73,8 +76,9 @@ def _multi_hop(given: PartSpec, parts: Sequence[Retriever], passages: PassageSto
 
 
 # What keeps files, and what is put together from such.
-retrievers: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
-_COMPOUNDS: dict[str, Callable[[PartSpec, Sequence[Retriever], PassageStore], Retriever]] = {
+_RETRIEVERS: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
+retrievers = Registry("retriever", _RETRIEVERS)
+_COMPOUNDS: dict[str, Callable[[ComponentSpec, Sequence[Retriever], PassageStore], Retriever]] = {
     "hybrid": _hybrid,
     "multi-hop": _multi_hop,
 }
@@ -90,7 +94,7 @@ def retriever(name: str) -> Callable[[Factory], Factory]:
     def register(factory: Factory) -> Factory:
         if name in (*_COMPOUNDS, results.NAME):
             raise UsageError(f"a retriever named {name!r} exists already; choose another name")
-        register_part("retriever", retrievers, name, factory)
+        retrievers.register(name, factory)
         return factory
 
     return register
@@ -98,8 +102,7 @@ def retriever(name: str) -> Callable[[Factory], Factory]:
 
 def kinds() -> list[dict[str, Any]]:
     """Every kind of retriever: `name` as a user writes it, `doc` in one line, `extra` or None."""
-    load_plugins()
-    docs = {name: kind.__doc__ for name, kind in (*retrievers.items(), *_COMPOUNDS.items())}
+    docs = {name: kind.__doc__ for name, kind in (*retrievers.load().items(), *_COMPOUNDS.items())}
     docs[results.NAME] = "Results that were found elsewhere: DPR's ctxs, a TREC run"
     return [
         {"name": name, "doc": (doc or "").strip().partition("\n")[0], "extra": None}
@@ -115,7 +118,7 @@ def bases(written: str) -> list[str]:
     """
     found: dict[str, None] = {}
 
-    def note(given: PartSpec) -> OpenedRetriever:
+    def note(given: ComponentSpec) -> OpenedRetriever:
         found[given.written] = None
         kind_of(given).folder(given)
         return OpenedRetriever(_Placeholder(given.name))
@@ -134,23 +137,23 @@ class _Placeholder:
         return [[] for _ in queries]
 
 
-def kind_of(given: PartSpec) -> RetrieverKind:
+def kind_of(given: ComponentSpec) -> RetrieverKind:
     """The kind of a part that keeps files. UsageError with near names where there is none."""
     if given.name not in retrievers:
-        load_plugins()
+        retrievers.load()
     if given.name not in retrievers:
         raise unknown_name("retriever", given.name, (*retrievers, *_COMPOUNDS, results.NAME))
     return retrievers[given.name]()
 
 
 def compose(
-    written: str, open_base: Callable[[PartSpec], OpenedRetriever], passages: PassageStore
+    written: str, open_base: Callable[[ComponentSpec], OpenedRetriever], passages: PassageStore
 ) -> OpenedRetriever:
     """The retriever as written, over these passages; `open_base` opens its parts that keep files.
 
     UsageError: what cannot be read, an unknown name or option.
     """
-    given = parse_part("retriever", written)
+    given = ComponentSpec.parse("retriever", written)
     if given.name == results.NAME:
         return OpenedRetriever(results.ResultsRetriever(given, passages))
     if given.name not in _COMPOUNDS:
@@ -173,7 +176,7 @@ def open_over(written: str, passages: PassageStore) -> OpenedRetriever:
     UsageError, InputError, MissingExtraError.
     """
 
-    def open_base(given: PartSpec) -> OpenedRetriever:
+    def open_base(given: ComponentSpec) -> OpenedRetriever:
         kind = kind_of(given)
         if kind.over is None:
             others = (name for name, factory in retrievers.items() if factory().over is not None)
@@ -186,7 +189,7 @@ def open_over(written: str, passages: PassageStore) -> OpenedRetriever:
     return compose(written, open_base, passages)
 
 
-def _split(given: PartSpec) -> list[str]:
+def _split(given: ComponentSpec) -> list[str]:
     """What a retriever is put together from: its model, split at each ` + ` outside quotes and
     parentheses. UsageError where nothing is named.
     """

@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.net.files import file_digest
-from trueground.plugins import PartSpec
 from trueground.records.files import open_unpacked, require_readable
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
@@ -43,7 +43,7 @@ class ResultsRetriever:
     name = NAME
     nested = True
 
-    def __init__(self, given: PartSpec, passages: PassageStore) -> None:
+    def __init__(self, given: ComponentSpec, passages: PassageStore) -> None:
         """UsageError: no file is named. InputError: there is none."""
         given.check(())
         if given.model is None:

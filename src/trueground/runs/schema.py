@@ -13,10 +13,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from trueground.components.specs import keys_named
 from trueground.errors import unknown_name
 from trueground.judges.people import FitFigures
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.plugins import keys_named
 
 FORMAT_VERSION = 2
 FINISHED = "finished"

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trueground.components.specs import split_key
 from trueground.metrics.registry import higher_is_better, metric_of_key
-from trueground.plugins import bare_name, split_key
 from trueground.runs.directory import replacing
 from trueground.runs.files import RunFiles
 from trueground.runs.schema import Item, ItemScores, RecordTexts
@@ -61,9 +61,9 @@ _decode_item = msgspec.json.Decoder(Item).decode
 def worst_metrics(keys: Iterable[str]) -> list[str]:
     """By which of these metrics items are sorted: `support` and `support_min`, else one."""
     known = [key for key in keys if not split_key(key).judge]  # the first judge's
-    found = [key for name in WORST_BY for key in known if bare_name(key) == name]
-    together = [key for key in found if bare_name(key) in WORST_BY[:2]]
-    return together or found[:1] or [key for key in known if bare_name(key) != "abstained"][:1]
+    found = [key for name in WORST_BY for key in known if split_key(key).name == name]
+    together = [key for key in found if split_key(key).name in WORST_BY[:2]]
+    return together or found[:1] or [key for key in known if split_key(key).name != "abstained"][:1]
 
 
 def headline_metric(keys: Iterable[str]) -> str | None:

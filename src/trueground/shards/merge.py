@@ -33,7 +33,6 @@ from trueground.evaluate.scoring import (
 )
 from trueground.evaluate.table import ItemTable
 from trueground.metrics.registry import higher_is_better
-from trueground.models.usage import Usage
 from trueground.options import Progress, ShowProgress, no_progress
 from trueground.progress import open_progress
 from trueground.records.files import open_unpacked
@@ -58,6 +57,7 @@ from trueground.shards import work
 from trueground.shards.plan import PLAN, ShardPlan, read_plan
 from trueground.shards.store import MissingFileError, RunStore, open_store
 from trueground.shards.work import Marker, make_scoring_plan, read_marker, read_numbers, shard_name
+from trueground.types import Usage
 
 _LISTED = 20_000  # items on the page of a run in shards, and in a store
 _OF_EACH = 20  # of each status at least, where there are so many

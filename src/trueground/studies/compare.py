@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from trueground.components.specs import keys_named
 from trueground.errors import UsageError
 from trueground.options import (
     LabelsDrawn,
@@ -21,7 +22,6 @@ from trueground.options import (
     parse_value,
     split_pair,
 )
-from trueground.plugins import keys_named
 
 if TYPE_CHECKING:
     from trueground.studies.compare_pair import MetricComparison, PairComparison

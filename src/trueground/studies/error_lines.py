@@ -20,12 +20,12 @@ import numpy as np
 from trueground.annotation.labels import TIED, LabelRule, RecordLabel
 from trueground.arithmetic.sums import count_true, mean, standard_deviation
 from trueground.benchmarks.published import published
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
-from trueground.judges.comparing import compare, make_comparer
+from trueground.judges.comparing import make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
-from trueground.plugins import PartSpec, parse_part
 from trueground.stats.bootstrap import intervals
 from trueground.studies.finished import (
     NO_HASH,
@@ -228,8 +228,8 @@ def _read_scored(
 # Who proposes
 
 
-def parse_proposer(text: str, cache: bool) -> PartSpec:
-    part = parse_part("proposer", text, cache=cache)
+def parse_proposer(text: str, cache: bool) -> ComponentSpec:
+    part = ComponentSpec.parse("proposer", text, cache=cache)
     if part.name != "llm":
         raise UsageError(
             f"unknown proposer {part.name!r}; it is a language model as "
@@ -240,7 +240,7 @@ def parse_proposer(text: str, cache: bool) -> PartSpec:
     return part
 
 
-def propose_categories(lines: Sequence[Line], part: PartSpec, progress: Progress) -> None:
+def propose_categories(lines: Sequence[Line], part: ComponentSpec, progress: Progress) -> None:
     """Let a language model propose a category for each line."""
     comparer = make_comparer("error-category", part, cache=part.cache)
     with closing(comparer):
@@ -255,7 +255,7 @@ def propose_categories(lines: Sequence[Line], part: PartSpec, progress: Progress
                 )
                 for line in some
             ]
-            for line, result in zip(some, compare(comparer, requests), strict=True):
+            for line, result in zip(some, comparer.answer_once(requests), strict=True):
                 line.proposed = (result.detail or {}).get(CATEGORY)
                 line.by = f"llm:{comparer.signature}"
                 line.status, line.reply, line.reason = result.status, result.reply, result.reason

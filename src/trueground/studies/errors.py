@@ -67,8 +67,8 @@ def sort_errors(
     import msgspec
     import orjson
 
+    from trueground.components.specs import split_key
     from trueground.errors import UsageError
-    from trueground.plugins import bare_name
     from trueground.runs.directory import check_out_file, replacing
     from trueground.studies.error_lines import (
         METRIC,
@@ -83,7 +83,7 @@ def sort_errors(
         select_errors,
     )
 
-    if bare_name(metric) == METRIC and not 0 <= at_most <= 1:
+    if split_key(metric).name == METRIC and not 0 <= at_most <= 1:
         raise UsageError(f"at_most={at_most!r}; expected a number from 0 to 1")
     if not isfinite(at_most):
         raise UsageError(f"at_most={at_most!r}; expected a number")

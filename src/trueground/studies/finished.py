@@ -19,11 +19,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.components.specs import keys_named
 from trueground.errors import InputError
 from trueground.evaluate.table import BY_ID, question_of
 from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.plugins import keys_named
 from trueground.runs.files import LineT, RunFiles
 from trueground.runs.schema import ItemNumbers, ItemScores, Manifest, Summary
 from trueground.stats.repeats import per_question

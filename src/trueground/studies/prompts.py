@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from trueground.arithmetic.sums import count_along, count_true, mean, means, total, variance
 from trueground.metrics.registry import metric_of_key
-from trueground.models.prompts import PromptFile
 from trueground.runs.files import RunFiles
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import holm, paired
@@ -31,6 +30,7 @@ from trueground.studies.finished import (
     with_questions,
 )
 from trueground.studies.leaderboard.runs import prompt_of
+from trueground.types import PromptFile
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
 _OF_PROMPT = {"task-instruction", "instruction"}

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from trueground.arithmetic.sums import count_along
 from trueground.arithmetic.sums import totals as add_rows
+from trueground.components.specs import split_key
 from trueground.errors import UsageError
 from trueground.evaluate.plan import TOTAL_NAMES, Entries, RunLevel, macro_key
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec
-from trueground.plugins import split_key
 from trueground.runs.schema import MetricSummary
 from trueground.stats.bootstrap import Floats, Interval, all_alike, percentiles, resampled_means
 from trueground.studies.finished import Scores

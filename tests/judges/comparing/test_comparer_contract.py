@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.chaos import KEY, ChaosServer
 
+from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
-from trueground.judges.comparing import Comparer, compare, comparers, make_comparer
-from trueground.plugins import parse_part
+from trueground.judges.comparing import Comparer, comparers, make_comparer
 from trueground.types import ComparisonRequest, Status
 
 QUESTION = "Where was Ida Kowal born?"
@@ -100,7 +100,7 @@ def make(
         patch.setenv("OPENAI_API_KEY", KEY)
         written = BUILDERS[request.param](stack, folder)
         server = stack.enter_context(ChaosServer(answer=_reply))
-        rater = parse_part("rater", f"llm:m(base_url={server.base_url})")
+        rater = ComponentSpec.parse("rater", f"llm:m(base_url={server.base_url})")
         yield lambda: make_comparer(written, rater, cache=False)
 
 
@@ -156,7 +156,7 @@ def test_asking_together_or_alone_is_the_same(
     together = comparer.compare(some)
     assert comparer.compare(some[::-1])[::-1] == together
     assert [comparer.compare([request])[0] for request in some] == together
-    assert compare(comparer, [*some, *some]) == together * 2
+    assert comparer.answer_once([*some, *some]) == together * 2
     assert comparer.compare([]) == []
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from trueground.components.specs import ComponentSpec
 from trueground.judges import LexicalJudge
 from trueground.judges.calibrated import rethresholded
-from trueground.plugins import parse_part
 from trueground.types import REASON_TITLES, JudgeRequest, ReasonKind, Verdict
 
 
@@ -137,7 +137,9 @@ def test_another_threshold_says_so(
     threshold: float, claim: str, supported: bool, kind: str | None, line: str
 ) -> None:
     """A verdict that it turns round does not stand beside the reason of the opposite."""
-    found = rethresholded(LexicalJudge(), parse_part("judge", f"lexical(threshold={threshold})"))
+    found = rethresholded(
+        LexicalJudge(), ComponentSpec.parse("judge", f"lexical(threshold={threshold})")
+    )
     (verdict,) = found.judge([JudgeRequest(claim, ("It has 10 rooms.",))])
     assert (verdict.supported, verdict.kind) == (supported, kind)
     assert len(verdict.reasons) == 1

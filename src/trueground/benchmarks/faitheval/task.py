@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,11 @@ from trueground.benchmarks.faitheval.source import (
     task_files,
 )
 from trueground.benchmarks.rows import RowFiles, texts_of
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError
 from trueground.models.base import Params
 from trueground.models.prompts import Prompt, packaged_prompt
 from trueground.options import Value
-from trueground.plugins import format_part, parse_part
 from trueground.records import FileInfo
 from trueground.text.normalize import FAITHEVAL, contains_words
 from trueground.types import Choice, Passage, Record
@@ -109,8 +109,8 @@ def _metrics(options: FaithEvalOptions) -> tuple[str, ...]:
     if options.task == "original" or options.single:
         found = [*_ANSWER, *found[:1]] if options.instruction else [*_ANSWER]
     if options.scheme == "cot":  # the brief answer, and the whole with its reasons
-        parts = [parse_part("metric", metric) for metric in found]
-        of_answer = [format_part(p.name, None, {**p.options, "read": "answer"}) for p in parts]
+        parts = [ComponentSpec.parse("metric", metric) for metric in found]
+        of_answer = [replace(p, options={**p.options, "read": "answer"}).written for p in parts]
         found = [*of_answer, *found]
     # Beside the phrases, whether the model declines at all, by the rules of `abstained`.
     return (*found, *["p_ir"] * (options.task == "unanswerable"))

@@ -158,10 +158,10 @@ class QaOptions(TaskOptions):
         """The corpus, or the results that --retriever names, where these hold the passages."""
         if self.corpus is not None or not self.searches:
             return self.corpus
-        from trueground.plugins import parse_part
+        from trueground.components.specs import ComponentSpec
         from trueground.retrieval.formats import is_results
 
-        given = parse_part("retriever", self.retriever)
+        given = ComponentSpec.parse("retriever", self.retriever)
         if given.name != "file" or given.model is None:
             return None
         path = Path(given.model).expanduser()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from trueground.benchmarks.base import Sources
 from trueground.benchmarks.instruct_qa import QaOptions
 from trueground.benchmarks.instruct_qa.source import QaQuestion
+from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
-from trueground.plugins import PartSpec
 from trueground.retrieval.base import OpenedRetriever
 from trueground.retrieval.gold import GoldPassage, find_gold, is_gold
 from trueground.retrieval.kinds import compose
@@ -184,7 +184,7 @@ def _open_uncached(
     """Neither hits nor vectors of questions are kept or read; `place` is a part's folder."""
     from trueground.retrieval.index import parts_of
 
-    def open_base(given: PartSpec) -> OpenedRetriever:
+    def open_base(given: ComponentSpec) -> OpenedRetriever:
         [part] = parts_of([given.written])
         return part.kind.open(place(part), index.passages, replace(given, cache=False))
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from trueground.benchmarks.base import Sources
 from trueground.benchmarks.kalma import ANY_TYPE, KalmaOptions
 from trueground.benchmarks.kalma.source import SEPARATOR, GraphQuestion, rank_by_seed
+from trueground.components.specs import ComponentSpec
 from trueground.errors import GraphError, InputError, UsageError
-from trueground.plugins import parse_part
 from trueground.text.draws import draw_number
 from trueground.text.triples import Key, format_value, keys_of, plain, triple_key
 from trueground.types import Graph, Triple
@@ -117,7 +117,7 @@ class GraphLibrary:
 
 def _pipeline_sha256(recognizer: str) -> str | None:
     """Of all files of a spaCy pipeline, which fix what it finds; None where there is none."""
-    model = parse_part("recognizer", recognizer).model
+    model = ComponentSpec.parse("recognizer", recognizer).model
     if not model:
         return None
     sha256 = hashlib.sha256()

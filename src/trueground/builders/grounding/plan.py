@@ -56,9 +56,9 @@ from trueground.builders.people import REASONS, PeopleLabels
 from trueground.builders.quality import BuiltItem
 from trueground.builders.settings import Material
 from trueground.claims import get_decomposer
+from trueground.components.specs import ComponentSpec
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.options import Value, parse_options
-from trueground.plugins import parse_part
 from trueground.records import FileInfo
 from trueground.retrieval.gold import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
@@ -91,7 +91,7 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
 
     def close() -> None:
         for part in (facts.judge, decomposer):
-            getattr(part, "close", lambda: None)()
+            part.close()
 
     others: dict[str, tuple[Any, str]] = {
         FACT_JUDGE: (facts.judge, options.fact_judge),
@@ -128,12 +128,12 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
         people=people,
         others={
             name: OtherModel(
-                parse_part("model", written).model or written,
+                ComponentSpec.parse("model", written).model or written,
                 part.signature,
                 partial(getattr, part, "spent"),
             )
             for name, (part, written) in others.items()
-            if hasattr(part, "spent")
+            if part.spent is not None
         },
     )
 

@@ -16,13 +16,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trueground.claims.words import View, Word, among, is_adverb, is_finite
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.encoders.models import CrossEncoder
 from trueground.encoders.whole import AnswerFinder, QuestionWriter
 from trueground.errors import UsageError
+from trueground.judges.comparing import Comparer
 from trueground.judges.encoder import OnEncoder
 from trueground.judges.windows import cut
-from trueground.plugins import PartSpec
 from trueground.text.sentences import split_sentences
 from trueground.types import Comparison, ComparisonRequest, Status
 
@@ -43,7 +44,7 @@ _INSIDE = frozenset(
 _PERSONAL = frozenset(("i", "you", "me", "my", "your", "mine", "yours"))
 
 
-class Q2:
+class Q2(Comparer):
     """`q2`: values `f1` and `nli`, each the mean over the questions that a response answers.
 
     A question counts where the response, asked, answers with the span that it was written for. f1
@@ -56,10 +57,11 @@ class Q2:
 
     name = "q2"
     values = ("f1", "nli")
+    signature: str
     in_one_process = True
     uses_encoder = True
 
-    def __init__(self, given: PartSpec) -> None:
+    def __init__(self, given: ComponentSpec) -> None:
         given.check(("device", "dtype", *MODELS), model=False)
         options = encoder_options(given)
         models = {part: given.options.get(part, name) for part, name in MODELS.items()}

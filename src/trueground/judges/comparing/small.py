@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import encoder_options
 from trueground.encoders.models import CrossEncoder
 from trueground.errors import MissingExtraError
 from trueground.judges.classifiers import find_output
+from trueground.judges.comparing import Comparer
 from trueground.judges.encoder import LEAST_ROOM, OPTIONS, OnEncoder, softmax
 from trueground.judges.windows import RULE, Span, cut
-from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
 
 # The published model is one of TensorFlow; this is its conversion.
@@ -25,7 +26,7 @@ _HALLUCINATED = ("hallucination", "hallucinated", "unfaithful")
 
 
 def check_options(
-    given: PartSpec, *more: str, runs: Sequence[str] = ("torch", "onnxruntime")
+    given: ComponentSpec, *more: str, runs: Sequence[str] = ("torch", "onnxruntime")
 ) -> None:
     """UsageError for an option that is not known; MissingExtraError where nothing is installed
     that runs the model: the extra that runs every one.
@@ -35,14 +36,14 @@ def check_options(
         raise MissingExtraError(f"the comparer {given.name}", "hf")
 
 
-def bem(given: PartSpec) -> Bem:
+def bem(given: ComponentSpec) -> Bem:
     """The comparer `bem:MODEL(label=NAME,…)`."""
     check_options(given, "label")
     scorer = CrossEncoder(given.model or BEM_MODEL, encoder_options(given))
     return Bem("bem-1", scorer, _find_label(given, scorer, _EQUIVALENT))
 
 
-def faith_critic(given: PartSpec) -> FaithCritic:
+def faith_critic(given: ComponentSpec) -> FaithCritic:
     """The comparer `faith-critic:MODEL(label=NAME,…)`."""
     check_options(given, "label")
     scorer = CrossEncoder(given.model or FAITH_CRITIC_MODEL, encoder_options(given))
@@ -50,16 +51,17 @@ def faith_critic(given: PartSpec) -> FaithCritic:
     return FaithCritic(f"faith-critic-1|{RULE}", scorer, label)
 
 
-def _find_label(given: PartSpec, scorer: CrossEncoder, wanted: Sequence[str]) -> str:
+def _find_label(given: ComponentSpec, scorer: CrossEncoder, wanted: Sequence[str]) -> str:
     """The output that is meant; of two without names (LABEL_0, LABEL_1) it is the second."""
     default = "label_1" if tuple(scorer.labels) == ("label_0", "label_1") else None
     hint = "Say which one is meant with label=NAME"
     return find_output(given, scorer, wanted, default, "two, or one", hint)
 
 
-class _Classifier(OnEncoder):
+class _Classifier(OnEncoder, Comparer):
     """A comparer whose only value is the softmax of one output."""
 
+    signature: str
     encoder: CrossEncoder
 
     def __init__(self, version: str, scorer: CrossEncoder, label: str) -> None:

@@ -16,8 +16,8 @@ import orjson
 from trueground.benchmarks.base import all_benchmarks
 from trueground.benchmarks.model_info import ModelInfo, Models, find_model
 from trueground.benchmarks.studies import Studies
+from trueground.components.specs import split_key
 from trueground.metrics.registry import higher_is_better
-from trueground.plugins import bare_name
 from trueground.reports.text import shown_name
 from trueground.runs.worst import WORST_BY
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
@@ -34,7 +34,9 @@ Identity = tuple[str, str, str]  # of a model: name, signature, source
 def studies_of(benchmark: str | None) -> Studies:
     """What the benchmark declares of its paper; nothing for an unknown one."""
     known = all_benchmarks()
-    return known[benchmark].studies if benchmark in known else Studies()
+    if benchmark is None or benchmark not in known:
+        return Studies()
+    return known[benchmark].studies
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def _order(key: _CellKey) -> tuple[bool, str, int, str, str, str]:
     place = known.index(task) if task in known else len(known)
     options = _DIGITS.sub(lambda found: found[0].zfill(12), key.options)  # 512 before 1024
     if key.benchmark is None:  # the headline of a run that scores
-        name = bare_name(key.metric)
+        name = split_key(key.metric).name
         place = _HEADLINES.index(name) if name in _HEADLINES else len(_HEADLINES)
     return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
 

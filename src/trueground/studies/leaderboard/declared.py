@@ -23,8 +23,8 @@ from trueground.benchmarks.studies import (
     fits,
     value_of,
 )
+from trueground.components.specs import split_key
 from trueground.errors import UsageError
-from trueground.plugins import bare_name, split_key
 from trueground.reports.sentences import short_checksums
 from trueground.studies.leaderboard.board import (
     Board,
@@ -331,7 +331,7 @@ class _Evaluation:
         if place in self._keys:
             return self._keys[place]
         head = split_key(column.metric)
-        options = head.spec.removeprefix(bare_name(column.metric))
+        options = head.spec.removeprefix(split_key(column.metric).name)
 
         def order(key: str) -> tuple[bool, bool, bool, bool, int, str]:
             own = split_key(key)
@@ -339,13 +339,15 @@ class _Evaluation:
                 key != column.metric,
                 own.judge not in ("", head.judge),
                 measure.prefer not in key,
-                own.spec.removeprefix(bare_name(key)) != options,
+                own.spec.removeprefix(split_key(key).name) != options,
                 len(key),
                 key,
             )
 
         runs = self._board.runs(column, published=paper)
-        known = {key for r in runs for key in r.summary.metrics if bare_name(key) == measure.metric}
+        known = {
+            key for r in runs for key in r.summary.metrics if split_key(key).name == measure.metric
+        }
         self._keys[place] = min(known, key=order, default=None)
         return self._keys[place]
 

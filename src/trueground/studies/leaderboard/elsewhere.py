@@ -15,10 +15,10 @@ from trueground.benchmarks.base import all_benchmarks
 from trueground.benchmarks.model_info import Models, find_model
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.benchmarks.studies import PaperJudge
+from trueground.components.specs import split_key
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
-from trueground.plugins import bare_name, split_key
 from trueground.reports.listings import few
 from trueground.reports.sentences import DATASET
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
@@ -198,7 +198,7 @@ def beside_published(board: Board) -> list[str]:
 
 def _has(judge: PaperJudge, run: Run) -> bool:
     return any(
-        bare_name(key).removesuffix("_micro") in judge.metrics for key in run.summary.metrics
+        split_key(key).name.removesuffix("_micro") in judge.metrics for key in run.summary.metrics
     )
 
 

@@ -1,88 +1,43 @@
-"""Parts by name: registering them, reading what a user wrote, loading what is installed.
+"""Specs of components, and keys of results, as users write them.
 
-A part is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)`. MODEL and values
-may stand in single or double quotes, and must where they hold parentheses or, in a value, commas; a
-quotation mark within is doubled. This is the one place that reads and writes such texts.
-
-A package names a module as an entry point of one of GROUPS; the module registers its parts when it
-is imported. A part that a script registers by itself is known in that process only.
+A component is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)`. MODEL and
+values may be in single or double quotes. They must be quoted if they contain parentheses or, in a
+value, commas; double a quotation mark inside. Only this module reads and writes such texts.
 """
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Self
 
 from trueground.errors import UsageError, unknown_name
 from trueground.options import DeclaredOption, Option, ValueRejectedError, declare, parse_value
 
-GROUPS = (
-    "trueground.metrics",
-    "trueground.judges",
-    "trueground.decomposers",
-    "trueground.models",
-    "trueground.benchmarks",
-    "trueground.retrievers",
-)
-T = TypeVar("T")
 _QUOTES = "\"'"
 _QUOTED = r"\"(?:[^\"]|\"\")*+\"|'(?:[^']|'')*+'"
 _IN_QUOTES = re.compile(_QUOTED)
 _TOKEN = re.compile(rf"(?<![^\s:=(,+])(?:{_QUOTED})|.", re.DOTALL)
 _NEEDS_QUOTES = re.compile(r"[\s,()\"'+]")
-# Over the text as `mask_quoted` gives it.
-_PART = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?::\s*([^()]*?)\s*)?(?:\(([^()]*)\))?\s*", re.DOTALL)
+# Matched with what `mask_quoted` returns.
+_COMPONENT = re.compile(
+    r"\s*([A-Za-z_][\w.-]*)\s*(?::\s*([^()]*?)\s*)?(?:\(([^()]*)\))?\s*", re.DOTALL
+)
 _SHOWN = 60  # characters of a value that is refused
-_only_here: set[tuple[str, str]] = set()
-_loading: list[bool] = []
-
-
-@cache
-def load_plugins() -> None:
-    """Import every module that an installed package names in one of the groups."""
-    from importlib.metadata import entry_points  # it loads e-mail and zip: not for --help
-
-    _loading.append(True)
-    try:
-        for group in GROUPS:
-            for entry in entry_points(group=group):
-                entry.load()
-    finally:
-        _loading.pop()
-
-
-def register_part(kind: str, registry: MutableMapping[str, T], name: str, part: T) -> None:
-    """Put a part into its registry. Raises UsageError if another one has the name."""
-    if registry.setdefault(name, part) is not part:
-        raise UsageError(f"a {kind} named {name!r} exists already; choose another name")
-    if not _loading:
-        _only_here.add((kind, name))
-
-
-def find_part(kind: str, registry: MutableMapping[str, T], name: str) -> T:
-    """The part of that name; UsageError with near names where there is none."""
-    if name not in registry:
-        load_plugins()
-    if name not in registry:
-        raise unknown_name(kind, name, registry)
-    return registry[name]
-
-
-def known_everywhere(kind: str, names: Iterable[str]) -> bool:
-    """Whether another process finds these parts by name too."""
-    return not any((kind, name) in _only_here for name in names)
 
 
 @dataclass(frozen=True)
-class PartSpec:
-    """What a user wrote of a part: its name, and the model and options behind it.
+class ComponentSpec:
+    """What a user wrote of a component.
 
-    `cache` is False where nothing that was paid for or computed before may be used.
+    Attributes:
+        kind: What the component is, as errors name it: "judge".
+        name: The name under which it is registered.
+        model: The model after the colon. None: there is none.
+        options: The options in parentheses.
+        cache: False if nothing that was computed or paid for before may be used.
     """
 
     kind: str
@@ -91,10 +46,33 @@ class PartSpec:
     options: Mapping[str, str] = field(default_factory=dict)
     cache: bool = True
 
+    @classmethod
+    def parse(cls, kind: str, text: str, *, cache: bool = True) -> Self:
+        """Parse `NAME:MODEL(option=value,…)`. Raises UsageError if it can't be read."""
+        masked = mask_quoted(text)
+        if kind == "judge" and (file := _read_file(text, masked)):
+            text, masked = file, mask_quoted(file)
+        match = _COMPONENT.fullmatch(masked)
+        model = None
+        if match is not None and match.start(2) >= 0:
+            model = _unquote(text[slice(*match.span(2))])
+        if match is None or (match.start(2) >= 0 and not model):
+            # The parentheses may hold a password: they are not repeated.
+            name, opened, _ = text.partition("(")
+            shown = f"{name}(…" if opened else name
+            raise UsageError(
+                f"cannot read the {kind} {shown!r}; write NAME, NAME:MODEL or "
+                "NAME:MODEL(option=value)"
+            )
+        inside = text[slice(*match.span(3))] if match[3] else ""
+        return cls(kind, match[1], model, _parse_options(f"{kind} {match[1]}", inside), cache)
+
     @property
     def written(self) -> str:
-        """The part as it can be read again."""
-        return format_part(self.name, self.model, self.options)
+        """The component as `parse` reads it, with quotes where they are needed."""
+        model = "" if self.model is None else f":{quote(self.model)}"
+        inside = ",".join(f"{option}={quote(value)}" for option, value in self.options.items())
+        return f"{self.name}{model}({inside})" if inside else f"{self.name}{model}"
 
     def check(self, known: Iterable[str], *, model: bool = True) -> None:
         """UsageError for an option that is not known, or a model where none can be meant."""
@@ -155,25 +133,6 @@ class PartSpec:
         return UsageError(f"the {self.kind} {self.name}: {option}={shown!r}; expected {expected}")
 
 
-def parse_part(kind: str, text: str, *, cache: bool = True) -> PartSpec:
-    """`NAME:MODEL(option=value,…)` in its pieces. UsageError where it cannot be read."""
-    seen = mask_quoted(text)
-    if kind == "judge" and (file := _read_file(text, seen)):
-        text, seen = file, mask_quoted(file)
-    match = _PART.fullmatch(seen)
-    model = None
-    if match is not None and match.start(2) >= 0:
-        model = _unquote(text[slice(*match.span(2))])
-    if match is None or (match.start(2) >= 0 and not model):
-        # What stands in the parentheses may hold a password: it is not repeated.
-        shown = text.partition("(")[0] + "(…" * ("(" in text)
-        raise UsageError(
-            f"cannot read the {kind} {shown!r}; write NAME, NAME:MODEL or NAME:MODEL(option=value)"
-        )
-    inside = text[slice(*match.span(3))] if match[3] else ""
-    return PartSpec(kind, match[1], model, _parse_options(f"{kind} {match[1]}", inside), cache)
-
-
 def _read_file(text: str, seen: str) -> str | None:
     """`stack:FILE.json(…)` where a judge is written as FILE.json(…), without a name; else None."""
     opened = seen.find("(") if "(" in seen else len(text)
@@ -183,7 +142,7 @@ def _read_file(text: str, seen: str) -> str | None:
     return f"stack:{quote(file)}{text[opened:]}"
 
 
-def parse_model_part(role: str, text: str) -> tuple[str, PartSpec]:
+def parse_model_spec(role: str, text: str) -> tuple[str, ComponentSpec]:
     """`MODEL(option=value,…)`: a model's name, which may hold colons, and the options of its role.
 
     A name that itself ends in parentheses stands in quotes. UsageError where it cannot be read.
@@ -193,16 +152,7 @@ def parse_model_part(role: str, text: str) -> tuple[str, PartSpec]:
     name = _unquote((text if opened < 0 else text[:opened]).strip())
     if not name:
         raise UsageError(f"the model of the {role} has no name; write NAME or NAME(option=value)")
-    return name, parse_part("model", role + text[opened:] if opened >= 0 else role)
-
-
-def format_part(
-    name: str, model: str | None = None, options: Mapping[str, str] | None = None
-) -> str:
-    """`NAME:MODEL(option=value,…)`, as `parse_part` reads it; quotes where they are needed."""
-    inside = ",".join(f"{option}={quote(value)}" for option, value in (options or {}).items())
-    behind = "" if model is None else f":{quote(model)}"
-    return f"{name}{behind}" + (f"({inside})" if inside else "")
+    return name, ComponentSpec.parse("model", role + text[opened:] if opened >= 0 else role)
 
 
 def quote(word: str) -> str:
@@ -254,15 +204,10 @@ def split_key(key: str) -> ResultKey:
     return ResultKey(spec.partition("(")[0].strip(), spec, judge)
 
 
-def bare_name(key: str) -> str:
-    """A key's name, without options and judge."""
-    return split_key(key).name
-
-
 def keys_named(name: str, keys: Iterable[str]) -> list[str]:
     """That key alone where it is one of the keys; else all with this bare name, in their order."""
     keys = list(keys)
-    return [name] if name in keys else [key for key in keys if bare_name(key) == name]
+    return [name] if name in keys else [key for key in keys if split_key(key).name == name]
 
 
 def _parse_options(part: str, text: str) -> dict[str, str]:
@@ -288,15 +233,3 @@ def _unquote(word: str) -> str | None:
     if word[:1] not in _QUOTES or not word:
         return word
     return word[1:-1].replace(word[0] * 2, word[0]) if _IN_QUOTES.fullmatch(word) else None
-
-
-def make_part(kind: str, registry: MutableMapping[str, Callable[..., T]], given: PartSpec) -> T:
-    """The part that its factory builds: with the PartSpec, where it has a parameter `given`.
-
-    UsageError: no part of that name, or a model or options for one that takes none.
-    """
-    factory = find_part(kind, registry, given.name)
-    if "given" in inspect.signature(factory).parameters:
-        return factory(given=given)
-    given.check((), model=False)
-    return factory()

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from trueground.components.checks import describe_value
 from trueground.errors import ProtocolError, UsageError, fails_alone, unknown_name
 from trueground.loop import LoopThread
-from trueground.protocols import describe_value
 
 # Calls of one async function that wait at the same time.
 MAX_CONCURRENT_CALLS = 16
