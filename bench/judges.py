@@ -23,7 +23,7 @@ import numpy as np
 import trueground as tg
 from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder
-from trueground.judges import Judge, ask, get_judge
+from trueground.judges import Judge, get_judge
 from trueground.judges.windows import cut
 from trueground.stats.thresholds import auroc
 from trueground.text.sentences import split_sentences
@@ -118,8 +118,8 @@ def speed(questions: list[Question], model: str) -> None:
     """Sets of responses in one pass, beside encoding question by question."""
     answers = [a for seed in range(SETS) for a in mixtures(questions, seed)]
     requests = [request for answer in answers for request in answer.requests]
-    once, *one_pass = _timed(lambda: _scores(ask(_bi_encoder(model, "float32"), requests)))
-    small, *int8 = _timed(lambda: _scores(ask(_bi_encoder(model, "int8"), requests)))
+    once, *one_pass = _timed(lambda: _scores(_bi_encoder(model, "float32").answer_once(requests)))
+    small, *int8 = _timed(lambda: _scores(_bi_encoder(model, "int8").answer_once(requests)))
     rows = {"one pass, float32": (one_pass, once), "one pass, int8": (int8, small)}
     # Not timed: our encoder computes in tiles of 8 rows and is slow for a few texts at a time.
     naive = question_by_question(answers[:CHECKED], *_encoder(model))
@@ -229,7 +229,7 @@ def identity(questions: list[Question], made: dict[str, Judge]) -> None:
         for what, answers in (("its gold facts", own), ("of another question", other)):
             precision, recall = [], []
             for answer in answers:
-                verdicts = [v.supported for v in ask(judge, answer.requests)]
+                verdicts = [v.supported for v in judge.answer_once(answer.requests)]
                 precision.append(np.mean(verdicts[: len(answer.facts)]))
                 recall.append(np.mean(verdicts[len(answer.facts) :]))
             print(f"| {name} | {what} | {np.mean(precision):.4f} | {np.mean(recall):.4f} |")
@@ -250,7 +250,7 @@ def rates(
         what: [JudgeRequest(fact, question.contexts) for fact, question in pairs]
         for what, pairs in groups.items()
     }
-    found = {name: {w: ask(j, r) for w, r in asked.items()} for name, j in made.items()}
+    found = {name: {w: j.answer_once(r) for w, r in asked.items()} for name, j in made.items()}
     print(f"\n| facts and contexts | n | {' | '.join(made)} |")
     print(f"|---|---:|{'---:|' * len(made)}")
     for what, requests in asked.items():

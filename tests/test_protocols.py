@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import trueground as tg
-from trueground.claims import Decomposed
+from trueground.claims import Decomposed, Decomposer
 from trueground.errors import ProtocolError, UsageError
-from trueground.evaluate.scorer import decompose
-from trueground.judges import ask
-from trueground.judges.comparing import compare
-from trueground.judges.rating import rate
+from trueground.judges import Judge
+from trueground.judges.comparing import Comparer
+from trueground.judges.rating import Rater
 from trueground.metrics.batch import Column
 from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import METRICS
@@ -78,7 +77,7 @@ def each(answer: object) -> Answers:
 )
 def test_judge_wrong_answer_is_named(answers: Answers, words: str) -> None:
     with pytest.raises(ProtocolError, match=f"the judge 'mine'.* ?{words}"):
-        ask(Component(answers), REQUESTS)
+        Judge.adapt(Component(answers)).answer_once(REQUESTS)
 
 
 def test_judge_of_score_wrong_answer_ends_the_run() -> None:
@@ -98,12 +97,13 @@ def test_judge_of_score_wrong_answer_ends_the_run() -> None:
 )
 def test_decomposer_wrong_answer_is_named(answers: Answers, words: str) -> None:
     with pytest.raises(ProtocolError, match=f"the decomposer 'mine'.* ?{words}"):
-        decompose(Component(answers), ["It is tall.", "It is old."])
+        Decomposer.adapt(Component(answers)).answer_once(["It is tall.", "It is old."])
 
 
 def test_decomposer_claims_and_failures_pass() -> None:
     answers: list[Decomposed] = [[Claim("It is tall.", 0, 11)], Failure(Status.ERROR, "no")]
-    assert decompose(Component(lambda _: answers), ["It is tall.", "It is old."]) == answers
+    decomposer = Decomposer.adapt(Component(lambda _: answers))
+    assert decomposer.answer_once(["It is tall.", "It is old."]) == answers
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_decomposer_claims_and_failures_pass() -> None:
 def test_rater_wrong_answer_is_named(answers: Answers, words: str) -> None:
     rater: Any = Component(answers)
     with pytest.raises(ProtocolError, match=f"the rater 'mine'.* ?{words}"):
-        rate(rater, [RatingRequest("fluency", "It is tall.")], {})
+        Rater.adapt(rater).answer_once([RatingRequest("fluency", "It is tall.")])
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,9 @@ def test_rater_wrong_answer_is_named(answers: Answers, words: str) -> None:
 )
 def test_comparer_wrong_answer_is_named(answers: Answers, words: str) -> None:
     with pytest.raises(ProtocolError, match=f"the comparer 'mine'.* ?{words}"):
-        compare(Component(answers), [ComparisonRequest("It is tall.", ("It is.",))])
+        Comparer.adapt(Component(answers)).answer_once(
+            [ComparisonRequest("It is tall.", ("It is.",))]
+        )
 
 
 class Model:
@@ -157,7 +159,7 @@ class Model:
 def test_model_wrong_reply_is_named(reply: object, words: str) -> None:
     asker = SyncRequestRunner(Model(reply), cache=False)
     with pytest.raises(ProtocolError, match=words):
-        asker.ask([tg.ChatRequest((tg.Message("user", "Is it?"),))])
+        asker.run_all([tg.ChatRequest((tg.Message("user", "Is it?"),))])
     asker.close()
 
 

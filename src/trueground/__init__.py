@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import trueground.errors as errors
     import trueground.metrics as metrics
     import trueground.testing as testing
+    from trueground.api.read import read_run
     from trueground.api.result import Result, Summary
     from trueground.api.run import arun, run
     from trueground.api.score import ascore, score
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from trueground.builders.api import build
     from trueground.builders.build import BuildSettings
     from trueground.claims import decomposer
-    from trueground.evaluate.result import MetricSummary
     from trueground.judges import judge
     from trueground.metrics.base import Metric
     from trueground.metrics.registry import metric
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
     from trueground.retrieval.kinds import retriever
+    from trueground.runs.schema import MetricSummary
     from trueground.shards.score import score_table
     from trueground.studies.calibrate.study import calibrate, fit_judge
     from trueground.studies.validate.result import Validation
     from trueground.studies.validate.study import validate
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
+
 
 _HOMES = {
     "BuildSettings": "builders.build",
@@ -44,7 +46,7 @@ _HOMES = {
     "JudgeRequest": "types",
     "Message": "models.base",
     "Metric": "metrics.base",
-    "MetricSummary": "evaluate.result",
+    "MetricSummary": "runs.schema",
     "ModelOptions": "models.options",
     "Params": "models.base",
     "Passage": "types",
@@ -67,6 +69,7 @@ _HOMES = {
     "merge": "api.shards",
     "metric": "metrics.registry",
     "model": "models.registry",
+    "read_run": "api.read",
     "retriever": "retrieval.kinds",
     "run": "api.run",
     "score": "api.score",
@@ -110,6 +113,7 @@ __all__ = [
     "metric",
     "metrics",
     "model",
+    "read_run",
     "retriever",
     "run",
     "score",

@@ -12,18 +12,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from trueground.claims import Decomposer
+from trueground.judges import Judge
 from trueground.models.replay import FakeModel
 from trueground.types import Claim, JudgeRequest, Status, Verdict
 
 __all__ = ["FakeDecomposer", "FakeJudge", "FakeModel", "synthetic_records"]
 
 
-class FakeJudge:
+class FakeJudge(Judge):
     """A judge that answers from a table of claims; unknown claims get `default`.
 
     A probability above 0.5 means supported; None gives an `unparseable` verdict. `requests` holds
     every request that was made.
     """
+
+    name: str
+    signature: str
+    threshold: float
 
     def __init__(
         self, table: Mapping[str, float | None] | None = None, default: float | None = 1.0
@@ -46,8 +52,11 @@ class FakeJudge:
         return Verdict(supported=probability > self.threshold, probability=probability)
 
 
-class FakeDecomposer:
+class FakeDecomposer(Decomposer):
     """A decomposer that splits at a separator, so that a test can write claims by hand."""
+
+    name: str
+    signature: str
 
     def __init__(self, separator: str = "|") -> None:
         self.name = "fake"

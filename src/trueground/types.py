@@ -6,6 +6,8 @@ Field meanings follow the record table of the contract (docs/records.md).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -228,3 +230,54 @@ class Comparison(msgspec.Struct, omit_defaults=True):
     reply: str | None = None
     reason: str | None = None
     detail: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class PromptFile:
+    """A prompt as the manifest names it: its id and the SHA-256 of its text."""
+
+    id: str
+    sha256: str
+
+    @property
+    def signature(self) -> str:
+        """The id and the first digits of the hash, as signatures of parts name it."""
+        return f"{self.id}:{self.sha256[:12]}"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What requests to models have cost: calls, tokens, cache hits, and requests without a reply.
+
+    Every attempt is a call.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_hits: int = 0
+    failed: int = 0
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any]) -> Usage:
+        """Return the usage in an entry of a manifest; 0 for a count that it lacks."""
+        counts = {field.name: entry.get(field.name) for field in fields(cls)}
+        return cls(**{name: n for name, n in counts.items() if isinstance(n, int)})
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.cache_hits + other.cache_hits,
+            self.failed + other.failed,
+        )
+
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls - other.calls,
+            self.tokens_in - other.tokens_in,
+            self.tokens_out - other.tokens_out,
+            self.cache_hits - other.cache_hits,
+            self.failed - other.failed,
+        )

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import trueground as tg
-from trueground.evaluate.result import Result as ComputedResult
 from trueground.evaluate.score import ScoreRequest, score_request
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY, read_manifest
+from trueground.runs.result import Result as ComputedResult
 from trueground.testing import synthetic_records
 
 METRICS = "f1,support"

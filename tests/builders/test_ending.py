@@ -26,8 +26,8 @@ from trueground.errors import CoverageError, InputError, RunInterrupted, UsageEr
 from trueground.models.names import strip_model_folder
 from trueground.models.options import Price
 from trueground.models.perplexity import UnscoredText
-from trueground.models.usage import Usage
 from trueground.testing import FakeModel
+from trueground.types import Usage
 
 __all__ = ["home"]
 

@@ -14,8 +14,8 @@ from trueground.builders.store import BuildStore
 from trueground.errors import UsageError
 from trueground.models.perplexity import LogprobRunner
 from trueground.models.registry import make_scorer
-from trueground.models.usage import Usage
 from trueground.net.cache import ResponseCache
+from trueground.types import Usage
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,10 @@ from tests.judges.rule_endpoint import contains
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.evaluate.parts import make_parts, with_calibration
+from trueground.evaluate.parts import make_parts
 from trueground.judges import get_judge
 from trueground.judges.calibrated import CalibratedJudge
+from trueground.judges.calibrations import with_calibration
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
 

@@ -23,17 +23,16 @@ from tests.judges.rule_endpoint import rule_endpoint
 from tests.judges.test_judge_contract import BUILDERS
 
 import trueground as tg
-from trueground.claims import RuleDecomposer, decomposers, get_decomposer
+from trueground.claims import Decomposer, RuleDecomposer, decomposers, get_decomposer
 from trueground.errors import BadRow, BadRowsError, MissingExtraError, UnreachableError, WorkerError
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import Scorer
 from trueground.execution.processes import WorkerPool
-from trueground.judges import ask, get_judge
+from trueground.judges import Judge, comparing, get_judge, rating
 from trueground.judges.comparing import comparers
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import all_metrics, parse_specs
-from trueground.models.usage import Usage
 from trueground.records.problems import to_record
 from trueground.testing import FakeJudge
 from trueground.types import (
@@ -45,6 +44,7 @@ from trueground.types import (
     RatingRequest,
     Record,
     Status,
+    Usage,
 )
 
 METRICS = all_metrics()
@@ -203,9 +203,10 @@ def scored(
         if spec.metric.comparer:
             written = spec.metric.comparer(spec.options)
             name = written.partition(":")[0].partition("(")[0]
-            made[written] = wrap(Comparer(name, COMPARED[name]))
-    judges = (judge or FakeJudge(),)
-    parts = Parts(judges, decomposer or RuleDecomposer(), wrap(Rater()), comparers=made)
+            made[written] = comparing.Comparer.adapt(wrap(Comparer(name, COMPARED[name])))
+    judges = (Judge.adapt(judge or FakeJudge()),)
+    splitter = Decomposer.adapt(decomposer or RuleDecomposer())
+    parts = Parts(judges, splitter, rating.Rater.adapt(wrap(Rater())), comparers=made)
     found = Scorer(Plan(tuple(specs), parts))([record(i, i == at) for i in range(N)])
     assert np.isnan(found.values).tolist() == (found.status > 0).tolist()
     return found.items.splitlines()
@@ -399,7 +400,7 @@ def test_a_reply_that_cannot_be_read_is_not_paid_for_again(
     requests = [JudgeRequest(f"Tower {i}.", (f"Tower {i - (i == 7)}.",)) for i in range(20)]
     with rule_endpoint() as server:
         judge: Any = get_judge(f"llm:m(base_url={server.base_url})", cache=False)
-        verdicts = ask(judge, requests)
+        verdicts = Judge.adapt(judge).answer_once(requests)
         judge.close()
         assert server.calls.total() == judge.spent.calls == 20
     assert [v.status for v in verdicts] == [
@@ -472,9 +473,9 @@ def test_a_reply_that_cannot_be_scored_is_an_error(
 
 
 def test_a_failed_text_has_a_reason_everywhere() -> None:
-    from trueground.evaluate.scorer import decompose
-
-    found = decompose(Failing(RuleDecomposer(), FAILURES[1]), ["It is red.", MARK, "It is red."])
+    found = Decomposer.adapt(Failing(RuleDecomposer(), FAILURES[1])).answer_once(
+        ["It is red.", MARK, "It is red."]
+    )
     assert found[0] == found[2] != []
     assert isinstance(found[1], Failure)
     assert found[1].reason == "the decomposer 'rules' failed: OverflowError: math range error"

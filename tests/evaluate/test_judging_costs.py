@@ -19,10 +19,9 @@ from trueground.evaluate.parts import make_parts
 from trueground.evaluate.run import run_task
 from trueground.evaluate.run_settings import RunSettings
 from trueground.models.replay import named_fake
-from trueground.models.usage import Usage
 from trueground.runs.directory import MANIFEST
 from trueground.testing import FakeDecomposer, FakeJudge
-from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
+from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Usage, Verdict
 
 
 class Asking(FakeJudge):

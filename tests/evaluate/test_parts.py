@@ -15,11 +15,19 @@ from trueground.claims import Decomposed
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
 from trueground.evaluate.parts import make_parts
-from trueground.models.usage import Usage
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
 from trueground.stats.agreement import cohen_kappa
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
-from trueground.types import Claim, Failure, JudgeRequest, Rating, RatingRequest, Status, Verdict
+from trueground.types import (
+    Claim,
+    Failure,
+    JudgeRequest,
+    Rating,
+    RatingRequest,
+    Status,
+    Usage,
+    Verdict,
+)
 
 RECORD = {"id": "a", "response": "p|q|r", "contexts": ["c"], "gold_facts": ["g", "h"]}
 METRICS = "grounding_precision,grounding_recall,k_precision"

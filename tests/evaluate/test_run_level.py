@@ -15,8 +15,8 @@ from tests.metrics.citations.made import Row, graph, k, triples
 
 import trueground as tg
 from trueground.errors import UsageError
+from trueground.evaluate.gates import judge_gates, parse_gate
 from trueground.evaluate.plan import RunLevel, macro_key, micro_key
-from trueground.evaluate.result import judge_gates, parse_gate
 from trueground.metrics.base import Metric
 from trueground.metrics.batch import Column, Floats, Options
 from trueground.metrics.context import BatchContext

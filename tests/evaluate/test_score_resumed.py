@@ -23,9 +23,8 @@ from tests.marks import mostly_long
 import trueground as tg
 from trueground.errors import OutputError, RunInterrupted
 from trueground.files.locks import FolderLock
-from trueground.models.usage import Usage
 from trueground.testing import FakeJudge, synthetic_records
-from trueground.types import JudgeRequest, Verdict
+from trueground.types import JudgeRequest, Usage, Verdict
 
 FILES = ("items.jsonl", "summary.json", "report.html", "records.jsonl.zst")
 METRICS = "f1,k_precision,grounding_precision"

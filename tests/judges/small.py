@@ -23,6 +23,8 @@ def tokens(text: str) -> list[str]:
 class Words:
     """What the three have in common."""
 
+    problem: str | None = None
+
     def __init__(self, window: int = 64, specials: int = 2) -> None:
         self.name = "words"
         self.signature = f"words/{window}"

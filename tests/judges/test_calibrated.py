@@ -12,11 +12,10 @@ import pytest
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
-from trueground.judges import Judge, ask, get_judge, judge, judges
-from trueground.judges.calibrated import basis_of, calibrated, with_option
-from trueground.models.usage import Usage
+from trueground.judges import Judge, get_judge, judge, judges
+from trueground.judges.calibrated import calibrated, with_option
 from trueground.testing import FakeJudge
-from trueground.types import JudgeRequest, Status, Verdict
+from trueground.types import JudgeRequest, Status, Usage, Verdict
 
 TEXTS = ("The mill was built in 1903.",)
 READ = JudgeRequest("It was built in 1903.", TEXTS)
@@ -45,7 +44,11 @@ class Cosine:
 
 def file(path: Path, own: Judge, **changes: Any) -> str:
     numbers = {"threshold": 10.0, "slope": 0.1, "intercept": -1.0, "of": "score"}
-    told = {"format": "trueground-calibration-2", "judge": own.name, "signature": basis_of(own)}
+    told = {
+        "format": "trueground-calibration-2",
+        "judge": own.name,
+        "signature": Judge.adapt(own).basis,
+    }
     out = path / "c.json"
     out.write_text(json.dumps({**told, **numbers, "method": "platt", **changes}))
     return str(out)
@@ -72,14 +75,14 @@ def test_a_score_becomes_a_probability_and_a_verdict(tmp_path: Path) -> None:
     found = calibrated(Cosine(), file(tmp_path, Cosine()))
     assert isinstance(found, Judge)
     claims = ("short", "ten letters and more", "too long")
-    low, high, lost = ask(found, [JudgeRequest(claim, TEXTS) for claim in claims])
+    low, high, lost = found.answer_once([JudgeRequest(claim, TEXTS) for claim in claims])
     assert (low.supported, high.supported) == (False, True)
     assert low.probability == pytest.approx(1 / (1 + 2.718281828**0.5))
     assert high.probability == pytest.approx(1 / (1 + 2.718281828**-1))
     assert high.reasons == ("score 20.00, above 10",)
     assert (lost.status, lost.probability) == (Status.TOO_LONG, None)
     assert found.signature.startswith("cosine-1|threshold:10.0|calibration:")
-    assert basis_of(found) == "cosine-1"
+    assert found.basis == "cosine-1"
 
 
 def test_a_judge_of_another_package_takes_a_calibration(tmp_path: Path, registered: None) -> None:
@@ -104,8 +107,8 @@ def test_what_the_inner_judge_has_is_there_and_nothing_else(tmp_path: Path) -> N
     found = calibrated(inner, file(tmp_path, inner))
     found.close()
     assert inner.closed
-    assert not hasattr(found, "spent")
-    assert getattr(found, "problem", None) is None
+    assert found.spent is None
+    assert found.problem is None
 
 
 LLM = "llm:fake:True"
@@ -134,7 +137,7 @@ def test_a_language_models_verdicts_get_probabilities(tmp_path: Path) -> None:
     assert spent.prompts == plain.prompts  # type: ignore[attr-defined]
     assert spent.in_one_process is True
     assert spent.scores is False
-    assert basis_of(found) == plain.signature
+    assert found.basis == plain.signature
     spent.close()
     plain.close()  # type: ignore[attr-defined]
 

@@ -11,7 +11,7 @@ import pytest
 
 import trueground as tg
 from trueground.errors import ProtocolError, UsageError
-from trueground.judges import Judge, ask, get_judge, judges, kinds
+from trueground.judges import Judge, get_judge, judges, kinds
 from trueground.judges.from_functions import FunctionJudge
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
@@ -66,7 +66,7 @@ def test_judge_float_function_threshold_decides() -> None:
     def unsure(claim: str, texts: list[str]) -> float:
         return 0.7 if "red" in claim else 0.71
 
-    verdicts = ask(unsure, [JudgeRequest(row["response"], ("x",)) for row in ROWS])
+    verdicts = unsure.answer_once([JudgeRequest(row["response"], ("x",)) for row in ROWS])
 
     assert [verdict.supported for verdict in verdicts] == [True, False]
     assert [verdict.probability for verdict in verdicts] == [0.71, 0.7]
@@ -96,7 +96,7 @@ def test_judge_function_without_text_is_not_called(texts: tuple[str, ...]) -> No
         calls.append(claim)
         return True
 
-    (verdict,) = ask(eager, [JudgeRequest("It is tall.", texts)])
+    (verdict,) = eager.answer_once([JudgeRequest("It is tall.", texts)])
 
     assert calls == []
     assert (verdict.supported, verdict.probability) == (False, 0.0)
@@ -130,7 +130,7 @@ def test_judge_function_wrong_return_is_named(value: Any, words: str) -> None:
     ids=["bool", "int", "numpy float", "numpy bool"],
 )
 def test_judge_function_number_is_probability(value: Any, probability: float) -> None:
-    (verdict,) = ask(constant_judge(value), [JudgeRequest("It is.", ("It is.",))])
+    (verdict,) = constant_judge(value).answer_once([JudgeRequest("It is.", ("It is.",))])
 
     assert verdict.probability == probability
 
@@ -159,7 +159,7 @@ def test_judge_function_failing_on_one_claim_is_error_of_that_claim() -> None:
             raise ValueError("no colors")
         return True
 
-    verdicts = ask(picky, [JudgeRequest(row["response"], ("x",)) for row in ROWS])
+    verdicts = picky.answer_once([JudgeRequest(row["response"], ("x",)) for row in ROWS])
 
     assert [verdict.status for verdict in verdicts] == [Status.SCORED, Status.ERROR]
     assert verdicts[1].reasons == ("the judge 'picky' failed: ValueError: no colors",)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.judges.rule_endpoint import rule_endpoint
 
 from trueground.errors import UsageError
-from trueground.judges import Judge, ask, get_judge, judges
+from trueground.judges import Judge, get_judge, judges
 from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -120,7 +120,7 @@ def test_it_is_a_judge(judge: Judge, text: str) -> None:
 
 
 def test_no_request_gives_no_verdict(judge: Judge) -> None:
-    assert judge.judge([]) == [] == ask(judge, [])
+    assert judge.judge([]) == [] == judge.answer_once([])
 
 
 @pytest.mark.parametrize("texts", [(), ("",), (" \n", "\t")])
@@ -177,7 +177,7 @@ def test_another_text_never_lowers(judge: Judge, claim: str, texts: list[str], m
 def test_asking_together_or_alone_is_the_same(judge: Judge, asked: list[tuple[str, str]]) -> None:
     requests = [JudgeRequest(claim, (text,)) for claim, text in asked] * 2
     alone = [judge.judge([request])[0] for request in requests]
-    assert ask(judge, requests) == judge.judge(requests) == alone
+    assert judge.answer_once(requests) == judge.judge(requests) == alone
 
 
 def test_equal_requests_are_judged_once() -> None:
@@ -191,7 +191,7 @@ def test_equal_requests_are_judged_once() -> None:
 
     counting = Counting()
     requests = [JudgeRequest(claim, ("t",)) for claim in "abacab"]
-    assert [v.reasons[0] for v in ask(counting, requests)] == list("abacab")
+    assert [v.reasons[0] for v in Judge.adapt(counting).answer_once(requests)] == list("abacab")
     assert counting.seen == 3
 
 

@@ -13,7 +13,7 @@ from tests.judges.rule_endpoint import shown
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UnreachableError, UsageError
-from trueground.judges.comparing import Comparer, asks_a_language_model, compare, make_comparer
+from trueground.judges.comparing import Comparer, asks_a_language_model, make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, LLMComparer, read_category
 from trueground.types import Comparison, ComparisonRequest, Status
 
@@ -65,7 +65,7 @@ def prompt_of(server: ChaosServer, call: int = -1) -> str:
 def one(
     comparer: Comparer, response: str, *texts: str, question: str = QUESTION, history: str = ""
 ) -> Comparison:
-    (found,) = compare(comparer, [ComparisonRequest(response, texts, question, history)])
+    (found,) = comparer.answer_once([ComparisonRequest(response, texts, question, history)])
     return found
 
 
@@ -92,7 +92,7 @@ def test_correctness_asks_for_one_reference_after_another_until_a_yes() -> None:
 def test_several_items_are_asked_together() -> None:
     requests = [ComparisonRequest(f"It is {n}.", ("none", str(n)), QUESTION) for n in range(5)]
     with comparing("llm-correctness") as (comparer, server):
-        found = compare(comparer, [*requests, requests[0]])
+        found = comparer.answer_once([*requests, requests[0]])
         assert [one.values for one in found] == [{"correct": 1.0}] * 6
         assert len(server.bodies) == 10
 

@@ -254,6 +254,6 @@ def test_why_replies_are_not_kept_is_handed_on() -> None:
     given = ComponentSpec.parse("judge", "llm:fake:True")
     for part in (LLMJudge(given), LLMRater(given), LLMDecomposer(given)):
         assert part.problem is None
-        part._problem = "the disk is full"
+        part._runner._cache_problem = "the disk is full"
         part.close()
         assert part.problem == "the disk is full"

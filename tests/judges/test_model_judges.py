@@ -18,7 +18,7 @@ transformers = pytest.importorskip("transformers", reason="the hf extra is not i
 from tests.encoders import tiny
 
 from trueground.errors import InputError, MissingExtraError, UsageError
-from trueground.judges import Judge, ask, get_judge
+from trueground.judges import Judge, get_judge
 from trueground.types import JudgeRequest, Status, Verdict
 
 NLI = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
@@ -113,7 +113,7 @@ def test_scores_are_those_of_the_plain_library(kind: str, folders: dict[str, Pat
     model, plain = KINDS[kind]
     judge = made(f"{kind.partition(':')[0]}:{folders[model]}")
     score = plain(folders[model])
-    for request, verdict in zip(REQUESTS, ask(judge, REQUESTS), strict=True):
+    for request, verdict in zip(REQUESTS, judge.answer_once(REQUESTS), strict=True):
         window = request.texts[verdict.text][verdict.start : verdict.end]
         assert verdict.score == pytest.approx(score(request.claim, window), abs=2e-5)
         # No text that fits the window as a whole is better.
@@ -243,7 +243,7 @@ def minilm() -> Judge:
 
 
 def cosines(judge: Judge, claim: str, texts: Sequence[str]) -> list[Verdict]:
-    return ask(judge, [JudgeRequest(claim, (text,)) for text in texts])
+    return judge.answer_once([JudgeRequest(claim, (text,)) for text in texts])
 
 
 def test_a_real_model_tells_topics_apart(minilm: Judge) -> None:

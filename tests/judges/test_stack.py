@@ -15,7 +15,7 @@ from tests.encoders import tiny
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.judges import LexicalJudge, get_judge
+from trueground.judges import Judge, LexicalJudge, get_judge
 from trueground.judges.people import FitFigures
 from trueground.judges.stack import (
     DEFAULT,
@@ -141,7 +141,7 @@ def test_a_claim_that_a_member_cannot_judge_has_its_status() -> None:
             return [Verdict(status=Status.TRUNCATED, reasons=("cut off",)) for _ in requests]
 
     one = StackedJudge("silent", "", {"verdict": 1.0})
-    stack = StackJudge(StackFile([one], 0.0, 0.5), [StackMember(Silent(), "silent")])
+    stack = StackJudge(StackFile([one], 0.0, 0.5), [StackMember(Judge.adapt(Silent()), "silent")])
     (verdict, *_) = stack.judge(REQUESTS)
     assert verdict.status is Status.TRUNCATED
     assert verdict.reasons == ("silent: cut off",)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
 
 from trueground.components.specs import ComponentSpec
-from trueground.judges import Judge, ask
+from trueground.judges import Judge
 from trueground.judges.calibrated import FORMAT
 from trueground.judges.classifiers import ClassifierJudge
 from trueground.judges.encoder import (
@@ -166,7 +166,7 @@ def test_nothing_is_read_twice(judge: WindowedJudge) -> None:
         for claim in SENTENCES
         for texts in ((LONG,), (LONG, SENTENCES[0]), (SENTENCES[0],), tuple(SENTENCES))
     ]
-    ask(judge, requests * 2)
+    judge.answer_once(requests * 2)
     asked = judge.encoder.asked
     assert len(asked) == len(set(asked))
     if judge.name == "bi-encoder":
@@ -270,7 +270,9 @@ def test_from_labels_to_probabilities(
     assert again.threshold == found.threshold
     requests = [JudgeRequest(r["response"], tuple(r["contexts"])) for r in rows]
     supported, unsupported = [], []
-    for yes, before, after in zip(kinds, ask(judge, requests), ask(again, requests), strict=True):
+    for yes, before, after in zip(
+        kinds, judge.answer_once(requests), again.answer_once(requests), strict=True
+    ):
         assert after.score == before.score
         assert after.score is not None
         assert after.supported == (after.score > found.threshold)

@@ -21,8 +21,7 @@ from trueground.models.component import SyncRequestRunner, model_of
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import OPTIONS, ModelOptions
 from trueground.models.replay import FakeModel
-from trueground.models.usage import Usage
-from trueground.types import Status
+from trueground.types import Status, Usage
 
 
 @pytest.fixture(autouse=True)
@@ -55,11 +54,11 @@ def test_replies_in_the_order_of_requests_and_equal_ones_asked_once() -> None:
     model = FakeModel(lambda r: r.messages[0].content.upper(), delay=0.01, concurrency=8)
     asker = SyncRequestRunner(model)
     try:
-        replies = asker.ask([asking(text) for text in "abcaabbc"] + [asking("a", draw=1)])
+        replies = asker.run_all([asking(text) for text in "abcaabbc"] + [asking("a", draw=1)])
         assert texts(replies) == [*"ABCAABBC", "A"]
         assert sorted(r.messages[0].content for r in model.calls) == ["a", "a", "b", "c"]
-        assert asker.spent == Usage(calls=4, tokens_in=4, tokens_out=4)
-        assert asker.ask([]) == []
+        assert asker.usage == Usage(calls=4, tokens_in=4, tokens_out=4)
+        assert asker.run_all([]) == []
     finally:
         asker.close()
 
@@ -69,22 +68,22 @@ def test_kept_replies_are_found_by_another_asker_at_another_address() -> None:
     with ChaosServer() as one, ChaosServer() as other:
         first = SyncRequestRunner(endpoint(one))
         asked = [asking("why?"), asking("how?", temperature=0)]
-        replies = first.ask(asked)
+        replies = first.run_all(asked)
         first.close()
         second = SyncRequestRunner(endpoint(other))
-        assert second.ask(asked) == replies
-        assert second.ask([asking("how?", temperature=0.0)]) == replies[1:]
-        assert second.spent == Usage(cache_hits=3)
+        assert second.run_all(asked) == replies
+        assert second.run_all([asking("how?", temperature=0.0)]) == replies[1:]
+        assert second.usage == Usage(cache_hits=3)
         second.close()
         assert not other.calls
         fresh = SyncRequestRunner(endpoint(other), cache=False)
-        assert texts(fresh.ask(asked)) == texts(replies)
-        assert (fresh.spent.calls, fresh.problem) == (2, None)
+        assert texts(fresh.run_all(asked)) == texts(replies)
+        assert (fresh.usage.calls, fresh.cache_problem) == (2, None)
         fresh.close()
     kept = FakeModel(lambda _: Reply(text="4", logprobs=[token]), cacheable=True)
     for calls in (1, 1):
         asker = SyncRequestRunner(kept)
-        assert asker.ask([asking("rate")])[0].logprobs == [token]
+        assert asker.run_all([asking("rate")])[0].logprobs == [token]
         asker.close()
         assert len(kept.calls) == calls
 
@@ -95,16 +94,16 @@ def test_failed_calls_are_replies_and_are_asked_again() -> None:
     with ChaosServer(lambda text, _: behaviour.get(text, "ok"), hang=2) as server:
         asker = SyncRequestRunner(endpoint(server))
         asked = [asking(text) for text in ("ok", *behaviour)]
-        replies = asker.ask(asked)
+        replies = asker.run_all(asked)
         told = [reply.status for reply in replies]
         assert told == [None, *[Status.ERROR] * 4, Status.TOO_LONG, Status.TRUNCATED]
         assert all(reply.error for reply in replies[1:6])
         assert KEY not in repr(replies)
         before = dict(server.calls)
-        assert [reply.status for reply in asker.ask(asked)] == told
+        assert [reply.status for reply in asker.run_all(asked)] == told
         again = {text for text, n in server.calls.items() if n > before[text]}
         assert again == {*failing, "long"}
-        assert asker.spent.cache_hits == 2
+        assert asker.usage.cache_hits == 2
         asker.close()
 
 
@@ -112,7 +111,7 @@ def test_a_pause_that_the_endpoint_asks_for_is_waited_out() -> None:
     with ChaosServer(lambda _, call: "429-wait" if call == 1 else "ok") as server:
         asker = SyncRequestRunner(endpoint(server))
         start = time.monotonic()
-        assert asker.ask([asking("why?")])[0].text == "answer to why?"
+        assert asker.run_all([asking("why?")])[0].text == "answer to why?"
         assert time.monotonic() - start >= 1
         asker.close()
 
@@ -124,7 +123,7 @@ def test_an_endpoint_that_lets_nobody_in(behaviour: str) -> None:
         with pytest.raises(
             UnreachableError, match=r"m-1 cannot be reached: .*run the same"
         ) as told:
-            asker.ask([asking(f"q{n}") for n in range(100)])
+            asker.run_all([asking(f"q{n}") for n in range(100)])
         assert KEY not in str(told.value)
         assert len(server.calls) <= 32
         asker.close()
@@ -138,7 +137,7 @@ def test_nobody_there() -> None:
     asker = SyncRequestRunner(model)
     for _ in range(2):
         with pytest.raises(UnreachableError, match="m-1 cannot be reached"):
-            asker.ask([asking("why?")])
+            asker.run_all([asking("why?")])
     asker.close()
 
 
@@ -155,10 +154,10 @@ def test_one_that_gets_through_keeps_the_others_going() -> None:
     model = FakeModel("", concurrency=4)
     model.generate = behave  # type: ignore[method-assign]
     asker = SyncRequestRunner(model)
-    replies = asker.ask([asking(text) for text in ("lost", "slow", "lost too", "c")])
+    replies = asker.run_all([asking(text) for text in ("lost", "slow", "lost too", "c")])
     assert [reply.status for reply in replies] == [Status.ERROR, None, Status.ERROR, None]
     with pytest.raises(UnreachableError):
-        asker.ask([asking(f"lost {n}") for n in range(40)])
+        asker.run_all([asking(f"lost {n}") for n in range(40)])
     asker.close()
 
 
@@ -170,7 +169,7 @@ def test_a_fault_of_the_models_code_fails_that_call_alone() -> None:
         return text
 
     asker = SyncRequestRunner(FakeModel(answer, cacheable=True))
-    good, bad = asker.ask([asking("good"), asking("bad")])
+    good, bad = asker.run_all([asking("good"), asking("bad")])
     assert good.text == "good"
     assert (bad.status, bad.text) == (Status.ERROR, "")
     assert bad.error is not None
@@ -183,8 +182,8 @@ def test_a_request_that_cannot_be_meant_is_raised() -> None:
     with ChaosServer() as server:
         asker = SyncRequestRunner(endpoint(server))
         with pytest.raises(UsageError, match="stream"):
-            asker.ask([asking("why?", extra={"stream": True})])
-        assert asker.ask([asking("why?")])[0].text == "answer to why?"
+            asker.run_all([asking("why?", extra={"stream": True})])
+        assert asker.run_all([asking("why?")])[0].text == "answer to why?"
         asker.close()
 
 
@@ -192,7 +191,7 @@ def test_inside_a_running_event_loop() -> None:
     async def main() -> list[Reply]:
         asker = SyncRequestRunner(FakeModel("yes", delay=0.01))
         try:
-            return asker.ask([asking("a"), asking("b")])
+            return asker.run_all([asking("a"), asking("b")])
         finally:
             asker.close()
 
@@ -204,11 +203,11 @@ def test_closing_twice_unused_and_asking_again() -> None:
     with ChaosServer() as server:
         asker = SyncRequestRunner(endpoint(server))
         for question in ("why?", "how?"):
-            assert asker.ask([asking(question)])[0].text == f"answer to {question}"
+            assert asker.run_all([asking(question)])[0].text == f"answer to {question}"
             asker.close()
             asker.close()
-        assert asker.ask([asking("why?")])[0].text == "answer to why?"
-        assert asker.spent.cache_hits == 1
+        assert asker.run_all([asking("why?")])[0].text == "answer to why?"
+        assert asker.usage.cache_hits == 1
         asker.close()
 
 
@@ -218,7 +217,7 @@ def test_a_model_that_cannot_be_closed_leaves_nothing_open() -> None:
             raise OSError("stuck")
 
     asker = SyncRequestRunner(Stuck("yes", cacheable=True))
-    asker.ask([asking("a")])
+    asker.run_all([asking("a")])
     with pytest.raises(OSError, match="stuck"):
         asker.close()
     asker.close()
@@ -228,13 +227,13 @@ def test_many_kept_replies_cost_little() -> None:
     model = FakeModel(lambda r: r.messages[0].content, concurrency=100_000_000, cacheable=True)
     asked = [asking(f"q{n}") for n in range(2_000)]
     first = SyncRequestRunner(model)
-    first.ask(asked)
+    first.run_all(asked)
     first.close()
     second = SyncRequestRunner(model)
     start = time.monotonic()
-    assert len(second.ask(asked)) == 2_000
+    assert len(second.run_all(asked)) == 2_000
     assert time.monotonic() - start < 5
-    assert (second.spent.cache_hits, len(model.calls)) == (2_000, 2_000)
+    assert (second.usage.cache_hits, len(model.calls)) == (2_000, 2_000)
     second.close()
 
 
@@ -256,11 +255,11 @@ def test_ctrl_c_while_waiting_ends_the_calls_and_keeps_what_came() -> None:
     timer.start()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        asker.ask([asking("slow"), asking("a"), asking("b")])
+        asker.run_all([asking("slow"), asking("a"), asking("b")])
     assert time.monotonic() - start < 5
     assert ended == ["slow"]
-    assert texts(asker.ask([asking("a"), asking("b")])) == ["a", "b"]
-    assert asker.spent.cache_hits == 2
+    assert texts(asker.run_all([asking("a"), asking("b")])) == ["a", "b"]
+    assert asker.usage.cache_hits == 2
     asker.close()
     timer.join()
 
@@ -271,8 +270,8 @@ def test_one_that_nobody_closes_keeps_its_replies_and_ends_with_the_process() ->
         "from trueground.models.base import ChatRequest, Message\n"
         "from trueground.models.replay import FakeModel\n"
         "asker = SyncRequestRunner(FakeModel('yes', cacheable=True))\n"
-        "asker.ask([ChatRequest((Message('user', 'x'),))])\n"
-        "print(asker.spent.calls, asker.spent.cache_hits)\n"
+        "asker.run_all([ChatRequest((Message('user', 'x'),))])\n"
+        "print(asker.usage.calls, asker.usage.cache_hits)\n"
     )
     for expected in ("1 0", "0 1"):
         done = subprocess.run(

@@ -19,6 +19,7 @@ from trueground.records.columns import field_text
 from trueground.reports.run_page import write_run_page
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import asked, input_names
+from trueground.runs.files import RunFiles
 from trueground.runs.worst import headline_metric
 from trueground.types import Record
 
@@ -166,7 +167,7 @@ def test_numbers_may_appear_late(tmp_path: Path) -> None:
     lines = [{"id": "a", "scores": {"x": 1}}, {"id": "b", "scores": {"y": 0.5, "x": None}}]
     path = tmp_path / "items.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with read_numbers(path) as numbers:
+    with read_numbers(RunFiles(tmp_path)) as numbers:
         assert numbers.count == 2
         np.testing.assert_array_equal(numbers["x"], [1, np.nan])
         np.testing.assert_array_equal(numbers["y"], [np.nan, 0.5])

@@ -21,9 +21,10 @@ from tests.reports.report_fixture import sample_run
 
 from trueground.errors import UsageError
 from trueground.records.formulas import guard_formulas, unguard
-from trueground.reports.items import Gaps, read_items
+from trueground.runs import frames
+from trueground.runs.files import Gaps, RunFiles
 from trueground.runs.worst import read_texts, write_worst_csv
-from trueground.web import frames, indexing
+from trueground.web import indexing
 from trueground.web.index import Query, RunIndex, read_query
 from trueground.web.indexing import grow
 from trueground.web.stored import forget_gone, index_folder, read_state, sort_key, still_holds
@@ -45,7 +46,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def opened(run: Path) -> RunIndex:
-    return RunIndex(run, grow(run), json.loads((run / "manifest.json").read_text()))
+    return RunIndex(run, grow(run), RunFiles(run).read_manifest())
 
 
 def lines(run: Path) -> list[dict[str, Any]]:
@@ -302,7 +303,7 @@ def test_items_find_their_records_behind_an_odd_line(run: Path) -> None:
         found = index.open(whole[k]["id"], Query())
         assert found["detail"]["response"] == kept[k]["response"]
     gaps = Gaps()
-    page = list(read_items(run, gaps))
+    page = list(RunFiles(run).iter_answers(gaps))
     assert [item.id for _, item, _ in page] == [
         one["id"] for k, one in enumerate(whole) if k not in (200, 201)
     ]

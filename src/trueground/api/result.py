@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trueground.evaluate import result as computed
+from trueground.runs.result import Result as ScoredRun
+from trueground.runs.schema import Summary as SummaryFile
 
 
-class Summary(computed.Summary):
-    """Metrics by name. A bare name also finds a metric that was requested with options."""
+class Summary(SummaryFile, kw_only=True, omit_defaults=True):
+    __doc__ = SummaryFile.__doc__
 
     def __repr__(self) -> str:
         from trueground.reports.terminal import render_short
@@ -22,13 +23,8 @@ class Summary(computed.Summary):
 
 
 @dataclass(frozen=True, repr=False)
-class Result(computed.Result):
-    """A scored file: `summary` by metric, `items` as a data frame, `path` of the run directory.
-
-    `path` is None if no output folder was requested. `lines` are those of items.jsonl, or the file
-    that has them. `note` is what you should know in addition to the numbers. `texts` are questions
-    and answers if they are in no folder.
-    """
+class Result(ScoredRun):
+    __doc__ = ScoredRun.__doc__
 
     summary: Summary
 
@@ -40,7 +36,7 @@ class Result(computed.Result):
         return self.summary._repr_html_()
 
 
-def make_showable(result: computed.Result) -> Result:
+def make_showable(result: ScoredRun) -> Result:
     """Return the result with a text and a table for people."""
-    summary = Summary(result.summary.raw)
-    return Result(summary, result.path, result.lines, result.note, result.texts)
+    fields = {name: getattr(result.summary, name) for name in SummaryFile.__struct_fields__}
+    return Result(Summary(**fields), result.path, result.lines, result.note, result.texts)

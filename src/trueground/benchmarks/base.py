@@ -36,9 +36,9 @@ from trueground.options import (
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.base import Message, Params
-    from trueground.models.prompts import Prompt, PromptFile
+    from trueground.models.prompts import Prompt
     from trueground.records import FileInfo
-    from trueground.types import Record
+    from trueground.types import PromptFile, Record
 
 
 from trueground.components.registry import Registry

@@ -20,11 +20,12 @@ from msgspec import Struct
 from trueground.models.prompts import blocks, mark_for
 from trueground.options import DeclaredOption, Value
 
-if TYPE_CHECKING:  # a declaration must be quick to load
+if TYPE_CHECKING:
     from trueground.annotation.base import AnnotationTask
-    from trueground.models.prompts import Prompt, PromptFile
-    from trueground.models.usage import Usage
+    from trueground.models.prompts import Prompt
     from trueground.records import FileInfo
+    from trueground.types import PromptFile, Usage
+
 
 I_contra = TypeVar("I_contra", contravariant=True)
 O_co = TypeVar("O_co", covariant=True)

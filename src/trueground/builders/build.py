@@ -56,13 +56,8 @@ from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache
 from trueground.options import Value, resolve_options
 from trueground.records.problems import shorten
-from trueground.runs.directory import (
-    SHARDS,
-    check_no_shards,
-    remove_shards,
-    shard_folder,
-    write_json,
-)
+from trueground.runs.directory import write_json
+from trueground.runs.job import Shards
 
 __all__ = ["BuildSettings", "Built", "dry_run", "run_build"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
@@ -96,7 +91,7 @@ def run_build(
     """Build a benchmark as `tg.build` does; `write_report` adds the page and the data card."""
     settings, folder = settings or BuildSettings(), Path(out)
     with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
-        check_no_shards(folder)
+        Shards(folder).check_none()
         check_usable(folder, prepared.builder.name)
         source = read_source(prepared.plan.source, settings.limit)
         with build_directory(folder, prepared.builder.name):
@@ -119,7 +114,7 @@ def ask_shard(
     it came to the last stage. Raises as `build` does.
     """
     number, of = settings.shard or (0, 1)
-    folder = shard_folder(Path(out), number, of)
+    folder = Shards(Path(out)).folder(number, of)
     with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
         name = prepared.builder.name
         check_usable(Path(out), name)
@@ -147,7 +142,7 @@ def join_shards(out: Path) -> bool:
     Whether all came to the last stage. OutputError, WorkerError: there are none, or some are not
     done.
     """
-    folders = sorted((out / SHARDS).glob("*-of-*"))
+    folders = Shards(out).folders()
     ends = {int(f.name[:5]): f / END for f in folders}
     of = int(folders[0].name.rpartition("-")[2]) if folders else 0
     missing = [n for n in range(1, of + 1) if n not in ends or not ends[n].exists()]
@@ -161,7 +156,7 @@ def join_shards(out: Path) -> bool:
         with BuildStore(make_part(out, WORK)) as store:
             for folder in folders:
                 store.add(folder / WORK)
-        remove_shards(out)
+        Shards(out).remove()
     return all(end["complete"] for end in found)
 
 

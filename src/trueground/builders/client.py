@@ -21,9 +21,8 @@ from trueground.models.runner import (
     ReplyStore,
     RequestRunner,
 )
-from trueground.models.usage import Usage
 from trueground.net.cache import ResponseCache
-from trueground.types import Status
+from trueground.types import Status, Usage
 
 PERPLEXITY = "perplexity"  # the role of the scorer
 MAX_REPEATED_CHARS = 4_000  # of a reply that could not be used, shown to the model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trueground.claims.base import Decomposed, Decomposer
+from trueground.claims.base import Decomposed, Decomposer, SupportsDecompose
 from trueground.claims.rules import RuleDecomposer
 from trueground.components.registry import Registry
 from trueground.components.specs import ComponentSpec
@@ -13,13 +13,14 @@ __all__ = [
     "Decomposed",
     "Decomposer",
     "RuleDecomposer",
+    "SupportsDecompose",
     "decomposer",
     "decomposers",
     "get_decomposer",
     "kinds",
 ]
 
-Factory = Callable[..., Decomposer]
+Factory = Callable[..., SupportsDecompose]
 
 
 def _llm(given: ComponentSpec) -> Decomposer:
@@ -44,9 +45,16 @@ def kinds() -> list[dict[str, str]]:
     ]
 
 
-def get_decomposer(text: str, *, cache: bool = True) -> Decomposer:
-    """Return a new decomposer from `NAME:MODEL(option=value)`. Raises UsageError."""
-    return decomposers.make(ComponentSpec.parse("decomposer", text, cache=cache))
+def get_decomposer(decomposer: str | SupportsDecompose, *, cache: bool = True) -> Decomposer:
+    """Return a new decomposer from `NAME:MODEL(option=value)`, or the object that was passed.
+
+    Raises:
+        UsageError: There is no such decomposer, or the object isn't one.
+    """
+    if not isinstance(decomposer, str):
+        return Decomposer.adapt(decomposer)
+    given = ComponentSpec.parse("decomposer", decomposer, cache=cache)
+    return Decomposer.adapt(decomposers.make(given))
 
 
 def decomposer(name: str) -> Callable[[Factory], Factory]:

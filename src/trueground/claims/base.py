@@ -6,11 +6,15 @@ Source of the rules: Truly-Ground, appendix A.3, and its evaluation code (as FAc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
 
+from trueground.components.base import Component
+from trueground.components.checks import check_answers, check_struct, describe_value
+from trueground.errors import ProtocolError
 from trueground.text.normalize import fact_key
-from trueground.types import Claim, Failure
+from trueground.types import Claim, Failure, Status
 
 _WORD = re.compile(r"\w+(?:['’.,-]\w+)*")
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -19,14 +23,8 @@ Decomposed = list[Claim] | Failure
 Span = tuple[int, int]
 
 
-@runtime_checkable
-class Decomposer(Protocol):
-    """Turns texts into the statements that can be checked by themselves.
-
-    `signature` names the decomposer and the version of its rules: equal signatures, equal claims.
-    A decomposer that asks a language model also has `prompts`, `spent` and `close` (see
-    `trueground.models.component`).
-    """
+class SupportsDecompose(Protocol):
+    """The least that an object needs to be used as a decomposer, see `Decomposer`."""
 
     @property
     def name(self) -> str:
@@ -39,11 +37,54 @@ class Decomposer(Protocol):
         ...
 
     def decompose(self, texts: Sequence[str]) -> Sequence[Decomposed]:
-        """Return the claims of each text, in text order; a text without statements has none.
-
-        A Failure stands for a text whose claims could not be had.
-        """
+        """Return the claims of each text, in text order."""
         ...
+
+
+class Decomposer(Component[str, Decomposed]):
+    """Turns texts into the statements that can be checked by themselves.
+
+    A subclass has `name`, `signature` and `decompose`. Its `signature` names the decomposer and the
+    version of its rules: equal signatures, equal claims.
+    """
+
+    kind = "decomposer"
+    answers = "lists of claims"
+    members: ClassVar[Mapping[str, str]] = {
+        "name": "text",
+        "signature": "text",
+        "decompose": "method",
+    }
+
+    @abstractmethod
+    def decompose(self, texts: Sequence[str]) -> Sequence[Decomposed]:
+        """Return the claims of each text, in text order.
+
+        A text without statements has no claims. If its claims can't be had, return a Failure.
+        """
+
+    def answer(self, requests: Sequence[str]) -> Sequence[Decomposed]:
+        """See `Component.answer`."""
+        return self.decompose(requests)
+
+    def failed(self, reason: str) -> Decomposed:
+        """See `Component.failed`."""
+        return Failure(Status.ERROR, reason)
+
+    def check(self, requests: Sequence[str], answers: object) -> Sequence[Decomposed]:
+        """Return the answers if each is a list of claims, or a Failure."""
+        n = len(requests)
+        checked: Sequence[Any] = check_answers(self.label, self.answers, answers, n)
+        for number, answer in enumerate(checked, 1):
+            place = f"{self.label}, answer {number} of {n}"
+            if isinstance(answer, Failure):
+                continue
+            if not isinstance(answer, list | tuple):
+                found = describe_value(answer)
+                raise ProtocolError(f"{place}: found {found}; expected a list of trueground.Claim")
+            for claim in answer:
+                check_struct(place, claim, Claim)
+        return checked
 
 
 class Fact(NamedTuple):

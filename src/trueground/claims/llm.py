@@ -15,24 +15,17 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from trueground.claims.base import Decomposed, Span, clean, is_one_word
+from trueground.claims.base import Decomposed, Decomposer, Span, clean, is_one_word
 from trueground.claims.ranking import make_ranker
 from trueground.claims.statements import find_statements
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.component import LLMComponent, describe_failure
-from trueground.models.prompts import (
-    Prompt,
-    PromptFile,
-    mark_for,
-    marked_places,
-    packaged_prompt,
-    user_prompt,
-)
+from trueground.models.prompts import Prompt, mark_for, marked_places, packaged_prompt, user_prompt
 from trueground.records.problems import shorten
 from trueground.text.lines import one_line
-from trueground.types import Failure, Status
+from trueground.types import Failure, PromptFile, Status
 
 EXAMPLES = 8
 _RANKER = "bm25"  # of demonstrations
@@ -44,7 +37,7 @@ NONE = "NONE"
 _SHAPE = '{"sentence": "…", "facts": ["…", …]}'
 
 
-class LLMDecomposer(LLMComponent):
+class LLMDecomposer(LLMComponent, Decomposer):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model for the facts of each sentence.
 
     `examples` demonstrations (8) are shown with each sentence, those nearest to it by BM25 of the

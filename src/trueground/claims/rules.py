@@ -10,7 +10,7 @@ import string
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trueground.claims.base import Fact, clean_facts
+from trueground.claims.base import Decomposer, Fact, clean_facts
 from trueground.claims.statements import Statement, find_statements
 from trueground.claims.words import View, Word, among, is_adverb
 from trueground.types import Claim
@@ -26,7 +26,7 @@ _LEFT = 12  # words before a joint that are looked at
 _MEMBER = 5  # words of a member of a list
 
 
-class RuleDecomposer:
+class RuleDecomposer(Decomposer):
     """Sentences, joined clauses and plain lists by word lists, without a model.
 
     A claim's text may repeat the subject that its clause goes on with; `start` and `end` are the

@@ -16,7 +16,7 @@ from trueground.errors import OutputError, UsageError
 from trueground.evaluate.score import EngineName, OneShard, ScoreRequest, ShardCount
 
 if TYPE_CHECKING:
-    from trueground.evaluate.result import Result
+    from trueground.runs.result import Result
 
 _BRIEF_WORST = 3  # answers that are shown without --worst
 
@@ -71,7 +71,7 @@ def score(
 ) -> None:
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
 
-    from trueground.evaluate.result import judge_gates, parse_gate
+    from trueground.evaluate.gates import judge_gates, parse_gate
     from trueground.runs.directory import check_out_file, default_path
 
     gates = [parse_gate(text) for text in fail_under or ()]

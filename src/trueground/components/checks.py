@@ -41,7 +41,8 @@ def check_members(kind: str, component: object, members: Mapping[str, str]) -> N
     Args:
         kind: What the component is, such as "judge".
         component: The object that the user handed in, or that a plug-in made.
-        members: Name of each member, and what it has to be: "text", "number" or "method".
+        members: Name of each member, and what it has to be: "text", "number", "tuple" or
+            "method".
     """
     if isinstance(component, type):
         raise UsageError(
@@ -66,6 +67,7 @@ def check_members(kind: str, component: object, members: Mapping[str, str]) -> N
 _FITS: dict[str, Any] = {
     "text": lambda value: isinstance(value, str),
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "tuple": lambda value: isinstance(value, tuple),
     "method": callable,
 }
 

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-from trueground.claims import Decomposer, get_decomposer
+from trueground.claims import Decomposer, SupportsDecompose, get_decomposer
 from trueground.claims import decomposers as decomposer_registry
-from trueground.components.checks import check_members
+from trueground.components.base import AnyComponent, total_spent
 from trueground.components.specs import ComponentSpec
-from trueground.errors import InputError, UsageError
-from trueground.judges import Judge, get_judge
+from trueground.errors import UsageError
+from trueground.judges import Judge, SupportsJudge, get_judge
 from trueground.judges import judges as judge_registry
+from trueground.judges.calibrations import Calibrations, as_paths, with_calibration
 
 if TYPE_CHECKING:
     from trueground.judges.comparing import Comparer
-    from trueground.judges.rating import LLMRater
-    from trueground.models.prompts import PromptFile
-    from trueground.models.usage import Usage
+    from trueground.judges.rating import Rater
+    from trueground.types import PromptFile, Usage
 
 
-# What each component has to have, by its protocol.
-MEMBERS = {
-    "judge": {"name": "text", "signature": "text", "threshold": "number", "judge": "method"},
-    "decomposer": {"name": "text", "signature": "text", "decompose": "method"},
-    "rater": {"name": "text", "signature": "text", "rate": "method"},
-    "model": {"name": "text", "signature": "text", "generate": "method", "close": "method"},
-}
-JudgeName = str | Judge
-Calibrations = str | Path | Sequence[str | Path]
+JudgeName = str | SupportsJudge
 
 
 @dataclass(frozen=True)
@@ -47,10 +38,10 @@ class Parts:
 
     judges: tuple[Judge, ...]
     decomposer: Decomposer
-    rater: LLMRater | None = None
+    rater: Rater | None = None
     names: tuple[tuple[str, ...], str] | None = None
     written: tuple[str | None, ...] = ()
-    own: tuple[Any, ...] = field(default=(), repr=False)
+    own: tuple[AnyComponent, ...] = field(default=(), repr=False)
     rater_spec: ComponentSpec | None = None
     cache: bool = True
     comparers: dict[str, Comparer] = field(default_factory=dict, repr=False)
@@ -76,29 +67,32 @@ class Parts:
             for i, name in enumerate(names)
         ]
 
-    def all(self) -> Iterator[Any]:
+    def all(self) -> Iterator[AnyComponent]:
         """Every part, once."""
         rater = (self.rater,) if self.rater else ()
-        found = (*self.judges, self.decomposer, *rater, *self.comparers.values())
+        found: tuple[AnyComponent, ...] = (
+            *self.judges,
+            self.decomposer,
+            *rater,
+            *self.comparers.values(),
+        )
         yield from {id(part): part for part in found}.values()
 
     @property
     def prompts(self) -> tuple[PromptFile, ...]:
         """The prompts that judges and decomposer ask language models with."""
-        asked = (*self.judges, self.decomposer, *self.comparers.values())
-        return tuple(p for part in asked for p in getattr(part, "prompts", ()))
+        asked = (part for part in self.all() if part is not self.rater)
+        return tuple(prompt for part in asked for prompt in part.prompts)
 
     @property
     def spent(self) -> Usage | None:
         """Calls, tokens and cache hits of all parts; None where no part asks a model."""
-        spent = [part.spent for part in self.all() if hasattr(part, "spent")]
-        return sum(spent[1:], spent[0]) if spent else None
+        return total_spent(self.all())
 
     @property
     def problem(self) -> str | None:
         """Why what was computed or paid for is no longer kept; None while it is."""
-        found = (getattr(part, "problem", None) for part in self.all())
-        return next(filter(None, found), None)
+        return next((part.problem for part in self.all() if part.problem), None)
 
     @property
     def note(self) -> str | None:
@@ -106,7 +100,7 @@ class Parts:
         spent = self.spent
         found = [self.problem] if self.problem else []
         if spent is not None and spent.failed:
-            why = next(filter(None, (getattr(part, "trouble", None) for part in self.all())), "")
+            why = next((part.trouble for part in self.all() if part.trouble), "")
             found.append(
                 f"{spent.failed:,} of {spent.calls:,} calls of judges, decomposer and rater "
                 f"failed, such as: {why}. What they were for has no score"
@@ -117,14 +111,13 @@ class Parts:
         """Give connections and memory of the parts back that were made here."""
         with ExitStack() as stack:  # one that fails keeps no other open
             for part in (*self.own, *self.comparers.values()):
-                if hasattr(part, "close"):
-                    stack.callback(part.close)
+                stack.callback(part.close)
 
 
 def make_parts(
     judge: JudgeName | Sequence[JudgeName] | None = "lexical",
-    decomposer: str | Decomposer = "rules",
-    rater: str | LLMRater | None = None,
+    decomposer: str | SupportsDecompose = "rules",
+    rater: str | Rater | None = None,
     *,
     cache: bool = True,
     calibration: Calibrations | None = None,
@@ -142,18 +135,19 @@ def make_parts(
             raise UsageError(f"{name}={part!r}; leave it out for the default, or name one")
     if twice := [text for text in wanted if wanted.count(text) > 1]:
         raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
-    for kind, components in (("judge", wanted), ("decomposer", [decomposer]), ("rater", [rater])):
-        for component in components:
-            if component is not None and not isinstance(component, str):
-                check_members(kind, component, MEMBERS[kind])
+    adapted = [one if isinstance(one, str) else Judge.adapt(one) for one in wanted]
+    if not isinstance(decomposer, str):
+        decomposer = Decomposer.adapt(decomposer)
+    if rater is not None and not isinstance(rater, str):
+        from trueground.judges.rating import Rater
+
+        rater = Rater.adapt(rater)
     written = tuple(part if isinstance(part, str) else None for part in (*wanted, decomposer))
-    wanted = with_calibration(wanted, files := _as_paths(calibration), cache=cache)
-    judges = tuple(get_judge(j, cache=cache) if isinstance(j, str) else j for j in wanted)
-    splits = get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
-    for made in judges:  # a plug-in may have made it
-        check_members("judge", made, MEMBERS["judge"])
-    check_members("decomposer", splits, MEMBERS["decomposer"])
-    llms = [j for j in wanted if isinstance(j, str) and j.strip().startswith("llm:")]
+    files = as_paths(calibration)
+    named = with_calibration(adapted, files, cache=cache)
+    judges = tuple(get_judge(one, cache=cache) for one in named)
+    splits = get_decomposer(decomposer, cache=cache)
+    llms = [j for j in named if isinstance(j, str) and j.strip().startswith("llm:")]
     if rater is None and llms:
         from trueground.models.options import OPTIONS
 
@@ -167,17 +161,17 @@ def make_parts(
     if isinstance(rater, str):
         from trueground.judges.rating import make_rater
 
-        rates: LLMRater | None = make_rater(rater, cache=cache)
+        rates: Rater | None = make_rater(rater, cache=cache)
     else:
         rates = rater
-    pairs = zip((*wanted, decomposer, rater), (*judges, splits, rates), strict=True)
+    pairs = zip((*named, decomposer, rater), (*judges, splits, rates), strict=True)
     return Parts(
         judges,
         splits,
         rates,
-        _names_of(wanted, decomposer, (*judges, splits)),
+        _names_of(named, decomposer, (*judges, splits)),
         written,
-        tuple(part for name, part in pairs if isinstance(name, str)),
+        tuple(part for name, part in pairs if isinstance(name, str) and part is not None),
         rater_spec,
         cache,
         calibrations=files,
@@ -185,104 +179,22 @@ def make_parts(
 
 
 def _as_list(judge: JudgeName | Sequence[JudgeName] | None) -> list[JudgeName]:
-    """One judge or several, as a list; what is neither is left to `check_members`."""
-    if isinstance(judge, Iterable) and not isinstance(judge, str | Judge):
+    """One judge or several, as a list; what is neither is left to `Judge.adapt`."""
+    if isinstance(judge, Iterable) and not isinstance(judge, str) and not Judge.fits(judge):
         return list(judge)
-    return [judge] if judge else []
+    return [cast("JudgeName", judge)] if judge else []
 
 
 def _names_of(
-    judges: Sequence[JudgeName], decomposer: str | Decomposer, parts: Sequence[Any]
+    judges: Sequence[str | Judge], decomposer: str | Decomposer, parts: Sequence[AnyComponent]
 ) -> tuple[tuple[str, ...], str] | None:
     """The texts from which another process can make the same; None where it cannot."""
     texts = tuple(judge for judge in judges if isinstance(judge, str))
     if len(texts) < len(judges) or not isinstance(decomposer, str):
         return None
-    if any(getattr(part, "in_one_process", False) for part in parts):
+    if any(part.in_one_process for part in parts):
         return None
     judge_names = [ComponentSpec.parse("judge", text).name for text in texts]
     decomposers = [ComponentSpec.parse("decomposer", decomposer).name]
     is_shared = judge_registry.is_shared(judge_names) and decomposer_registry.is_shared(decomposers)
     return (texts, decomposer) if is_shared else None
-
-
-# Calibration files: which of the judges each is of.
-
-
-def _as_paths(paths: Calibrations | None) -> tuple[str, ...]:
-    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths or ()))
-
-
-def with_calibration(
-    judges: Sequence[str | Judge], paths: Calibrations, *, cache: bool = True
-) -> list[str | Judge]:
-    """The same judges, in order, each with the calibration that is of it.
-
-    A judge that is named stays a name, with `calibration=FILE` among its options. Of several with
-    the name that a file tells, those whose signature it tells are meant. UsageError: such a judge
-    has a calibration already, or two files are of it. InputError: a file that cannot be used, or is
-    of none of them.
-    """
-    if not (files := _as_paths(paths)):
-        return list(judges)
-    from trueground.judges.calibrated import calibrated, with_option
-
-    chosen: dict[int, str] = {}
-    for path in files:
-        for number in _find_judges(judges, path, cache):
-            if number in chosen:
-                raise UsageError(
-                    f"--judge-calibration {chosen[number]} and {path} are both of the judge "
-                    f"{_judge_name(judges[number])}; leave one out"
-                )
-            chosen[number] = path
-    return [
-        judge
-        if n not in chosen
-        else with_option(judge, chosen[n])
-        if isinstance(judge, str)
-        else calibrated(judge, chosen[n])
-        for n, judge in enumerate(judges)
-    ]
-
-
-def _find_judges(judges: Sequence[str | Judge], path: str, cache: bool) -> list[int]:
-    """The judges that a file is of: of several with one name, those whose scores depend on what the
-    file tells. InputError where none does.
-    """
-    from trueground.judges.calibrated import open_calibration
-
-    file = open_calibration(path)
-    alike = [number for number, judge in enumerate(judges) if _judge_name(judge) == file.judge]
-    if not alike:
-        others = ", ".join(_judge_name(judge) for judge in judges)
-        raise InputError(
-            f"calibration file {path}: it is of the judge {file.judge!r}, and the judges here are "
-            f"{others}; add --judge {file.judge}, or make one with: trueground judge calibrate "
-            "FILE --judge NAME"
-        )
-    if len(alike) == 1:
-        return alike
-    bases = {number: _basis(judges[number], cache) for number in alike}
-    same = [number for number, basis in bases.items() if basis == file.signature]
-    if not same:
-        raise InputError(
-            f"calibration file {path}: it was made with {file.signature!r}, and the judges "
-            f"{file.judge} here are {', '.join(map(repr, bases.values()))}; make one with: "
-            f"trueground judge calibrate FILE --judge {file.judge}"
-        )
-    return same
-
-
-def _judge_name(judge: str | Judge) -> str:
-    return ComponentSpec.parse("judge", judge).name if isinstance(judge, str) else judge.name
-
-
-def _basis(judge: str | Judge, cache: bool) -> str:
-    from trueground.judges.calibrated import basis_of
-
-    if not isinstance(judge, str):
-        return basis_of(judge)
-    opened = get_judge(judge, cache=cache)
-    with closing(opened) if hasattr(opened, "close") else nullcontext():  # type: ignore[type-var]
-        return basis_of(opened)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from trueground.components.specs import keys_named
@@ -20,13 +21,15 @@ from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
 from trueground.metrics.registry import MICRO, default_specs, get_metric, parse_specs
 from trueground.records import Check
 from trueground.records.columns import is_known
+from trueground.runs.schema import MetricSummary
 from trueground.stats.bootstrap import percentiles
 
 if TYPE_CHECKING:
-    from trueground.models.prompts import PromptFile
+    from trueground.types import PromptFile
+
 
 TOTAL_NAMES = ("#hits", "#units")  # behind a metric's key: the columns that sum up to its totals
-Entries = dict[str, dict[str, Any]]
+Entries = dict[str, MetricSummary]
 Draws = dict[str, Floats]
 
 
@@ -80,10 +83,10 @@ class RunLevel:
 
         def add(key: str, like: str, mean: float | None, drawn: Floats, *parts: str) -> None:
             # Without an interval of its own, or of a part, there are too few items to draw from.
-            if mean is None or any(entries[one]["ci"] is None for one in (like, *parts)):
+            if mean is None or any(entries[one].ci is None for one in (like, *parts)):
                 drawn = np.full_like(drawn, np.nan)
             ci = percentiles(drawn, level)
-            entries[key] = {**entries[like], "mean": mean, "ci": ci}
+            entries[key] = msgspec.structs.replace(entries[like], mean=mean, ci=ci)
             draws[key] = drawn
 
         for key in self._counted:
@@ -95,7 +98,7 @@ class RunLevel:
             for name in (lambda k: k, micro_key) if p.key in self._counted else (lambda k: k,):
                 one, other = name(p.key), name(r.key)
                 # Without any citation there is no precision, and F1 is 0 where recall is defined.
-                precision, mean = entries[one]["mean"] or 0.0, entries[other]["mean"]
+                precision, mean = entries[one].mean or 0.0, entries[other].mean
                 if mean is not None:
                     mean = float(harmonic_mean(np.array(precision), np.array(mean)))
                 drawn = harmonic_mean(np.nan_to_num(draws[one]), draws[other])

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,19 +15,14 @@ from trueground.errors import InputError, fails_alone
 from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.table import BY_ID, REPEAT
-from trueground.models.base import (
-    ChatModel,
-    ChatRequest,
-    Reply,
-    prompt_sha256,
-    sanitize_text,
-)
+from trueground.models.base import ChatModel, ChatRequest, Reply, prompt_sha256, sanitize_text
 from trueground.models.runner import ModelRequest, ReplySlot, ReplyStore
 from trueground.net.redact import raised
 from trueground.records import Check
 from trueground.records.checks import Tally
 from trueground.records.problems import AT_MOST, LARGEST_RESPONSE
 from trueground.runs.responses import Response, ResponseLog
+from trueground.runs.schema import Manifest
 from trueground.types import Answered, Failure, Record, Status
 
 _BATCH = 1024
@@ -132,16 +127,14 @@ class Outcome:
             known = len(self.reasons) < _REASONS or response.error in self.reasons
             self.reasons[response.error if known else _OTHER] += 1
 
-    def as_json(self) -> dict[str, Any]:
-        """The part of the manifest about the answers."""
-        return {
-            "outcomes": {
-                name: self.counts[name] for name in ("answered", "truncated", "too_long", "error")
-            },
-            "refusals": self.refusals,
-            "errors": dict(self.reasons.most_common()),
-            "answered_by": dict(self.answered_by.most_common()),
+    def write_to(self, manifest: Manifest) -> None:
+        """Write the counts into the manifest of the run."""
+        manifest.outcomes = {
+            name: self.counts[name] for name in ("answered", "truncated", "too_long", "error")
         }
+        manifest.refusals = self.refusals
+        manifest.errors = dict(self.reasons.most_common())
+        manifest.answered_by = dict(self.answered_by.most_common())
 
 
 @dataclass(frozen=True)

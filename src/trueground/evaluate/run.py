@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from asyncio import Task as AsyncTask
 
     from trueground.benchmarks.base import Task
-    from trueground.evaluate.result import Result
     from trueground.evaluate.session import Session
     from trueground.models.base import ChatModel
     from trueground.records import Check
     from trueground.runs.page import PageWriter
+    from trueground.runs.result import Result
 
 
 T = TypeVar("T")
@@ -42,17 +42,17 @@ def _prepare(
 ) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
     """The components that the request names. Raises UsageError, InputError."""
     from trueground.benchmarks.base import Sources, get_benchmark
-    from trueground.components.checks import check_members
     from trueground.errors import UsageError
-    from trueground.evaluate.parts import MEMBERS, make_parts
+    from trueground.evaluate.parts import make_parts
     from trueground.execution.progress import open_progress
+    from trueground.models.base import check_model
     from trueground.models.registry import make_model
     from trueground.runs.directory import free_path
 
     name, slash, task_name = request.benchmark.partition("/")
     model, options = request.model, request.options or {}
     if not isinstance(model, str):
-        check_members("model", model, MEMBERS["model"])
+        check_model(model)
     benchmark = get_benchmark(name)
     parts = make_parts(
         benchmark.judge(options) if request.judge is None else request.judge,
@@ -76,7 +76,7 @@ def _prepare(
         task = benchmark.prepare(task_name, options, sources)
         if isinstance(model, str):
             model = make_model(model, request.model_options)
-            check_members("model", model, MEMBERS["model"])  # a plug-in may have made it
+            check_model(model)  # a plug-in may have made it
         out = request.out
         path = free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
         yield task, model, path, settings
@@ -112,10 +112,12 @@ def ask_shard(task: Task, model: ChatModel, out: Path, settings: RunSettings) ->
     """
     from trueground.errors import OutputError
     from trueground.evaluate.session import Session, check_same, identify_run
-    from trueground.runs.directory import RESPONSES, check_resumable, count_lines, shard_folder
+    from trueground.runs.directory import RESPONSES, count_lines
+    from trueground.runs.job import Shards
+    from trueground.runs.run_directory import check_resumable
 
     check_resumable(out, sharded=True)
-    folder = shard_folder(out, *(settings.shard or (0, 1)))
+    folder = Shards(out).folder(*(settings.shard or (0, 1)))
     identity = identify_run(task, settings, model.signature)
     for other in (out, *sorted(folder.parent.glob("*-of-*"))):
         check_same(other, identity)

@@ -4,6 +4,7 @@ Its options are declared here, too; `run`, shards and studies share them.
 """
 
 # No `from __future__ import annotations`: options are read from the annotations as values.
+
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, replace
@@ -34,11 +35,12 @@ if TYPE_CHECKING:
     from trueground.evaluate.corrected import LabelledSlice
     from trueground.evaluate.parts import Parts
     from trueground.evaluate.plan import Plan
-    from trueground.evaluate.result import Result
     from trueground.judges import Judge
     from trueground.judges.rating import LLMRater
     from trueground.metrics.base import Spec
     from trueground.records import Check, RecordSource
+    from trueground.runs.result import Result
+
 
 Judges = Annotated[
     "str | Judge | Sequence[str | Judge] | None",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import combinations, product
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,13 +11,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from trueground.claims import Decomposed, Decomposer
-from trueground.components.checks import check_answers, check_struct, describe_value
-from trueground.errors import ProtocolError, fails_alone
+from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import Scored, answer_hash, question_of
-from trueground.judges import ask
-from trueground.judges.base import each_once
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import CODES, STATUSES, Batch, Column, Mask
 from trueground.metrics.context import (
@@ -36,7 +31,6 @@ from trueground.records.columns import field_text
 from trueground.text.hashing import hash_text
 from trueground.types import (
     Answered,
-    Claim,
     ComparisonRequest,
     Failure,
     RatingRequest,
@@ -50,37 +44,6 @@ T = TypeVar("T")
 NONE = "(none)"
 _KINDS = list(ReasonKind)
 Failures = Sequence[Failure | None]
-
-
-def decompose(
-    decomposer: Decomposer, texts: Sequence[str], known: dict[str, Decomposed] | None = None
-) -> list[Decomposed]:
-    """The claims of each text; equal texts, and those in `known`, which takes the others, are split
-    once. A text on which the decomposer fails has a Failure with the status `error`. Raises
-    ProtocolError if it returns anything but a list of claims, or a Failure, for each text.
-    """
-
-    def lost(reason: str) -> Decomposed:
-        return Failure(Status.ERROR, reason)
-
-    who = f"the decomposer {decomposer.name!r}"
-    check = partial(_check_claims, who)
-    return each_once(who, check, decomposer.decompose, texts, lost, known)[0]
-
-
-def _check_claims(who: str, answers: object, n: int) -> Sequence[Decomposed]:
-    """Return the answers of a decomposer if they are a list of claims, or a Failure, each."""
-    checked: Sequence[Any] = check_answers(who, "lists of claims", answers, n)
-    for number, answer in enumerate(checked, 1):
-        place = f"{who}, answer {number} of {n}"
-        if isinstance(answer, Failure):
-            continue
-        if not isinstance(answer, list | tuple):
-            found = describe_value(answer)
-            raise ProtocolError(f"{place}: found {found}; expected a list of trueground.Claim")
-        for claim in answer:
-            check_struct(place, claim, Claim)
-    return checked
 
 
 def new_results(plan: Plan) -> Results:
@@ -100,14 +63,14 @@ def collect_results(plan: Plan, context: BatchContext) -> None:
     checks = list(dict.fromkeys(check for spec in specs for check in spec.checks))
     if any(check.splits for check in checks):
         texts = _requests_of(lambda: context.texts_to_split)
-        decompose(parts.decomposer, texts, results.claims)
+        parts.decomposer.answer_once(texts, results.claims)
     items: list[list[ClaimRequest] | Failure] = []
     for check in checks:
         items += _requests_of(context.requests, check)
     claims = [claim for item in items if not isinstance(item, Failure) for claim in item]
     requests = [claim.request for claim in claims if claim.request is not None]
     for judge, verdicts in zip(parts.judges, results.verdicts, strict=True):
-        ask(judge, requests, verdicts)
+        judge.answer_once(requests, verdicts)
     ratings: list[RatingRequest] = []
     comparisons: dict[str, list[ComparisonRequest]] = {}
     for spec in specs:
@@ -117,13 +80,9 @@ def collect_results(plan: Plan, context: BatchContext) -> None:
             asked = _requests_of(spec.metric.comparison_requests, context, spec.options)
             comparisons.setdefault(spec.comparer, []).extend(asked)
     if ratings and parts.rater is not None:
-        from trueground.judges.rating import rate
-
-        rate(parts.rater, ratings, results.ratings)
+        parts.rater.answer_once(ratings, results.ratings)
     for name, asked in comparisons.items():
-        from trueground.judges.comparing import compare
-
-        compare(parts.comparer(name), asked, results.comparisons[name])
+        parts.comparer(name).answer_once(asked, results.comparisons[name])
 
 
 def _requests_of(make: Callable[..., Sequence[T | None]], *args: Any) -> list[T]:

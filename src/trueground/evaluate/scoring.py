@@ -16,31 +16,33 @@ from trueground._version import __version__
 from trueground.errors import RunInterrupted, TruegroundError, tell
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
 from trueground.net.redact import redact_command, redact_urls
 from trueground.options import Progress, no_progress
 from trueground.records import Check
-from trueground.runs.directory import (
-    ITEMS,
-    MANIFEST,
-    REPEATS,
-    SUMMARY,
-    RunDirectory,
-    count_lines,
-    open_run,
-    replacing,
-    write_json,
-)
+from trueground.runs.directory import count_lines, replacing
+from trueground.runs.files import RunFiles
 from trueground.runs.identity import as_stored
 from trueground.runs.page import PageWriter
+from trueground.runs.result import Result
+from trueground.runs.run_directory import RunDirectory, open_run
+from trueground.runs.schema import (
+    FORMAT_VERSION,
+    CallCosts,
+    InputFile,
+    Manifest,
+    Summary,
+    TokenSums,
+    UsedComponent,
+    UsedPrompt,
+)
 from trueground.types import Record
 
 if TYPE_CHECKING:
     from trueground.evaluate.corrected import LabelledSlice
-    from trueground.models.usage import Usage
+    from trueground.types import Usage
 
 
 _ASKED_AT_ONCE = 64  # records of a batch that a language model judges within a minute or so
@@ -103,7 +105,7 @@ class Scoring:
         with self._table() as table:
             lines = b"".join([scored.items for scored in self._scored(table, noted())])
             summary, _ = summarise_table(self.plan, table, self.check, self.labelled)
-            return Result(Summary(summary), None, lines, self.plan.note, texts)
+            return Result(summary, None, lines, self.plan.note, texts)
 
     def to_folder(
         self,
@@ -121,62 +123,68 @@ class Scoring:
         with open_run(out, identity, overwrite=overwrite, unique=unique) as run:
             kept = KeptBatches(run, keep_records=self.plan.keep_records)
 
-            def latest(error: BaseException | None) -> dict[str, Any]:
-                """What judging cost, whether it was cached for next time, and what is written."""
-                spent = self._spent(kept)
-                cost = judging(spent) | {"cache_problem": self.plan.parts.problem}
-                # An interrupt can come between writing a batch and counting it: the file tells.
-                done = {} if error is None else {"scored": count_lines(run.path / ITEMS)}
-                return cost | done
+            items = RunFiles(run.path).items
+
+            def update(manifest: Manifest, error: BaseException | None) -> None:
+                """Add what judging cost, and whether it was cached for next time."""
+                add_costs(manifest, self._spent(kept))
+                manifest.cache_problem = self.plan.parts.problem
+                if error is not None:
+                    # An interrupt can come between writing a batch and counting it.
+                    manifest.scored = count_lines(items)
 
             manifest = make_manifest(self.plan, self.check, command)
-            manifest["identity"] = dict(identity)
-            manifest["sessions"] = 1
+            manifest.identity = dict(identity)
+            manifest.sessions = 1
             if run.earlier is not None:
-                manifest["start"] = run.earlier.get("start", manifest["start"])
-                manifest["sessions"] += run.earlier.get("sessions", 1)
+                manifest.start = run.earlier.get("start", manifest.start)
+                manifest.sessions += run.earlier.get("sessions", 1)
             try:
-                return self.to_run(run, manifest, latest, kept)
+                return self.to_run(run, manifest, update, kept)
             except KeyboardInterrupt:
-                done = count_lines(run.path / ITEMS)
+                done = count_lines(items)
                 raise RunInterrupted(
-                    f"interrupted; {done} of {self.check.n} items are in {run.path / ITEMS}. Run "
+                    f"interrupted; {done} of {self.check.n} items are in {items}. Run "
                     "the same command to resume"
                 ) from None
 
     def to_run(
         self,
         run: RunDirectory,
-        manifest: dict[str, Any],
-        latest: Callable[[BaseException | None], dict[str, Any]],
+        manifest: Manifest,
+        update: Callable[[Manifest, BaseException | None], None],
         kept: KeptBatches | None = None,
     ) -> Result:
         """Score into a run directory; the manifest tells that it goes on, and how it ended.
 
-        `latest` gives what else the manifest tells at the end, of which the error is known by then.
+        `update` adds to the manifest what is known at the end; it gets the error, if there is one.
         With `kept`, batches that an earlier session scored are not scored again. Raises WriteError.
         """
-        manifest["status"] = "running"
+        files = RunFiles(run.path)
+        manifest.status = "running"
         if self.labelled is not None:
-            manifest["labels"] = self.labelled.files
-        write_json(run.path / MANIFEST, manifest)
+            manifest.labels = list(self.labelled.files)
+        files.write_manifest(manifest)
         with self._table() as table:
             try:
                 self._score_into(run, table, kept)
                 summary, repeats = summarise_table(self.plan, table, self.check, self.labelled)
                 if repeats is not None:
-                    with replacing(run.path / REPEATS) as out:
+                    with replacing(files.repeats) as out:
                         out.writelines(repeats)
-                write_json(run.path / SUMMARY, summary)
+                files.write_summary(summary)
                 self.progress("report", 0, None)
                 if self.write_page is not None:
                     self.write_page(run.path)
                 run.forget_progress()
             except BaseException as error:
-                end_manifest(run.path, manifest | latest(error), error)
+                update(manifest, error)
+                end_manifest(files, manifest, error)
                 raise
-            end_manifest(run.path, manifest | latest(None) | {"scored": table.n}, None)
-        return Result(Summary(summary), run.path, run.path / ITEMS, self.plan.note)
+            update(manifest, None)
+            manifest.scored = table.n
+            end_manifest(files, manifest, None)
+        return Result(summary, files.path, files.items, self.plan.note)
 
     def _score_into(self, run: RunDirectory, table: ItemTable, kept: KeptBatches | None) -> None:
         """Write the lines of all items, and fill the table; what is kept comes from the run."""
@@ -228,7 +236,7 @@ class KeptBatches:
 
     def restore(self) -> Iterator[Scored]:
         """Yield the numbers of each batch that an earlier session scored, in order."""
-        from trueground.models.usage import Usage
+        from trueground.types import Usage
 
         for content in self._run.restore(keep_records=self._keep_records):
             counts, numbers = msgspec.msgpack.decode(content)
@@ -243,18 +251,18 @@ class KeptBatches:
 
 def summarise_table(
     plan: Plan, table: ItemTable, check: Check, labelled: LabelledSlice | None = None
-) -> tuple[dict[str, Any], Iterator[bytes] | None]:
+) -> tuple[Summary, Iterator[bytes] | None]:
     """The summary, and the lines of repeats.jsonl where questions have several answers."""
     summary = summarise(plan, table, check)
     if labelled is not None:
         from trueground.evaluate.corrected import correct_rates, count_labelled
 
-        summary["corrected"] = correct_rates(plan, table, labelled)
-        if counts := count_labelled(plan, table, labelled):
-            summary["verdicts"]["labelled"] = counts
+        summary.corrected_rates = correct_rates(plan, table, labelled)
+        if summary.verdicts is not None:
+            summary.verdicts.labelled = count_labelled(plan, table, labelled) or None
     if plan.repeats_of is None or not (found := summarise_repeats(plan, table)):
         return summary, None
-    summary["repeats"], lines = found
+    summary.repeats, lines = found
     return summary, lines
 
 
@@ -290,86 +298,81 @@ def identify_score(plan: Plan, check: Check, **reading: object) -> dict[str, Any
 
 def make_manifest(
     plan: Plan, check: Check, command: Sequence[str], kind: str = "score"
-) -> dict[str, Any]:
-    """The manifest as it stands while the run goes on."""
+) -> Manifest:
+    """Return the manifest of a run that begins."""
     parts = plan.parts
     checking = zip((*parts.judges, parts.decomposer), parts.written, strict=True)
-    *judges, decomposer = (_part_as_json(part, written) for part, written in checking)
+    *judges, decomposer = (_describe_component(part, written) for part, written in checking)
     if not plan.checks:
         judges = []
-    rates = bool(plan.rubrics)
     asked: list[Any] = [*(parts.judges if plan.checks else ()), *parts.comparers.values()]
-    return {
-        "trueground": __version__,
-        "python": ".".join(map(str, sys.version_info[:3])),
-        "kind": kind,
-        "status": "running",
-        "command": redact_command(command),
-        "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
-        "n": check.n,
-        "skipped": check.bad_total,
-        "metrics": plan.signatures,
-        "judge": judges[0] if judges else None,
-        "judges": judges,
-        "decomposer": decomposer if plan.checks else None,
-        "rater": _part_as_json(parts.rater) if rates else None,
-        "comparers": [_part_as_json(comparer) for comparer in parts.comparers.values()],
-        "encoders": [part.name for part in asked if getattr(part, "uses_encoder", False)],
-        "prompts": [{"id": p.id, "sha256": p.sha256} for p in plan.prompts],
-        "by": list(plan.by),
-        "seed": plan.seed,
-        "resamples": plan.resamples,
-        "start": datetime.now(UTC).isoformat(),
-        "end": None,
-        "calls": 0,
-        "tokens": {"in": 0, "out": 0},
-        "cache_hits": 0,
-        "cache_problem": None,
-    }
-
-
-def _part_as_json(part: Any, written: str | None = None) -> dict[str, str]:
-    """`written` makes the same part again: its name alone tells no model and no option."""
-    told = {"name": part.name, "signature": part.signature}
-    return told if written is None else {**told, "written": redact_urls(written)}
-
-
-def judging(spent: Usage | None) -> dict[str, Any]:
-    """Calls, tokens and cache hits of judges, decomposer and rater; empty where none is asked."""
-    if spent is None:
-        return {}
-    tokens = {"in": spent.tokens_in, "out": spent.tokens_out}
-    return {
-        "calls": spent.calls,
-        "failed_calls": spent.failed,
-        "tokens": tokens,
-        "cache_hits": spent.cache_hits,
-    }
-
-
-def judged_before(manifest: Mapping[str, Any] | None) -> Usage:
-    """What earlier sessions of a run spent on judging, as their manifest tells it."""
-    from trueground.models.usage import Usage
-
-    part = (manifest or {}).get("judging") or {}
-    tokens = part.get("tokens", {})
-    return Usage(
-        part.get("calls", 0),
-        tokens.get("in", 0),
-        tokens.get("out", 0),
-        part.get("cache_hits", 0),
-        part.get("failed_calls", 0),
+    return Manifest(
+        format_version=FORMAT_VERSION,
+        trueground=__version__,
+        python=".".join(map(str, sys.version_info[:3])),
+        kind=kind,
+        status="running",
+        command=redact_command(command),
+        input=[InputFile(f.path, f.sha256, f.bytes) for f in check.files],
+        n=check.n,
+        skipped=check.bad_total,
+        metrics=plan.signatures,
+        judge=judges[0] if judges else None,
+        judges=judges,
+        decomposer=decomposer if plan.checks else None,
+        rater=_describe_component(parts.rater) if plan.rubrics else None,
+        comparers=[_describe_component(comparer) for comparer in parts.comparers.values()],
+        encoders=[part.name for part in asked if getattr(part, "uses_encoder", False)],
+        prompts=[UsedPrompt(p.id, p.sha256) for p in plan.prompts],
+        by=list(plan.by),
+        seed=plan.seed,
+        resamples=plan.resamples,
+        start=datetime.now(UTC).isoformat(),
     )
 
 
-def end_manifest(out: Path, manifest: dict[str, Any], error: BaseException | None) -> None:
+def _describe_component(part: Any, written: str | None = None) -> UsedComponent:
+    """`written` makes the same component again: its name alone tells no model and no option."""
+    return UsedComponent(
+        part.name, part.signature, None if written is None else redact_urls(written)
+    )
+
+
+def call_costs(spent: Usage) -> CallCosts:
+    """Return the calls, tokens and cache hits of judges, decomposer and rater."""
+    tokens = TokenSums(spent.tokens_in, spent.tokens_out)
+    return CallCosts(spent.calls, spent.failed, tokens, spent.cache_hits)
+
+
+def add_costs(manifest: Manifest, spent: Usage | None) -> None:
+    """Write into the manifest of `score` what judging cost; nothing if no model was asked."""
+    if spent is not None:
+        costs = call_costs(spent)
+        manifest.calls, manifest.failed_calls = costs.calls, costs.failed_calls
+        manifest.tokens, manifest.cache_hits = costs.tokens, costs.cache_hits
+
+
+def judged_before(manifest: Manifest | None) -> Usage:
+    """Return what earlier sessions of a run spent on judging."""
+    from trueground.types import Usage
+
+    costs = None if manifest is None else manifest.judging
+    if costs is None:
+        return Usage()
+    tokens = costs.tokens
+    return Usage(
+        costs.calls, tokens.tokens_in, tokens.tokens_out, costs.cache_hits, costs.failed_calls
+    )
+
+
+def end_manifest(files: RunFiles, manifest: Manifest, error: BaseException | None) -> None:
     """Write when and how the run ended; an error on the way out hides no other."""
-    manifest["end"] = datetime.now(UTC).isoformat()
-    manifest["status"] = "finished" if error is None else "failed"
+    manifest.end = datetime.now(UTC).isoformat()
+    manifest.status = "finished" if error is None else "failed"
     if isinstance(error, KeyboardInterrupt | asyncio.CancelledError | RunInterrupted):
-        manifest["status"] = "interrupted"
+        manifest.status = "interrupted"
     try:
-        write_json(out / MANIFEST, manifest)
+        files.write_manifest(manifest)
     except TruegroundError:
         if error is None:
             raise

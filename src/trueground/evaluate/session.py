@@ -21,25 +21,26 @@ from trueground.evaluate.questions import (
     check_questions,
     make_run_plan,
 )
-from trueground.evaluate.result import Result
 from trueground.evaluate.run_settings import RunSettings
-from trueground.evaluate.scoring import Scoring, end_manifest, judged_before, judging, make_manifest
+from trueground.evaluate.scoring import (
+    Scoring,
+    call_costs,
+    end_manifest,
+    judged_before,
+    make_manifest,
+)
 from trueground.models.base import ChatModel, estimate_tokens, request_key
 from trueground.models.options import price_of
 from trueground.models.runner import ModelRequest, RequestRunner
 from trueground.net.cache import ResponseCache
 from trueground.records import Check
-from trueground.runs.directory import (
-    BATCHES,
-    MANIFEST,
-    RESPONSES,
-    RunDirectory,
-    find_earlier,
-    write_error,
-    write_json,
-)
-from trueground.runs.identity import as_stored, is_finished
+from trueground.runs.directory import BATCHES, RESPONSES, write_error
+from trueground.runs.files import RunFiles
+from trueground.runs.identity import as_stored
 from trueground.runs.responses import ResponseIndex, ResponseLog
+from trueground.runs.result import Result
+from trueground.runs.run_directory import RunDirectory, find_earlier
+from trueground.runs.schema import Manifest, RunBenchmark, RunCost, UsedComponent, UsedPrompt
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
 _USUAL_TOKENS_OUT = 64
@@ -107,7 +108,8 @@ class Session(AbstractContextManager["Session"]):
             identity = identify_run(task, settings, model.signature)
             run = RunDirectory(out, identity=identity, resume=True)
             self._directory = stack.enter_context(run)
-            earlier = run.earlier
+            self._files = RunFiles(out)
+            earlier = None if run.earlier is None else self._files.read_manifest()
             if not settings.batch and (out / BATCHES).exists():
                 from trueground.evaluate.batches import check_none_under_way
 
@@ -115,7 +117,7 @@ class Session(AbstractContextManager["Session"]):
             # Several runs may share their judges: what they spent before is not this run's.
             self._judged_before = judged_before(earlier)
             self._spent_before = settings.parts.spent
-            self._finished = earlier is not None and is_finished(earlier)
+            self._finished = earlier is not None and earlier.is_finished
             self._broken_off = earlier is not None and not self._finished
             # First what can be refused: a run that has ended must not look broken afterwards.
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
@@ -128,36 +130,30 @@ class Session(AbstractContextManager["Session"]):
             self._manifest = self._begin(identity, earlier)
             self._open = stack.pop_all()
 
-    def _begin(
-        self, identity: Mapping[str, Any], earlier: Mapping[str, Any] | None
-    ) -> dict[str, Any]:
+    def _begin(self, identity: Mapping[str, Any], earlier: Manifest | None) -> Manifest:
         questionnaire, task = self._questionnaire, self._questionnaire.task
         manifest = make_manifest(self._plan, self._check, self._settings.command, "run")
-        manifest |= {
-            # What a finished run has on disk is whole until it is scored anew.
-            "status": "finished" if self._finished else manifest["status"],
-            "start": earlier["start"] if earlier else manifest["start"],
-            "sessions": 1 + (earlier.get("sessions", 0) if earlier else 0),
-            "benchmark": {
-                "name": task.benchmark,
-                "task": task.name,
-                "options": dict(task.options),
-                "headline": task.headline,
-                "notices": list(task.notices),
-            },
-            "model": {"name": self._model.name, "signature": self._model.signature},
-            "params": msgspec.to_builtins(questionnaire.params),
-            "prompts": [{"id": p.id, "sha256": p.sha256} for p in task.prompts],
-            "judging_prompts": manifest["prompts"],
-            "limit": questionnaire.limit,
-            "repeats": questionnaire.repeats,
-            "cost": None,
-            **Outcome().as_json(),
-            **self._log.paid.as_json(),
-            "judging": judging(self._judged_before) if self._spent_before else None,
-            "identity": dict(identity),
-        }
-        write_json(self._directory.path / MANIFEST, manifest)
+        if self._finished:  # what it has on disk is whole until it is scored anew
+            manifest.status = "finished"
+        manifest.sessions = 1
+        if earlier is not None:
+            manifest.start = earlier.start
+            manifest.sessions += earlier.sessions or 0
+        manifest.benchmark = RunBenchmark(
+            task.benchmark, task.name, dict(task.options), task.headline, list(task.notices)
+        )
+        manifest.model = UsedComponent(self._model.name, self._model.signature)
+        manifest.params = msgspec.to_builtins(questionnaire.params)
+        manifest.judging_prompts = manifest.prompts
+        manifest.prompts = [UsedPrompt(p.id, p.sha256) for p in task.prompts]
+        manifest.limit = questionnaire.limit
+        manifest.repeats = questionnaire.repeats
+        Outcome().write_to(manifest)
+        self._log.paid.write_to(manifest)
+        if self._spent_before:
+            manifest.judging = call_costs(self._judged_before)
+        manifest.identity = dict(identity)
+        self._files.write_manifest(manifest)
         return manifest
 
     async def ask(self) -> None:
@@ -188,7 +184,7 @@ class Session(AbstractContextManager["Session"]):
             except UnreachableError:
                 if not self._finished or settings.retry_failed:
                     raise
-            self._manifest["cache_problem"] = cache.problem if cache else None
+            self._manifest.cache_problem = cache.problem if cache else None
 
     async def _ask_in_batches(self, runner: RequestRunner) -> None:
         from trueground.evaluate.batches import BatchStateFile
@@ -210,7 +206,8 @@ class Session(AbstractContextManager["Session"]):
 
     def end(self) -> None:
         """Note that all was asked, where nothing is to be scored. Raises WriteError."""
-        end_manifest(self._directory.path, self._manifest | self._latest(), None)
+        self._update(self._manifest)
+        end_manifest(self._files, self._manifest, None)
 
     def score(self) -> Result:
         """Score all answers and write items, summary and page. Raises WriteError."""
@@ -234,7 +231,7 @@ class Session(AbstractContextManager["Session"]):
         return scoring.to_run(
             self._directory,
             self._manifest,
-            lambda error: self._latest(None if error else outcome),
+            lambda manifest, error: self._update(manifest, None if error else outcome),
         )
 
     def __exit__(self, *error: Any) -> None:
@@ -262,26 +259,29 @@ class Session(AbstractContextManager["Session"]):
         try:
             yield
         except BaseException as error:
-            self._manifest |= self._latest()
-            end_manifest(self._directory.path, self._manifest, None if self._finished else error)
+            self._update(self._manifest)
+            end_manifest(self._files, self._manifest, None if self._finished else error)
             raise
 
-    def _latest(self, outcome: Outcome | None = None) -> dict[str, Any]:
-        """What the manifest tells of the answers (None: those in the log) and of their cost."""
+    def _update(self, manifest: Manifest, outcome: Outcome | None = None) -> None:
+        """Write into the manifest what came of the answers, and what they cost.
+
+        Without `outcome` the answers are those in the log.
+        """
         if outcome is None:
             outcome = Outcome()
             for response in self._log:
                 outcome.add(response)
+        outcome.write_to(manifest)
         paid, price, parts = self._log.paid, self._price, self._settings.parts
-        latest: dict[str, Any] = {"cost": None}
+        paid.write_to(manifest)
         if price is not None:
             usd = price.cost(paid.tokens_in, paid.tokens_out, paid.tokens_cached)
-            latest["cost"] = {"usd": usd, **msgspec.to_builtins(price)}
+            manifest.cost = RunCost(usd, price.input, price.output, price.cached_input)
         if (spent := parts.spent) is not None and self._spent_before is not None:
-            latest["judging"] = judging(self._judged_before + (spent - self._spent_before))
-        if parts.problem and not self._manifest.get("cache_problem"):
-            latest["cache_problem"] = parts.problem
-        return outcome.as_json() | paid.as_json() | latest
+            manifest.judging = call_costs(self._judged_before + (spent - self._spent_before))
+        if parts.problem and not manifest.cache_problem:
+            manifest.cache_problem = parts.problem
 
 
 def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from itertools import combinations
 from statistics import stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
 import orjson
 from numpy.typing import NDArray
@@ -16,9 +15,21 @@ from numpy.typing import NDArray
 from trueground.evaluate.plan import ABSTAINED, Draws, Entries, Plan
 from trueground.evaluate.table import NO_ANSWER, ItemTable
 from trueground.judges.people import FitFigures
+from trueground.metrics.base import Spec
 from trueground.metrics.batch import STATUSES
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.records import Check
+from trueground.runs.schema import (
+    FORMAT_VERSION,
+    Abstention,
+    Average,
+    JudgeAgreement,
+    MetricSummary,
+    Repeats,
+    Summary,
+    Verdicts,
+    VerdictShare,
+)
 from trueground.stats.arithmetic.sums import count_true, mean, sum_counts, total
 from trueground.stats.bootstrap import (
     Floats,
@@ -34,64 +45,82 @@ from trueground.types import ReasonKind, Status
 if TYPE_CHECKING:
     from trueground.stats.repeats import PerQuestion
 
+
 _ROWS = 65_536
 _LINES = 4_096  # of a piece of repeats.jsonl
 
 
-def summarise(plan: Plan, table: ItemTable, check: Check) -> dict[str, Any]:
-    """The content of summary.json, in the shape of the contract."""
+def summarise(plan: Plan, table: ItemTable, check: Check) -> Summary:
+    """Return the content of summary.json."""
     clusters = table.count_clusters()
     grouped = clusters < table.n
     everything = _compute(plan, table, grouped)
     broken_down = {field: _breakdown(plan, table, i, grouped) for i, field in enumerate(plan.by)}
-    shown = {key: everything.metrics[key] for key in plan.summary_keys}
-    summary = {
-        "n": table.n,
-        "metrics": shown,
-        "by": {
-            field: {name: numbers.metrics for name, numbers in found.items()}
-            for field, (found, _) in broken_down.items()
+    summary = Summary(
+        format_version=FORMAT_VERSION,
+        n=table.n,
+        metrics={key: everything.metrics[key] for key in plan.summary_keys},
+        by={
+            field: {name: numbers.metrics for name, numbers in values.items()}
+            for field, (values, _) in broken_down.items()
         },
-        "averages": {field: averages for field, (_, averages) in broken_down.items()},
-        "abstention_rate": everything.metrics[ABSTAINED]["mean"],
-        "abstention": _confusion(table),
-        "abstention_rules": MEASURED,
-        "empty_responses": table.empty,
-        "clusters": clusters if grouped else None,
-    }
-    if plan.missing:
-        summary["missing"] = plan.missing
+        averages={field: averages for field, (_, averages) in broken_down.items()},
+        abstention_rate=everything.metrics[ABSTAINED].mean,
+        abstention=_confusion(table),
+        abstention_rules=MEASURED,
+        empty_responses=table.empty,
+        clusters=clusters if grouped else None,
+        missing=plan.missing or None,
+    )
     if plan.verdicts is not None:
-        summary["verdicts"] = {
-            "metric": plan.verdicts.key,
-            "signature": plan.signature_of(plan.verdicts),
-            "judge": plan.parts.labels[0],
-            "n": table.n,
-            "questions": check.fields["question"],
-            "ci_level": plan.level,
-            **everything.verdicts,
-            "by": {
-                field: {name: numbers.verdicts for name, numbers in found.items()}
-                for field, (found, _) in broken_down.items()
-            },
+        by = {
+            field: {name: numbers.verdicts for name, numbers in values.items()}
+            for field, (values, _) in broken_down.items()
         }
-        statuses = everything.metrics[plan.verdicts.key]["unscored"]
-        if why := {name: n for name, n in statuses.items() if name != Status.ABSTAINED}:
-            summary["verdicts"]["why_unscored"] = why
-        fitted = getattr(plan.parts.judges[0], "fitted", None)
-        if isinstance(fitted, FitFigures):  # a judge from outside may mean anything by it
-            summary["verdicts"]["fitted"] = msgspec.to_builtins(fitted)
+        summary.verdicts = _verdicts(plan, plan.verdicts, table, check, everything, by)
     if table.agreement is not None and len(plan.parts.judges) > 1:
-        summary["judges"] = plan.parts.labels
-        summary["judge_agreement"] = _judge_agreement(plan, table.agreement)
+        summary.judges = list(plan.parts.labels)
+        summary.judge_agreement = _judge_agreement(plan, table.agreement)
     if table.reasons is not None and table.reasons.any():
         counts = zip(ReasonKind, table.reasons.tolist(), strict=True)
         most_first = sorted(counts, key=lambda pair: -pair[1])  # equal ones keep their order
-        summary["reasons"] = {str(kind): count for kind, count in most_first if count}
+        summary.reasons = {str(kind): count for kind, count in most_first if count}
     if check.bad_total:
-        summary["skipped"] = check.bad_total
-        summary["skipped_rows"] = [str(row) for row in check.bad]
+        summary.skipped = check.bad_total
+        summary.skipped_rows = [str(row) for row in check.bad]
     return summary
+
+
+def _verdicts(
+    plan: Plan,
+    spec: Spec,
+    table: ItemTable,
+    check: Check,
+    everything: _Numbers,
+    by: dict[str, dict[str, dict[str, VerdictShare]]],
+) -> Verdicts:
+    """The verdicts of all answers, which the metric `spec` decides."""
+    shares = [everything.verdicts[name] for name in ANSWER_VERDICTS]
+    statuses = everything.metrics[spec.key].unscored
+    reasons = {name: n for name, n in statuses.items() if name != Status.ABSTAINED}
+    fitted = plan.parts.judges[0].fitted
+    return Verdicts(
+        metric=spec.key,
+        signature=plan.signature_of(spec),
+        judge=plan.parts.labels[0],
+        n=table.n,
+        questions=check.fields["question"],
+        ci_level=plan.level,
+        grounded=shares[0],
+        partly_grounded=shares[1],
+        not_grounded=shares[2],
+        abstained=shares[3],
+        unscored=shares[4],
+        by=by,
+        why_unscored=reasons or None,
+        # A judge from outside may mean anything by `fitted`.
+        fitted=fitted if isinstance(fitted, FitFigures) else None,
+    )
 
 
 class _Numbers(NamedTuple):
@@ -100,7 +129,7 @@ class _Numbers(NamedTuple):
     """
 
     metrics: Entries
-    verdicts: dict[str, Any]
+    verdicts: dict[str, VerdictShare]
     draws: Draws
 
 
@@ -152,7 +181,7 @@ def _compute(
 
 def _verdict_share(
     count: int, n: int, units: int, ci: Interval | None, level: float
-) -> dict[str, Any]:
+) -> VerdictShare:
     """How many answers have a verdict, their share and its interval.
 
     Where every resample gives the same share (none or all of them) the interval is the exact one
@@ -163,7 +192,7 @@ def _verdict_share(
         from trueground.stats.rates import clopper_pearson
 
         ci = clopper_pearson(share * units, units, level)
-    return {"n": count, "share": share, "ci": ci}
+    return VerdictShare(count, share, ci)
 
 
 class _WithVerdicts:
@@ -190,22 +219,22 @@ class _WithVerdicts:
 
 def _entry(
     plan: Plan, total: float, n: int, counts: list[int], ci: tuple[float, float] | None
-) -> dict[str, Any]:
+) -> MetricSummary:
     by_status = {status.value: count for status, count in zip(STATUSES, counts, strict=True)}
     scored = by_status.pop(Status.SCORED)
-    return {
-        "mean": total / scored if scored else None,
-        "ci": ci,
-        "ci_level": plan.level,
-        "n": n,
-        "scored": scored,
-        "unscored": {status: count for status, count in by_status.items() if count},
-    }
+    return MetricSummary(
+        mean=total / scored if scored else None,
+        ci=ci,
+        ci_level=plan.level,
+        n=n,
+        scored=scored,
+        unscored={status: count for status, count in by_status.items() if count},
+    )
 
 
 def _breakdown(
     plan: Plan, table: ItemTable, i: int, grouped: bool
-) -> tuple[dict[str, _Numbers], dict[str, Any]]:
+) -> tuple[dict[str, _Numbers], dict[str, Average]]:
     """The numbers of each value of one field, and the metrics' unweighted averages over them."""
     codes = table.by(i)
     found: dict[str, _Numbers] = {}
@@ -217,7 +246,7 @@ def _breakdown(
         rows = np.flatnonzero(codes == code)
         numbers = _compute(plan, table, grouped, rows, stratum_seed(plan.seed, number))
         for key in keys:
-            if numbers.metrics[key]["scored"]:
+            if numbers.metrics[key].scored:
                 total[key] += numbers.draws[key]
         shown = {key: numbers.metrics[key] for key in keys}
         found[name] = _Numbers(shown, numbers.verdicts, {})
@@ -228,25 +257,25 @@ def _breakdown(
     return found, averages
 
 
-def _average(plan: Plan, entries: list[dict[str, Any]], total: Floats) -> dict[str, Any]:
+def _average(plan: Plan, entries: list[MetricSummary], total: Floats) -> Average:
     """One metric's unweighted average over the values in which anything was scored.
 
     `total` (resamples,) is the sum of their means in each resample. `sd` is the standard deviation
     of the means (of a sample), as papers report it over repeated runs; None for a single one.
     """
-    means = [entry["mean"] for entry in entries if entry["scored"]]  # scored: there is a mean
+    means = [entry.mean for entry in entries if entry.mean is not None]
     if not means:
-        return {"mean": None, "sd": None, "ci": None, "values": 0, "of": len(entries)}
-    return {
-        "mean": mean(means),
-        "sd": stdev(means) if len(means) > 1 else None,
-        "ci": percentiles(total / len(means), plan.level),
-        "values": len(means),
-        "of": len(entries),
-    }
+        return Average(values=0, of=len(entries))
+    return Average(
+        mean=mean(means),
+        sd=stdev(means) if len(means) > 1 else None,
+        ci=percentiles(total / len(means), plan.level),
+        values=len(means),
+        of=len(entries),
+    )
 
 
-def _confusion(table: ItemTable) -> dict[str, Any] | None:
+def _confusion(table: ItemTable) -> Abstention | None:
     """Abstaining against `answerable`; to abstain where nothing can be answered is the positive."""
     (tp, fp), (fn, tn) = table.abstained, table.answered
     if not tp + fp + fn + tn:
@@ -255,20 +284,20 @@ def _confusion(table: ItemTable) -> dict[str, Any] | None:
     def share(a: int, b: int) -> float | None:
         return a / b if b else None
 
-    return {
-        "p_ir": share(tp, tp + fn),
-        "p_g": share(fp, fp + tn),
-        "precision": share(tp, tp + fp),
-        "recall": share(tp, tp + fn),
-        "f1": share(2 * tp, 2 * tp + fp + fn),
-        "confusion": {
+    return Abstention(
+        p_ir=share(tp, tp + fn),
+        p_g=share(fp, fp + tn),
+        precision=share(tp, tp + fp),
+        recall=share(tp, tp + fn),
+        f1=share(2 * tp, 2 * tp + fp + fn),
+        confusion={
             "unanswerable": {"abstained": tp, "answered": fn},
             "answerable": {"abstained": fp, "answered": tn},
         },
-    }
+    )
 
 
-def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[dict[str, Any]]:
+def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[JudgeAgreement]:
     """One entry for each pair of judges and kind of check: raw agreement and Cohen's kappa.
 
     Both are None where no verdict could be compared; kappa too where all are the same.
@@ -282,21 +311,19 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[dict[str, An
             same, one, other = np.trace(table), sum_counts(table[1]), sum_counts(table[:, 1])
             shares = [float(count) / n if n else None for count in (same, one, other)]
             entries.append(
-                {
-                    "judges": list(judges),
-                    "of": str(check),
-                    "n": n,
-                    "agreement": shares[0],
-                    "kappa": cohen_kappa(table),
-                    "supported": shares[1:],
-                }
+                JudgeAgreement(
+                    judges=list(judges),
+                    of=str(check),
+                    n=n,
+                    agreement=shares[0],
+                    kappa=cohen_kappa(table),
+                    supported=shares[1:],
+                )
             )
     return entries
 
 
-def summarise_repeats(
-    plan: Plan, table: ItemTable
-) -> tuple[dict[str, Any], Iterator[bytes]] | None:
+def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[bytes]] | None:
     """The part of the summary on repeated answers, and the lines of repeats.jsonl.
 
     None where no question has a second answer. Numbers of whole runs, harmonic means of means and
@@ -330,20 +357,20 @@ def summarise_repeats(
         None if not np.isfinite(low) else "binary" if binary else str(VERDICT_AT) if has else None
         for low, binary, has in zip(answers.low, answers.whole, answers.has_verdicts, strict=True)
     ]
-    part = {
-        "of": plan.repeats_of,
-        "most": int(answers.asked.max()),
-        "questions": len(names),
-        "answers": len(codes),
-        "several": count_true(several),
-        "same_answer": count_true(different[several] == 1),
-        "incomplete": count_true(whole < answers.asked),
-        "ci_level": plan.level,
-        "metrics": {
+    part = Repeats(
+        of=plan.repeats_of,
+        most=int(answers.asked.max()),
+        questions=len(names),
+        answers=len(codes),
+        several=count_true(several),
+        same_answer=count_true(different[several] == 1),
+        incomplete=count_true(whole < answers.asked),
+        ci_level=plan.level,
+        metrics={
             key: dataclasses.asdict(one) | {"verdicts": rule}
             for key, one, rule in zip(keys, found, rules, strict=True)
         },
-    }
+    )
     return part, _repeat_lines(names, keys, answers, whole, different)
 
 

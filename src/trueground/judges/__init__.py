@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from trueground.components.registry import Registry
 from trueground.components.specs import ComponentSpec
-from trueground.judges.base import MODELS, Judge, ask, lazy_factory
+from trueground.judges.base import MODELS, Judge, SupportsJudge, lazy_factory
 from trueground.judges.lexical import LexicalJudge
 
 if TYPE_CHECKING:
     from trueground.judges.from_functions import FunctionJudge
 
-__all__ = ["Judge", "LexicalJudge", "ask", "get_judge", "judge", "judges", "kinds"]
+__all__ = ["Judge", "LexicalJudge", "SupportsJudge", "get_judge", "judge", "judges", "kinds"]
 
-Factory = Callable[..., Judge]
+Factory = Callable[..., SupportsJudge]
 P = ParamSpec("P")
 Scored = TypeVar("Scored", bound=float | Awaitable[float])
 
@@ -79,22 +79,26 @@ judges = Registry("judge", _JUDGES)
 _functions: dict[str, FunctionJudge[..., Any]] = {}
 
 
-def get_judge(text: str, *, cache: bool = True) -> Judge:
-    """Return a new judge from `NAME:MODEL(option=value)`; any takes `calibration=FILE`.
+def get_judge(judge: str | SupportsJudge, *, cache: bool = True) -> Judge:
+    """Return a new judge from `NAME:MODEL(option=value)`, or the object that was passed.
+
+    Any takes `calibration=FILE`.
 
     FILE.json is `stack:FILE.json`: what `judge fit` or `judge calibrate` wrote.
 
     Raises UsageError, and InputError for a model or a calibration that cannot be used.
     """
-    given = ComponentSpec.parse("judge", text, cache=cache)
+    if not isinstance(judge, str):
+        return Judge.adapt(judge)
+    given = ComponentSpec.parse("judge", judge, cache=cache)
     path = given.options.get("calibration")
     # These read a calibration themselves, because a threshold of theirs stands beside it.
     if path is None or given.name == "lexical" or given.name in MODELS:
-        return judges.make(given)
+        return Judge.adapt(judges.make(given))
     from trueground.judges.calibrated import calibrated
 
     others = {name: value for name, value in given.options.items() if name != "calibration"}
-    inner = judges.make(replace(given, options=others))
+    inner = Judge.adapt(judges.make(replace(given, options=others)))
     return calibrated(inner, path, keep_threshold="threshold" in others)
 
 

@@ -1,23 +1,25 @@
-"""What a judge is, and how requests reach a part: equal ones once, failures one by one."""
+"""What a judge is, and which models judges over small models use."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import nullcontext
-from functools import cache, partial
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from trueground.components.base import Component
 from trueground.components.checks import check_answers
 from trueground.components.specs import ComponentSpec
-from trueground.errors import ProtocolError, fails_alone
-from trueground.net.redact import raised
+from trueground.errors import ProtocolError
 from trueground.types import JudgeRequest, Status, Verdict
 
-Q = TypeVar("Q", bound=Hashable)
-A = TypeVar("A")
+if TYPE_CHECKING:
+    from trueground.judges.people import FitFigures
+
+
 # The model of each kind of judge over a small model where none is named.
 MODELS = {
     "bi-encoder": "sentence-transformers/all-MiniLM-L6-v2",
@@ -33,18 +35,10 @@ _NON_COMMERCIAL = {"google/t5_11b_trueteacher_and_anli": "cc-by-nc-4.0"}
 _LICENCE = re.compile(r"^license:\s*(\S*\bnc\b\S*)", re.MULTILINE)
 
 
-@runtime_checkable
-class Judge(Protocol):
-    """Says whether any of the given texts supports a claim.
+class SupportsJudge(Protocol):
+    """The least that an object needs to be used as a judge.
 
-    `threshold` is the value above which (strictly) the judge's own score means "supported", and
-    `signature` names the judge and the version of its rules or weights, with every option that can
-    change a verdict. Nothing heavy is loaded before the first request. A judge that holds a model
-    in memory or asks one has `in_one_process = True`, `close()`, and `problem`: why what it found
-    could no longer be kept on disk, None where it was. One whose numbers a small model computes has
-    `uses_encoder = True`: they may differ between machines. One that asks a language model has
-    `prompts` and `spent` (see `trueground.models.component`), and one whose verdicts have neither
-    score nor probability `scores = False`.
+    See `Judge` for what each member means, and for what a judge may have besides.
     """
 
     @property
@@ -67,25 +61,66 @@ class Judge(Protocol):
         ...
 
 
-def ask(
-    judge: Judge, requests: Sequence[JudgeRequest], known: dict[JudgeRequest, Verdict] | None = None
-) -> list[Verdict]:
-    """Judge every different request once and return one verdict for each request, in their order.
+class Judge(Component[JudgeRequest, Verdict]):
+    """Decides whether any of the given texts supports a claim.
 
-    Equal requests share one verdict object; those in `known`, which takes the others, are not asked
-    again. A request on which the judge fails has the status `error`. Raises ProtocolError if the
-    judge returns no list of verdicts, another number of them, or one that contradicts itself.
+    A subclass has `name`, `threshold`, `signature` and `judge`. Its `threshold` is the value above
+    which (strictly) its own score means "supported". Its `signature` names the judge and the
+    version of its rules or weights, with every option that can change a verdict.
+
+    Attributes:
+        scores: Whether verdicts may have a score or a probability.
+        basis: The part of the signature that scores depend on: all but threshold and calibration.
+        fitted: How well the judge does on the labels that it was fitted to.
     """
 
-    def failed(reason: str) -> Verdict:
+    kind = "judge"
+    answers = "verdicts"
+    members: ClassVar[Mapping[str, str]] = {
+        "name": "text",
+        "signature": "text",
+        "threshold": "number",
+        "judge": "method",
+    }
+    abilities = (*Component.abilities, "scores", "basis")
+    scores: bool = True
+
+    if TYPE_CHECKING:
+
+        @property
+        def threshold(self) -> float:
+            """Scores above it mean "supported"."""
+
+        @property
+        def fitted(self) -> FitFigures | None:
+            """How well it does on labels. None if it was fitted to none."""
+
+    else:
+        fitted = None
+
+    @property
+    def basis(self) -> str:
+        """The part of the signature that scores depend on."""
+        return self.signature
+
+    @abstractmethod
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
+        """Return one verdict for each request, in their order."""
+
+    def answer(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
+        """See `Component.answer`."""
+        return self.judge(requests)
+
+    def failed(self, reason: str) -> Verdict:
+        """See `Component.failed`."""
         return Verdict(status=Status.ERROR, reasons=(reason,))
 
-    who = f"the judge {judge.name!r}"
-    check = partial(check_answers, who, "verdicts", expected=Verdict)
-    verdicts, different = each_once(who, check, judge.judge, requests, failed, known)
-    for request, verdict in different:
-        _check_verdict(who, request, verdict)
-    return verdicts
+    def check(self, requests: Sequence[JudgeRequest], answers: object) -> Sequence[Verdict]:
+        """Return the verdicts if they are valid, and none contradicts itself."""
+        verdicts = check_answers(self.label, self.answers, answers, len(requests), Verdict)
+        for request, verdict in zip(requests, verdicts, strict=True):
+            _check_verdict(self.label, request, verdict)
+        return verdicts
 
 
 def _check_verdict(who: str, request: JudgeRequest, verdict: Verdict) -> None:
@@ -133,41 +168,3 @@ def warn_of_licence(model: str) -> None:
         logging.getLogger(__name__).warning(
             "note: the licence of %s is %s: no commercial use", model, licence
         )
-
-
-def each_once(
-    who: str,
-    check: Callable[[object, int], Sequence[A]],
-    ask: Callable[[Sequence[Q]], Sequence[A]],
-    requests: Sequence[Q],
-    failed: Callable[[str], A],
-    known: dict[Q, A] | None = None,
-) -> tuple[list[A], list[tuple[Q, A]]]:
-    """The answer to each request, in their order, and every request asked now with its answer.
-
-    Equal requests share one answer, and those in `known`, which takes all others, are not asked
-    again. Where `ask`, a method of the part `who`, raises, the requests are halved until the one is
-    found that it fails on; this one's answer is `failed(reason)`. `check` takes what it returned
-    and how many answers are expected, and raises ProtocolError if these are no such answers.
-    """
-    known = {} if known is None else known
-    new = [request for request in dict.fromkeys(requests) if request not in known]
-
-    def answers(some: Sequence[Q]) -> Sequence[A]:
-        try:
-            results = ask(some)
-        except BaseException as error:
-            if not fails_alone(error):
-                raise
-            if len(some) == 1:
-                return [failed(f"{who} failed: {raised(error)}")]
-        else:
-            return check(results, len(some))
-        middle = len(some) // 2
-        # What a language model has replied so far is paid for.
-        with getattr(getattr(ask, "__self__", None), "again", nullcontext)():
-            return [*answers(some[:middle]), *answers(some[middle:])]
-
-    if new:
-        known.update(zip(new, answers(new), strict=True))
-    return [known[request] for request in requests], [(one, known[one]) for one in new]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -19,11 +20,11 @@ import numpy as np
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
-from trueground.judges.base import Judge
+from trueground.judges.base import Judge, SupportsJudge
 from trueground.judges.people import FitFigures
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats
-from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
+from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 FORMAT = "trueground-calibration-2"
 # What every version of the format begins with; version 1 is read too, and has Platt's curve only.
@@ -159,12 +160,6 @@ def with_threshold(fitted: FitFigures | None, own: bool) -> FitFigures | None:
     return msgspec.structs.replace(fitted, balanced_accuracy=None) if fitted.auroc else None
 
 
-def basis_of(judge: Judge) -> str:
-    """The part of a judge's signature that its scores depend on: all but threshold and
-    calibration."""
-    return str(getattr(judge, "basis", judge.signature))
-
-
 def sign(basis: str, threshold: float, calibration: CalibrationFile | None) -> str:
     """The signature of a judge with this basis, threshold and calibration."""
     digest = "" if calibration is None else f"|calibration:{calibration.digest}"
@@ -195,17 +190,18 @@ def rethresholded(inner: Judge, given: ComponentSpec) -> CalibratedJudge:
 
     UsageError for a threshold that cannot be meant, InputError for a file that cannot be used.
     """
-    return CalibratedJudge(inner, *threshold_of(given, basis_of(inner), inner.threshold, True))
+    return CalibratedJudge(inner, *threshold_of(given, inner.basis, inner.threshold, True))
 
 
-def calibrated(inner: Judge, path: str, *, keep_threshold: bool = False) -> CalibratedJudge:
+def calibrated(judge: SupportsJudge, path: str, *, keep_threshold: bool = False) -> CalibratedJudge:
     """The judge with the calibration in a file, and its threshold unless the judge's own is kept.
 
     InputError: it cannot be read, is of another judge, or of scores where the judge has verdicts
     only.
     """
-    calibration = read_calibration(path, inner.name, basis_of(inner))
-    if calibration.of == "score" and not getattr(inner, "scores", True):
+    inner = Judge.adapt(judge)
+    calibration = read_calibration(path, inner.name, inner.basis)
+    if calibration.of == "score" and not inner.scores:
         raise InputError(
             f"calibration file {path}: it is of scores, and the judge {inner.name!r} gives "
             f"verdicts without; {_again(inner.name)}"
@@ -228,35 +224,65 @@ def with_option(text: str, path: str) -> str:
     return replace(given, options={**given.options, "calibration": path}).written
 
 
-class CalibratedJudge:
+class CalibratedJudge(Judge):
     """A judge with another threshold, or calibrated probabilities; the rest is the inner judge's.
 
     The score is the inner judge's own score, or its probability where it gives no other. A
     calibration of verdicts leaves verdicts as they are, and gives them probabilities.
     """
 
+    name: str
+    signature: str
+    threshold: float
+    basis = ""  # set when a judge is made
+    fitted: FitFigures | None
+
     def __init__(
         self, inner: Judge, threshold: float, calibration: CalibrationFile | None = None
     ) -> None:
         self.name = inner.name
-        self.basis = basis_of(inner)
+        self.basis = inner.basis
         self.threshold = threshold
         self.signature = sign(self.basis, threshold, calibration)
         by_verdict = calibration is not None and calibration.of == "verdict"
-        self.scores = not by_verdict and bool(getattr(inner, "scores", True))
+        self.scores = not by_verdict and inner.scores
+        self.in_one_process = inner.in_one_process
+        self.uses_encoder = inner.uses_encoder
         self.fitted = (
             calibration.fitted_at(threshold)
             if calibration is not None
-            else with_threshold(getattr(inner, "fitted", None), threshold == inner.threshold)
+            else with_threshold(inner.fitted, threshold == inner.threshold)
         )
         self._calibration = calibration
         self._inner = inner
 
-    def __getattr__(self, name: str) -> Any:
-        """What else the inner judge has: `problem`, `prompts`, `spent`, `close` …"""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._inner, name)
+    @property
+    def prompts(self) -> tuple[PromptFile, ...]:
+        """The inner judge's."""
+        return self._inner.prompts
+
+    @property
+    def spent(self) -> Usage | None:
+        """The inner judge's."""
+        return self._inner.spent
+
+    @property
+    def problem(self) -> str | None:
+        """The inner judge's."""
+        return self._inner.problem
+
+    @property
+    def trouble(self) -> str | None:
+        """The inner judge's."""
+        return self._inner.trouble
+
+    def close(self) -> None:
+        """Close the inner judge."""
+        self._inner.close()
+
+    def again(self) -> AbstractContextManager[None]:
+        """See `Component.again`."""
+        return self._inner.again()
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return the inner judge's verdicts, decided anew."""

@@ -101,7 +101,7 @@ class ClassifierJudge(WindowedJudge):
         free = self.encoder.window - self.encoder.specials
         return [pair for pair, n in zip(pairs, lengths, strict=True) if n <= free]
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,)."""
         template = self._template
         logits = self.encoder.scores(
@@ -157,7 +157,7 @@ class TokenClassifierJudge(WindowedJudge):
         lengths = zip(pairs, claims, prompts, strict=True)
         return [pair for pair, claim, prompt in lengths if claim + prompt <= free]
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,); not a number for a claim in which the model sees no token."""
         least = [shares[:, self._column].min(initial=np.inf) for shares in self._shares(pairs)]
         scores = np.array(least, np.float32)

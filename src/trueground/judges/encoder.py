@@ -19,8 +19,9 @@ from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
 from trueground.encoders.models import BiEncoder, CrossEncoder, Encoder, FirstTokenModel
 from trueground.errors import UsageError
-from trueground.judges.base import MODELS, warn_of_licence
+from trueground.judges.base import MODELS, Judge, warn_of_licence
 from trueground.judges.calibrated import sign, threshold_of
+from trueground.judges.people import FitFigures
 from trueground.judges.windows import RULE, Span, cut, heads
 from trueground.net.checkpoints import RequestedModel
 from trueground.types import JudgeRequest, Status, Verdict
@@ -65,14 +66,14 @@ class OnEncoder:
     @property
     def problem(self) -> str | None:
         """Why results were no longer kept on disk; None where they were."""
-        return getattr(self.encoder, "problem", None)
+        return self.encoder.problem
 
     def close(self) -> None:
         """Give the model's memory back; a later request loads it again."""
         self.encoder.close()
 
 
-class WindowedJudge(OnEncoder):
+class WindowedJudge(OnEncoder, Judge):
     """A claim is supported where the best window of any text scores above the threshold.
 
     `basis` is the signature without threshold and calibration: what scores depend on. `score_name`
@@ -84,6 +85,11 @@ class WindowedJudge(OnEncoder):
     score_name = "probability of support"
     probable = True
     joins = False
+    name: str
+    signature: str
+    threshold: float
+    basis = ""  # set when a judge is made
+    fitted: FitFigures | None
 
     def __init__(
         self,
@@ -100,7 +106,9 @@ class WindowedJudge(OnEncoder):
             given, self.basis, threshold, self.probable
         )
         self.signature = sign(self.basis, self.threshold, self._calibration)
-        self.fitted = self._calibration and self._calibration.fitted_at(self.threshold)
+        self.fitted = None
+        if self._calibration is not None:
+            self.fitted = self._calibration.fitted_at(self.threshold)
         self.encoder = encoder
 
     def rooms(self, claims: Sequence[str]) -> list[int]:
@@ -115,7 +123,7 @@ class WindowedJudge(OnEncoder):
         """
         return pairs
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """One score for each (claim, window), shape (n,); all pairs are different, and fit."""
         raise NotImplementedError
 
@@ -130,7 +138,7 @@ class WindowedJudge(OnEncoder):
         ]
         unique = list(dict.fromkeys(pair for own in pairs for pair in own))
         read = self.fitting(unique) if unique else []
-        scores = dict(zip(read, self.scores(read).tolist(), strict=True)) if read else {}
+        scores = dict(zip(read, self.score_pairs(read).tolist(), strict=True)) if read else {}
         return [
             self._verdict(request.claim, own, [scores[pair] for pair in asked])
             if asked and all(pair in scores for pair in asked)
@@ -231,7 +239,7 @@ class BiEncoderJudge(WindowedJudge):
         room = self.encoder.window - self.encoder.specials
         return [room if length <= room else 0 for length in self.encoder.lengths(claims)]
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Cosines, shape (n,)."""
         rows: dict[str, int] = {}
         for text in (text for pair in pairs for text in pair):
@@ -254,7 +262,7 @@ class CrossEncoderJudge(WindowedJudge):
     joins = True
     encoder: CrossEncoder
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Raw logits, shape (n,)."""
         return self.encoder.scores(pairs)[:, 0]
 
@@ -289,7 +297,7 @@ class PromptedJudge(WindowedJudge):
         window = self.encoder.window
         return [pair for pair, n in zip(pairs, lengths, strict=True) if n <= window]
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,)."""
         logits = self.encoder.first_token([self._fill(*pair) for pair in pairs], self._words)
         return softmax(logits)[:, 1].astype(np.float32)

@@ -24,7 +24,7 @@ REQUIRED = ("claim", "texts")
 EXPECTED = "True, False, or a probability from 0 to 1 that the texts support the claim"
 
 
-class FunctionJudge(Generic[P, R]):
+class FunctionJudge(Judge, Generic[P, R]):
     """A judge that calls a user's function once for each claim.
 
     Call it like the function itself: `mine("It is tall.", ["The tower is tall."])`.
@@ -34,6 +34,11 @@ class FunctionJudge(Generic[P, R]):
         threshold: A claim is supported if its probability is above this.
         signature: Name, version and threshold.
     """
+
+    name: str
+    signature: str
+    threshold: float
+    basis = ""  # set when a judge is made
 
     def __init__(
         self,

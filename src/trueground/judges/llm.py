@@ -15,26 +15,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueground.components.specs import ComponentSpec
+from trueground.judges.base import Judge
 from trueground.models.base import ChatRequest, Reply, TokenLogprob
 from trueground.models.component import LLMComponent, describe_failure, shorten_reply
-from trueground.models.prompts import (
-    PromptFile,
-    block,
-    mark_for,
-    marked_places,
-    packaged_prompt,
-    user_prompt,
-)
+from trueground.models.prompts import block, mark_for, marked_places, packaged_prompt, user_prompt
 from trueground.stats.arithmetic.scalars import exp
 from trueground.text.sentences import split_sentences
-from trueground.types import JudgeRequest, Status, Verdict
+from trueground.types import JudgeRequest, PromptFile, Status, Verdict
 
 _PACKAGE = "trueground.judges"
 # Windows (text, start, end) that are shown together.
 _Piece = tuple[tuple[int, int, int], ...]
 
 
-class LLMJudge(LLMComponent):
+class LLMJudge(LLMComponent, Judge):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model once for each claim.
 
     `shown=all` (default) shows the texts of a request together. Where that is too long for the

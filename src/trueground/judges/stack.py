@@ -12,28 +12,25 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from trueground.components.base import total_spent
 from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.errors import InputError, UsageError
-from trueground.judges.base import MODELS, Judge, ask
-from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethresholded
+from trueground.judges.base import MODELS, Judge
+from trueground.judges.calibrated import FORMATS, read_fitted, rethresholded
 from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
+from trueground.judges.lexical import LexicalJudge
 from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
 from trueground.stats.arithmetic.scalars import log, logistic
 from trueground.stats.arithmetic.sums import combine
 from trueground.stats.bootstrap import Floats
-from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
-
-if TYPE_CHECKING:
-    from trueground.models.prompts import PromptFile
-    from trueground.models.usage import Usage
-
+from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 MakeJudge = Callable[..., Judge]
 FORMAT = "trueground-stack-1"
@@ -80,7 +77,8 @@ class _LeftOut(msgspec.Struct, frozen=True):
 
 
 class StackMember:
-    """A judge as a stack asks it: `part` is what is asked, `names` the features that it may tell.
+    """A judge as a stack asks it. `judge` is None if the member gives no verdicts, `names` are the
+    features that it may tell.
 
     `basis` names everything that its features depend on; `label` is what people read.
     """
@@ -88,17 +86,28 @@ class StackMember:
     names: tuple[str, ...] = SCORES
     in_one_process = False
     uses_encoder = False
-    part: Any
 
     def __init__(self, judge: Judge, label: str) -> None:
-        self.part, self.label = judge, label
-        self.basis = basis_of(judge)
-        self.in_one_process = bool(getattr(judge, "in_one_process", False))
-        self.uses_encoder = bool(getattr(judge, "uses_encoder", False))
+        self.label = label
+        self.judge: Judge | None = judge
+        self.basis = judge.basis
+        self.in_one_process = judge.in_one_process
+        self.uses_encoder = judge.uses_encoder
+
+    @property
+    def problem(self) -> str | None:
+        """Why results are no longer kept on disk."""
+        return None if self.judge is None else self.judge.problem
+
+    def close(self) -> None:
+        """Give memory and connections back."""
+        if self.judge is not None:
+            self.judge.close()
 
     def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
         """Its verdicts, and its features, shape (requests, names); NaN is what it does not tell."""
-        verdicts = ask(self.part, requests)
+        assert self.judge is not None  # only EncoderMember has none
+        verdicts = self.judge.answer_once(requests)
         return verdicts, np.array([_scores(v) for v in verdicts]).reshape(-1, len(SCORES))
 
     def describe(self, verdict: Verdict, _features: Floats) -> str:
@@ -111,15 +120,16 @@ class StackMember:
 class LexicalMember(StackMember):
     """The lexical judge: its probability, and what its own model looks at, turned to its favour."""
 
-    def __init__(self, judge: Judge, label: str) -> None:
+    def __init__(self, judge: LexicalJudge, label: str) -> None:
         super().__init__(judge, label)
+        self._lexical = judge
         self.names = ("log_odds", *NAMES)
         self._signs = np.array([-1.0 if name in AGAINST else 1.0 for name in NAMES])
 
     def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
         """See `StackMember.read`."""
         verdicts, scores = super().read(requests)
-        return verdicts, np.hstack([scores[:, :1], self.part.features(requests) * self._signs])
+        return verdicts, np.hstack([scores[:, :1], self._lexical.features(requests) * self._signs])
 
 
 class EncoderMember(StackMember):
@@ -134,15 +144,24 @@ class EncoderMember(StackMember):
     def __init__(self, model: str, options: EncoderOptions, label: str) -> None:
         from trueground.encoders.models import FEATURES, LateInteraction
 
-        self.label, self.names = label, FEATURES
-        self.part = LateInteraction(model, options)
-        self.basis = f"late-1|{EVIDENCE_RULE}|{self.part.signature}"
+        self.label, self.names, self.judge = label, FEATURES, None
+        self.encoder = LateInteraction(model, options)
+        self.basis = f"late-1|{EVIDENCE_RULE}|{self.encoder.signature}"
         self._finders: dict[tuple[str, ...], EvidenceFinder] = {}
+
+    @property
+    def problem(self) -> str | None:
+        """See `StackMember.problem`."""
+        return self.encoder.problem
+
+    def close(self) -> None:
+        """See `StackMember.close`."""
+        self.encoder.close()
 
     def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
         """See `StackMember.read`; the verdicts say nothing."""
         pairs = [(request.claim, self._find(request)) for request in requests]
-        numbers = self.part.compare(pairs).astype(np.float64)
+        numbers = self.encoder.compare(pairs).astype(np.float64)
         return [Verdict(False)] * len(requests), numbers.reshape(-1, len(self.names))
 
     def _find(self, request: JudgeRequest) -> str:
@@ -172,8 +191,9 @@ def open_member(written: str, label: str, make: MakeJudge, *, cache: bool = True
         given.check(OPTIONS)
         return EncoderMember(given.model or MODELS[given.name], encoder_options(given), label)
     judge = make(written, cache=cache)
-    plain = given.name == "lexical" and not given.options
-    return (LexicalMember if plain else StackMember)(judge, label)
+    if isinstance(judge, LexicalJudge):
+        return LexicalMember(judge, label)
+    return StackMember(judge, label)
 
 
 def member_labels(written: Sequence[str]) -> list[str]:
@@ -222,14 +242,13 @@ def _calibrated(given: ComponentSpec, path: str, make: MakeJudge, written: str) 
 
 def _default_stack(given: ComponentSpec, model: str) -> StackJudge:
     from trueground.judges.encoder import OPTIONS
-    from trueground.judges.lexical import LexicalJudge
 
     given.check((*OPTIONS, "threshold", "calibration"))
     file = _check_stack(read_fitted(DEFAULT, "the stack of the package", ""), "the package")
     lexical = LexicalMember(LexicalJudge(), "lexical")
     encoder = EncoderMember(model, encoder_options(given), "bi-encoder")
     _check_basis(file.judges[0], lexical, "the stack of the package")
-    found = [encoder.part.checkpoint.config.get(key) for key in _SIZE]
+    found = [encoder.encoder.checkpoint.config.get(key) for key in _SIZE]
     if found != list(_SIZE.values()):
         raise InputError(
             f"stack:{model}: its numbers are for {MODELS['stack']}, with {_SIZE}, and this model "
@@ -273,10 +292,14 @@ def _check_basis(one: StackedJudge, member: StackMember, place: str) -> None:
         )
 
 
-class StackJudge:
+class StackJudge(Judge):
     """Weighs what its members say of a claim; see the module."""
 
     name = "stack"
+    signature: str
+    threshold: float
+    basis = ""  # set when a judge is made
+    fitted: FitFigures | None
 
     def __init__(self, file: StackFile, members: Sequence[StackMember]) -> None:
         self.threshold = file.threshold
@@ -286,39 +309,37 @@ class StackJudge:
         self.in_one_process = any(member.in_one_process for member in members)
         self.uses_encoder = any(member.uses_encoder for member in members)
         self._members = list(members)
+        self._judges = [member.judge for member in members if member.judge is not None]
         self._weights = [
             np.array([one.weights.get(name, 0.0) for name in member.names])
             for one, member in zip(file.judges, members, strict=True)
         ]
         self._intercept = file.intercept
 
-    def __getattr__(self, name: str) -> Any:
-        """`spent` and `trouble`, where a member asks a language model; other judges have none."""
-        if name == "spent" and (spent := self._of_members("spent")):
-            total: Usage = sum(spent[1:], spent[0])
-            return total
-        if name == "trouble" and (troubles := self._of_members("trouble")):
-            return next(filter(None, troubles), None)
-        raise AttributeError(name)
-
-    def _of_members(self, name: str) -> list[Any]:
-        members = self.__dict__.get("_members", ())
-        return [getattr(m.part, name) for m in members if hasattr(m.part, name)]
-
     @property
     def prompts(self) -> tuple[PromptFile, ...]:
         """The prompts of the members that ask a language model."""
-        return tuple(prompt for prompts in self._of_members("prompts") for prompt in prompts)
+        return tuple(prompt for judge in self._judges for prompt in judge.prompts)
+
+    @property
+    def spent(self) -> Usage | None:
+        """What asking has cost all members."""
+        return total_spent(self._judges)
 
     @property
     def problem(self) -> str | None:
-        """Why results were no longer kept on disk; None where they were."""
-        return next(filter(None, self._of_members("problem")), None)
+        """Why results of a member were no longer kept on disk; None where they were."""
+        return next((member.problem for member in self._members if member.problem), None)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the first call that failed gave no reply."""
+        return next((judge.trouble for judge in self._judges if judge.trouble), None)
 
     def close(self) -> None:
         """Give the members' memory and connections back."""
-        for close in self._of_members("close"):
-            close()
+        for member in self._members:
+            member.close()
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request, in their order."""

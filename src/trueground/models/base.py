@@ -12,6 +12,7 @@ from typing import Annotated, Any, Protocol
 
 import msgspec
 
+from trueground.components.checks import check_members
 from trueground.models.options import Extra
 from trueground.net.redact import Secrets
 from trueground.options import MAX_SEED, Option
@@ -211,3 +212,9 @@ class ChatModel(Protocol):
     async def close(self) -> None:
         """Give connections and memory back."""
         ...
+
+
+def check_model(model: object) -> None:
+    """Raise UsageError if an object isn't a ChatModel."""
+    members = {"name": "text", "signature": "text", "generate": "method", "close": "method"}
+    check_members("model", model, members)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
@@ -12,9 +12,8 @@ from trueground.models.base import ChatModel, ChatRequest, Params, Reply, reques
 from trueground.models.options import OPTIONS, endpoint_options
 from trueground.models.registry import make_model
 from trueground.models.runner import ModelRequest, ReplySlot, RequestRunner
-from trueground.models.usage import Usage
 from trueground.net.cache import ResponseCache
-from trueground.types import Status
+from trueground.types import Status, Usage
 
 # One word is enough, but models that think before they answer do so within the limit too.
 MAX_TOKENS = 512
@@ -79,21 +78,21 @@ class SyncRequestRunner:
         self._loop = LoopThread("asker", end)
 
     @property
-    def spent(self) -> Usage:
+    def usage(self) -> Usage:
         """What the requests have cost so far."""
         return self._runner.usage
 
     @property
-    def trouble(self) -> str | None:
+    def first_error(self) -> str | None:
         """Why the first call that failed gave no reply."""
         return self._runner.first_error
 
     @property
-    def problem(self) -> str | None:
+    def cache_problem(self) -> str | None:
         """Why replies were no longer cached; None if they were."""
         return self._cache_problem or next((cache.problem for cache in self._caches), None)
 
-    def ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
+    def run_all(self, requests: Sequence[ChatRequest]) -> list[Reply]:
         """Return one reply per request, in their order; equal requests are sent once.
 
         A call that fails gives a Reply with a status. Raises UnreachableError.
@@ -128,7 +127,7 @@ class SyncRequestRunner:
             self._reuses_recent = before
 
     def forgive(self, failed: int) -> None:
-        """Leave failed requests out of `spent`: the caller has another way."""
+        """Leave failed requests out of `usage`: the caller has another way."""
         self._runner.forgive(failed)
 
     def close(self) -> None:
@@ -136,7 +135,7 @@ class SyncRequestRunner:
         try:
             self._loop.close()
         finally:
-            self._cache_problem = self.problem
+            self._cache_problem = self.cache_problem
             self._caches.clear()
             self._runner.attach(None)
 
@@ -152,8 +151,11 @@ class SyncRequestRunner:
             del self._recent[next(iter(self._recent))]
 
 
-class LLMComponent(SyncRequestRunner):
-    """A judge, rater, comparer or decomposer `NAME:MODEL(option=value)` that asks a chat model."""
+class LLMComponent:
+    """What a component `NAME:MODEL(option=value)` needs to ask a chat model.
+
+    Put it before the component's own base class: `class LLMJudge(LLMComponent, Judge)`.
+    """
 
     in_one_process = True
 
@@ -178,11 +180,42 @@ class LLMComponent(SyncRequestRunner):
             temperature=None if is_free else spec.number("temperature", 0, 0),
             max_tokens=spec.whole("max_tokens", max_tokens),
         )
-        super().__init__(model_of(spec), cache=spec.cache)
+        self._runner = SyncRequestRunner(model_of(spec), cache=spec.cache)
+
+    @property
+    def spent(self) -> Usage:
+        """What asking has cost."""
+        return self._runner.usage
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the first call that failed gave no reply."""
+        return self._runner.first_error
+
+    @property
+    def problem(self) -> str | None:
+        """Why replies are no longer cached; None if they are."""
+        return self._runner.cache_problem
+
+    def ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
+        """Return one reply per request, see `SyncRequestRunner.run_all`."""
+        return self._runner.run_all(requests)
+
+    def again(self) -> AbstractContextManager[None]:
+        """Return a context in which the last replies are given once more."""
+        return self._runner.again()
+
+    def forgive(self, failed: int) -> None:
+        """Leave out failed requests that the caller had foreseen."""
+        self._runner.forgive(failed)
+
+    def close(self) -> None:
+        """Close the model and the cache; the next request opens them again."""
+        self._runner.close()
 
     def _sign(self, version: str, *parts: str) -> str:
         """Return the signature: version, model, `parts`, and options that can change a reply."""
         temperature, limit = self._params.temperature, self._params.max_tokens
         shown = "none" if temperature is None else f"{temperature:g}"
         sampling = f"temperature={shown}", f"max_tokens={limit}"
-        return "/".join((version, self.model.signature, *parts, *sampling))
+        return "/".join((version, self._runner.model.signature, *parts, *sampling))

@@ -12,9 +12,9 @@ from typing import Protocol
 import msgspec
 
 from trueground.models.runner import InFlight
-from trueground.models.usage import Usage
 from trueground.net.cache import ResponseCache
 from trueground.stats.arithmetic.scalars import exp
+from trueground.types import Usage
 
 # Part of every key: a change of what a kept value means must not meet older entries.
 _VERSION = "1"

@@ -22,25 +22,13 @@ from pathlib import Path
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
 from trueground.text.placeholders import PLACEHOLDER, placeholders_in
+from trueground.types import PromptFile
 
 # A place alone on its line takes the line with it where it has nothing to say.
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
 PLAIN = "plain_"
 _SYSTEM, _USER = "---system---", "---user---"
 _WRAPPED = re.compile(r"\{(system|user)\}")
-
-
-@dataclass(frozen=True)
-class PromptFile:
-    """A prompt as the manifest names it: its id and the SHA-256 of its text."""
-
-    id: str
-    sha256: str
-
-    @property
-    def signature(self) -> str:
-        """The id and the first digits of the hash, as signatures of parts name it."""
-        return f"{self.id}:{self.sha256[:12]}"
 
 
 @dataclass(frozen=True)

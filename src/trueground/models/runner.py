@@ -25,10 +25,9 @@ from trueground.models.base import (
     request_key,
 )
 from trueground.models.reply_cache import cache_reply, load_cached_reply
-from trueground.models.usage import Usage
 from trueground.net.cache import ResponseCache
 from trueground.net.redact import raised
-from trueground.types import Status
+from trueground.types import Status, Usage
 
 # After this many calls in a row that don't reach the model, the rest won't either.
 MAX_LOST_IN_A_ROW = 20
@@ -282,7 +281,7 @@ class RequestRunner:
     def take(self, slot: ReplySlot, reply: Reply, seconds: float) -> Reply:
         """Keep and return a reply that a call has just given."""
         reply = normalize_reply(reply)
-        self.usage += Usage.of(reply)
+        self.usage += _usage_of(reply)
         if reply.status is Status.ERROR and self.first_error is None:
             self.first_error = reply.error
         self._store.keep(slot, reply, seconds, is_cached=False)
@@ -388,6 +387,13 @@ class RequestRunner:
             if not fails_alone(error):
                 raise
             return Reply(status=Status.ERROR, error=f"unforeseen {raised(error)}")
+
+
+def _usage_of(reply: Reply) -> Usage:
+    """Return what a reply from the model has cost."""
+    tokens = reply.usage
+    failed = int(reply.status is Status.ERROR)
+    return Usage(reply.calls, tokens.tokens_in, tokens.tokens_out, failed=failed)
 
 
 def _time_limit_error() -> RunInterrupted:

@@ -21,18 +21,13 @@ from trueground.components.specs import split_key
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better, metric_of_key
 from trueground.records.columns import field_text
-from trueground.reports.items import (
-    CheckedClaim,
-    ClaimEvidence,
-    Gaps,
-    ReportItem,
-    claims_of,
-    read_items,
-)
+from trueground.reports.items import claims_of
 from trueground.reports.selection import Selection
 from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes, packed_block
 from trueground.runs.directory import replacing
+from trueground.runs.files import Gaps, RunFiles
+from trueground.runs.schema import CheckedClaim, ClaimEvidence, Item
 from trueground.text.triples import Key, keys_of, pairs_of, triple_key
 from trueground.types import REASON_TITLES, Failure, Graph, Record, Status
 
@@ -112,7 +107,7 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
         _write_script(folder / "here.js", "TG.here()")
     rows = shown.selection.rows.tolist()
     make_block = packed_block if len(rows) >= PACKED else json_block
-    found = read_items(run_dir, Gaps() if shown.has_gaps else None, rows)
+    found = RunFiles(run_dir).iter_answers(Gaps() if shown.has_gaps else None, rows)
     for position, (row, item, record) in enumerate(found):
         index.append(_index_row(shown, row, item, record))
         if shown.beside or row in inside:
@@ -179,9 +174,7 @@ def _write_script(path: Path, call: str, data: bytes = b"") -> None:
         out.write(call.encode() + data + b"\n")
 
 
-def _index_row(
-    shown: AnswerList, row: int, item: ReportItem, record: Record | None
-) -> tuple[Any, ...]:
+def _index_row(shown: AnswerList, row: int, item: Item, record: Record | None) -> tuple[Any, ...]:
     """What the index has of an answer, column by column; `row` is its line of items.jsonl."""
     claims = claims_of(item.evidence, shown.verdict, partial(msgspec.convert, type=ClaimEvidence))
     question, answer = (record.question, _answer(record)) if record else (None, None)
@@ -242,7 +235,7 @@ def cut_text(text: str | None, most: int) -> str | None:
     return text if text is None or len(text) <= most else text[:most] + "…"
 
 
-def detail(item: ReportItem, record: Record | None, judge: str | None = None) -> dict[str, Any]:
+def detail(item: Item, record: Record | None, judge: str | None = None) -> dict[str, Any]:
     """What the page shows of one opened answer beyond the index."""
     phrase = None
     other: list[tuple[str, str]] = []

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, UsageError
+from trueground.errors import UsageError
 from trueground.reports import noise
 from trueground.reports.answers import AnswerList, metric_words, write_answers
 from trueground.reports.blocks import (
@@ -39,7 +38,7 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
-from trueground.reports.items import Gaps
+from trueground.reports.items import gap_notices
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import (
     REPEAT,
@@ -59,7 +58,8 @@ from trueground.reports.sentences import (
     trust_sentence,
 )
 from trueground.reports.viewer import write_page
-from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
+from trueground.runs.directory import REPORT
+from trueground.runs.files import Gaps, RunFiles
 from trueground.runs.worst import headline_metric
 from trueground.text.wording import number, percent, several
 from trueground.types import REASON_TITLES, ReasonKind
@@ -112,10 +112,11 @@ def write_run_page(
     """
     if max_items < 0:
         raise UsageError(f"max_items is {max_items}; expected 0 or more.")
-    summary, manifest = _read_json(run_dir, SUMMARY), _read_json(run_dir, MANIFEST)
+    files = RunFiles(run_dir)
+    summary, manifest = files.read_summary().raw, files.read_manifest().raw
     verdicts = summary.get("verdicts") or {}
     gaps = Gaps() if leave_out else None
-    with read_numbers(run_dir / ITEMS, gaps) as numbers:
+    with read_numbers(files, gaps) as numbers:
         metrics = in_order(summary, numbers)
         headline = headline_metric(metrics)
         values = numbers[headline] if headline else None
@@ -132,7 +133,7 @@ def write_run_page(
         page = run_page(run_dir, summary, manifest, numbers, selection.statement())
         page.home = home
         n = None if is_sample else summary.get("n")
-        page.notices += (gaps or Gaps()).notices(numbers.count, n)
+        page.notices += gap_notices(gaps or Gaps(), numbers.count, n)
     shown = AnswerList(
         selection=selection,
         details=details,
@@ -188,16 +189,6 @@ def run_page(
             *_settings(summary, manifest, metrics),
         ],
     )
-
-
-def _read_json(run_dir: Path, name: str) -> dict[str, Any]:
-    path = run_dir / name
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: not found. Is {run_dir} a finished run directory?") from error
-    except msgspec.DecodeError as error:
-        raise InputError(f"{path}: not readable ({error}). Score again.") from error
 
 
 # ---- the first screen ----
@@ -300,7 +291,7 @@ def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
 def _list_answers(run_dir: Path, statement: str | None) -> Part:
     """The list of answers under its heading."""
     notes = [f"{statement} The numbers are over all items."] if statement else []
-    if not (run_dir / RECORDS).exists():
+    if not RunFiles(run_dir).has_records:
         notes.append(
             "This run was made without records: questions, answers and passages are not in it. "
             "Scores and evidence are."

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import IO, Self
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError
 from trueground.metrics.registry import higher_is_better
-from trueground.records.problems import UNREADABLE
-from trueground.reports.items import Gaps, read_items, why
+from trueground.runs.files import Gaps, RunFiles
+from trueground.runs.schema import ItemScores
 from trueground.stats.arithmetic.sums import count_true
 
 _BLOCK = 4096
 _LARGEST = float(np.finfo(np.float32).max)
 _IN_MEMORY = 1_000_000  # bytes of a column
-
-
-class _Scores(msgspec.Struct):
-    scores: dict[str, float | None]
 
 
 class Numbers(Mapping[str, NDArray[np.float32]]):
@@ -100,38 +93,27 @@ class Selection:
         return f"{shown:,} of {self.total:,} items: {how}."
 
 
-def read_numbers(items: Path, gaps: Gaps | None = None) -> Numbers:
+def read_numbers(run: RunFiles, gaps: Gaps | None = None) -> Numbers:
     """Read the scores of every line of items.jsonl; the caller closes the result.
 
     Raises InputError for a line that is no item; with `gaps` it is left out, and counted there.
     """
-    if not items.exists():
-        raise InputError(f"{items}: not found. Is {items.parent} a finished run directory?")
     with ExitStack() as stack:
         numbers = stack.enter_context(Numbers())
-        scores = (
-            _scores(items) if gaps is None else _readable_scores(items.parent, gaps, numbers.lines)
-        )
+        if gaps is None:
+            scores = (item.scores for item in run.iter_items(ItemScores))
+        else:
+            scores = _readable_scores(run, gaps, numbers.lines)
         while block := list(islice(scores, _BLOCK)):
             numbers.append(block)
         stack.pop_all()  # all went well: the files stay open for the caller
     return numbers
 
 
-def _scores(items: Path) -> Iterator[dict[str, float | None]]:
-    decoder = msgspec.json.Decoder(_Scores)
-    with items.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                yield decoder.decode(line).scores
-            except UNREADABLE as error:
-                raise InputError(f"{items}, line {number}: not an item ({why(error)})") from None
-
-
 def _readable_scores(
-    run_dir: Path, gaps: Gaps, lines: array[int]
-) -> Iterator[dict[str, float | None]]:
-    for row, item, _ in read_items(run_dir, gaps):
+    run: RunFiles, gaps: Gaps, lines: array[int]
+) -> Generator[dict[str, float | None]]:
+    for row, item, _ in run.iter_answers(gaps):
         lines.append(row)
         yield item.scores
 

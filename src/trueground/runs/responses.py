@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -23,6 +23,7 @@ from trueground.models.base import (
     normalize_reply,
 )
 from trueground.runs.directory import AppendFile
+from trueground.runs.schema import Manifest, TokenSums
 from trueground.types import Status
 
 # What a line has from its reply as it is.
@@ -112,10 +113,10 @@ class Paid:
             self.tokens_out += usage.tokens_out
             self.tokens_cached += usage.cached
 
-    def as_json(self) -> dict[str, Any]:
-        """The part of the manifest about the calls."""
-        tokens = {"in": self.tokens_in, "out": self.tokens_out, "cached": self.tokens_cached}
-        return {"calls": self.calls, "cache_hits": self.cache_hits, "tokens": tokens}
+    def write_to(self, manifest: Manifest) -> None:
+        """Write the counts into the manifest of the run."""
+        manifest.calls, manifest.cache_hits = self.calls, self.cache_hits
+        manifest.tokens = TokenSums(self.tokens_in, self.tokens_out, self.tokens_cached)
 
 
 _decode = msgspec.json.Decoder(Response).decode

@@ -22,8 +22,9 @@ import msgspec
 
 from trueground.components.specs import split_key
 from trueground.metrics.registry import higher_is_better, metric_of_key
-from trueground.records.files import open_unpacked
-from trueground.runs.directory import RECORDS, replacing
+from trueground.runs.directory import replacing
+from trueground.runs.files import RunFiles
+from trueground.runs.schema import Item, ItemScores, RecordTexts
 from trueground.text.refusal import find_refusal_phrase
 
 WORST_BY = (
@@ -35,13 +36,6 @@ COLUMNS = ("id", "question", "response", "verdict", "score", "unsupported", "rea
 RANK = "rank"  # the first column of the CSV file: 1 is the worst
 _LAST = float("inf")  # the place of what has no score
 Key = tuple[float, ...]
-
-
-class Texts(msgspec.Struct):
-    """Of a record what a list of answers shows."""
-
-    question: str | None = None
-    response: str | None = None
 
 
 class WorstItem(NamedTuple):
@@ -60,18 +54,8 @@ class WorstItem(NamedTuple):
     reasons: list[str]
 
 
-class _ScoresLine(msgspec.Struct):
-    scores: dict[str, float | None]
-    verdict: str | None = None
-
-
-class _Line(_ScoresLine, kw_only=True):
-    id: str
-    evidence: dict[str, Any] = {}
-
-
-_decode_scores = msgspec.json.Decoder(_ScoresLine).decode
-_decode_line = msgspec.json.Decoder(_Line).decode
+_decode_scores = msgspec.json.Decoder(ItemScores).decode
+_decode_item = msgspec.json.Decoder(Item).decode
 
 
 def worst_metrics(keys: Iterable[str]) -> list[str]:
@@ -93,23 +77,20 @@ def worst_order(metric: str, verdicts: bool) -> str:
     return f"not grounded first, then partly, each by {least}" if verdicts else f"{least} first"
 
 
-def read_texts(run: Path) -> Iterator[Texts]:
-    """Questions and answers in the order of the items; empty ones where no records are kept."""
-    if not (run / RECORDS).exists():
-        yield from repeat(Texts())
-        return
-    with open_unpacked(run / RECORDS) as lines:
-        yield from map(msgspec.json.Decoder(Texts).decode, lines)
+def read_texts(run: Path) -> Iterator[RecordTexts]:
+    """Yield questions and answers in the order of the items; empty ones if no records are kept."""
+    files = RunFiles(run)
+    return files.iter_records(RecordTexts) if files.has_records else repeat(RecordTexts())
 
 
 def worst_items(
-    lines: Callable[[], Iterator[bytes]], texts: Callable[[], Iterator[Texts]], n: int
+    lines: Callable[[], Iterator[bytes]], texts: Callable[[], Iterator[RecordTexts]], n: int
 ) -> list[WorstItem]:
     """The `n` worst items; no more than these are in memory. `lines` are those of items.jsonl."""
     if n < 1:
         return []
     key_of = _WorstKey()
-    told = texts() if key_of.reads_texts(lines()) else repeat(Texts())
+    told = texts() if key_of.reads_texts(lines()) else repeat(RecordTexts())
     keys = (
         (*key_of(line, text), row)
         for row, (line, text) in enumerate(zip(lines(), told, strict=False))
@@ -125,7 +106,7 @@ def worst_items(
 
 
 def write_worst_csv(
-    path: Path, lines: Callable[[], Iterator[bytes]], texts: Callable[[], Iterator[Texts]]
+    path: Path, lines: Callable[[], Iterator[bytes]], texts: Callable[[], Iterator[RecordTexts]]
 ) -> None:
     """Write all items, the worst first, as CSV; replaces the file as a whole. Raises WriteError.
 
@@ -180,11 +161,11 @@ class _WorstKey:
         self._reads = found.verdict is None and getattr(metric, "family", "") != "abstention"
         return self._reads
 
-    def _verdict(self, line: _ScoresLine, text: Texts) -> str | None:
+    def _verdict(self, line: ItemScores, text: RecordTexts) -> str | None:
         declines = self._reads and find_refusal_phrase(text.response or "") is not None
         return "declined" if declines else line.verdict
 
-    def __call__(self, line: bytes, text: Texts) -> Key:
+    def __call__(self, line: bytes, text: RecordTexts) -> Key:
         found = _decode_scores(line)
         scores = found.scores
         verdict = self._verdict(found, text)
@@ -195,9 +176,9 @@ class _WorstKey:
         # What has no score is not known to be bad, whatever its verdict.
         return (float(key[1:2] == [_LAST]), *key)
 
-    def item(self, line: bytes, text: Texts) -> WorstItem:
+    def item(self, line: bytes, text: RecordTexts) -> WorstItem:
         """What the line tells of its item."""
-        found = _decode_line(line)
+        found = _decode_item(line)
         metric = self._metrics[0] if self._metrics else ""
         verdict = self._verdict(found, text)
         return WorstItem(

@@ -17,49 +17,47 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
 import numpy as np
-import orjson
 import zstandard
 from numpy.typing import NDArray
 
-from trueground.errors import OutputError, WorkerError
+from trueground.errors import InputError, OutputError, WorkerError
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.scoring import (
+    add_costs,
     end_manifest,
     identify_score,
-    judging,
     make_manifest,
     summarise_table,
 )
 from trueground.evaluate.table import ItemTable
 from trueground.execution.progress import open_progress
 from trueground.metrics.registry import higher_is_better
-from trueground.models.usage import Usage
 from trueground.options import Progress, ShowProgress, no_progress
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import (
     ITEMS,
     MANIFEST,
     RECORDS,
-    REPEATS,
     RESPONSES,
-    SHARDS,
     SUMMARY,
-    RunDirectory,
-    read_manifest,
-    remove_shards,
     replacing,
     write_error,
-    write_json,
 )
-from trueground.runs.identity import describe_unfinished, is_finished
+from trueground.runs.files import RunFiles, decode_file
+from trueground.runs.identity import describe_unfinished
+from trueground.runs.job import SHARDS, Shards
 from trueground.runs.page import PageWriter
+from trueground.runs.result import Result
+from trueground.runs.run_directory import RunDirectory
+from trueground.runs.schema import Manifest, MergedShards, RunBenchmark, Summary
 from trueground.runs.worst import headline_metric
 from trueground.shards import work
 from trueground.shards.plan import PLAN, ShardPlan, read_plan
 from trueground.shards.store import MissingFileError, RunStore, open_store
 from trueground.shards.work import Marker, make_scoring_plan, read_marker, read_numbers, shard_name
+from trueground.types import Usage
 
 _LISTED = 20_000  # items on the page of a run in shards, and in a store
 _OF_EACH = 20  # of each status at least, where there are so many
@@ -104,9 +102,9 @@ def merge_shards(
 
 
 def _no_shards(store: RunStore) -> OutputError:
-    manifest = _read_json(store, MANIFEST)
-    if store.folder is not None and "trueground" in manifest and not is_finished(manifest):
-        return OutputError(f"{describe_unfinished(store.folder, manifest)}")
+    manifest = _find_manifest(store)
+    if store.folder is not None and manifest is not None and not manifest.is_finished:
+        return OutputError(f"{describe_unfinished(store.folder, manifest.raw)}")
     there = store.folder is None or store.folder.exists()
     return OutputError(
         f"{store.name} {'holds no shards' if there else 'does not exist'}; name the --out of a "
@@ -124,16 +122,18 @@ def join_logs(out: Path) -> tuple[int, list[str]]:
     if not parts:
         raise OutputError(f"{out} holds no shards; make some with --shard I/N --out {out}")
     of = int(parts[0].name.rpartition("-")[2])
-    manifests = {int(part.name[:5]): read_manifest(part) or {} for part in parts}
-    missing = [n for n in range(1, of + 1) if manifests.get(n, {}).get("status") != "finished"]
+    manifests = {int(part.name[:5]): RunFiles(part).find_manifest() for part in parts}
+    finished = {n for n, manifest in manifests.items() if manifest and manifest.is_finished}
+    missing = [n for n in range(1, of + 1) if n not in finished]
     if missing:
         raise WorkerError(
             f"{out}: of {of} shards {', '.join(map(str, missing))} are not asked to the end; run "
             f"the same command with --shard {missing[0]}/{of}"
         )
     first = manifests[1]
+    assert first is not None  # it is finished
     for one, part in zip(manifests.values(), parts, strict=True):
-        if one["identity"] != first["identity"] or not part.name.endswith(f"-{of:05}"):
+        if one is None or one.identity != first.identity or not part.name.endswith(f"-{of:05}"):
             raise OutputError(
                 f"{part} is of another command than {parts[0]}; remove the one that is not meant, "
                 "and run it again"
@@ -148,10 +148,12 @@ def join_logs(out: Path) -> tuple[int, list[str]]:
                         joined.add(line)
                         log.write(line)
             replies = len(joined)
-        if read_manifest(out) is None:
-            write_json(out / MANIFEST, first | {"status": "interrupted"})
-        remove_shards(out)
-    return replies, _without_shard(first.get("command") or [])
+        files = RunFiles(out)
+        if files.find_manifest() is None:
+            first.status = "interrupted"
+            files.write_manifest(first)
+        Shards(out).remove()
+    return replies, _without_shard(first.command)
 
 
 def _without_shard(command: Sequence[str]) -> list[str]:
@@ -178,24 +180,24 @@ def finish_merge(store: RunStore, plan: ShardPlan) -> Result | None:
 
     A merge that was killed as it removed them leaves some. None if the run is not merged yet.
     """
-    manifest = _read_json(store, MANIFEST)
-    shards = manifest.get("shards")
-    merged = shards.get("plan") if isinstance(shards, dict) else None
-    if not is_finished(manifest) or merged != plan.digest:
+    manifest = _find_manifest(store)
+    if manifest is None or not manifest.is_finished or manifest.shards is None:
+        return None
+    if manifest.shards.plan != plan.digest:
         return None
     delete_shards(store)
-    summary = Summary(_read_json(store, SUMMARY))
+    summary = decode_file(store.read(SUMMARY) or b"", Summary, f"{store.name}/{SUMMARY}")
     if store.folder is None:  # whose items may be more than this machine has room for
         return Result(summary, None, b"", None, [])
     return Result(summary, store.folder, store.folder / ITEMS, None)
 
 
-def _read_json(store: RunStore, name: str) -> dict[str, Any]:
+def _find_manifest(store: RunStore) -> Manifest | None:
+    """The manifest of the run that is merged; None if there is none that can be read."""
     try:
-        found = orjson.loads(store.read(name) or b"{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        return decode_file(store.read(MANIFEST) or b"", Manifest, f"{store.name}/{MANIFEST}")
+    except InputError:
+        return None
 
 
 def delete_shards(store: RunStore) -> None:
@@ -263,8 +265,10 @@ class _Merging:
     def merge(self, command: Sequence[str]) -> Result:
         check, folder = self.plan.check, self.folder
         settings = self.plan.settings
-        manifest = make_manifest(self.scoring, check, command) | self._account()
-        manifest["identity"] = identify_score(
+        files = RunFiles(folder)
+        manifest = make_manifest(self.scoring, check, command)
+        self._add_account(manifest)
+        manifest.identity = identify_score(
             self.scoring,
             check,
             labels=None,
@@ -274,7 +278,7 @@ class _Merging:
             on_bad_row="skip" if settings.skip else "stop",
             limit=None,
         )
-        write_json(folder / MANIFEST, manifest)
+        files.write_manifest(manifest)
         try:
             with ItemTable(self.scoring.width, self.scoring.by, self.scoring.abstained_at) as table:
                 for path in self._files(work.NUMBERS):
@@ -285,55 +289,55 @@ class _Merging:
                 if self.page != folder:
                     self.shown = self._choose(table)
             if repeats is not None:
-                with replacing(folder / REPEATS) as out:
+                with replacing(files.repeats) as out:
                     out.writelines(repeats)
             for kind in (ITEMS, RECORDS)[: 1 + self.plan.settings.keep_records]:
                 self._copy(kind)
-            write_json(folder / SUMMARY, summary)
+            files.write_summary(summary)
             self.progress("report", 0, None)
             if self.write_page is not None:
                 self._add_page(self.write_page, summary, manifest)
         except BaseException as error:
-            end_manifest(folder, manifest, error)
+            end_manifest(files, manifest, error)
             raise
-        end_manifest(folder, manifest | {"scored": sum(m.n for m in self.markers)}, None)
+        manifest.scored = sum(marker.n for marker in self.markers)
+        end_manifest(files, manifest, None)
         note = "; ".join(dict.fromkeys(m.trouble for m in self.markers if m.trouble)) or None
         if self.store.folder is None:
             return self._publish(summary, note)
-        return Result(Summary(summary), folder, folder / ITEMS, note)
+        return Result(summary, folder, files.items, note)
 
-    def _add_page(
-        self, write_page: PageWriter, summary: dict[str, Any], manifest: dict[str, Any]
-    ) -> None:
+    def _add_page(self, write_page: PageWriter, summary: Summary, manifest: Manifest) -> None:
         """Write the page, of a sample if there are more items than it lists."""
         shown, n = self.shown, self.plan.check.n
         if shown is None:
             write_page(self.folder)
             return
-        told = dict(manifest)
+        shown_manifest = msgspec.structs.replace(manifest)
         if len(shown) < n:
             sample = (
                 f"The list is a sample of {len(shown):,} of {n:,} answers: the worst, some of each "
                 "status, others by chance. All numbers are of all answers."
             )
-            told["benchmark"] = {"notices": [sample]}
-        write_json(self.page / SUMMARY, summary)
-        write_json(self.page / MANIFEST, told)
+            shown_manifest.benchmark = RunBenchmark(notices=[sample])
+        files = RunFiles(self.page)
+        files.write_summary(summary)
+        files.write_manifest(shown_manifest)
         page = write_page(self.page, is_sample=True)
         with replacing(self.folder / page.name) as out:
             out.write(page.read_bytes())
 
-    def _account(self) -> dict[str, Any]:
-        """What the shards cost, and whom they asked."""
+    def _add_account(self, manifest: Manifest) -> None:
+        """Write into the manifest what the shards cost."""
         spent = [Usage(**marker.spent) for marker in self.markers if marker.spent is not None]
-        shards = {
-            "count": len(self.markers),
-            "plan": self.plan.digest,
-            "seconds": math.fsum(marker.seconds for marker in self.markers),
-            "cpu_seconds": math.fsum(marker.cpu_seconds for marker in self.markers),
-            "peak_bytes": max(marker.peak_bytes for marker in self.markers),
-        }
-        return {"shards": shards, **judging(sum(spent[1:], spent[0]) if spent else None)}
+        manifest.shards = MergedShards(
+            count=len(self.markers),
+            plan=self.plan.digest,
+            seconds=math.fsum(marker.seconds for marker in self.markers),
+            cpu_seconds=math.fsum(marker.cpu_seconds for marker in self.markers),
+            peak_bytes=max(marker.peak_bytes for marker in self.markers),
+        )
+        add_costs(manifest, sum(spent[1:], spent[0]) if spent else None)
 
     def _files(self, kind: str) -> Iterator[Path]:
         """The shards' files of a kind, in order, each with the checksum of its marker."""
@@ -423,7 +427,7 @@ class _Merging:
             with open_unpacked(path, ".zst" if kind == RECORDS else "") as lines:
                 yield from lines
 
-    def _publish(self, summary: dict[str, Any], note: str | None) -> Result:
+    def _publish(self, summary: Summary, note: str | None) -> Result:
         """Put the rest of the run beside its items; the manifest last, then the shards go."""
         from trueground.runs.worst import read_texts
 
@@ -435,7 +439,7 @@ class _Merging:
         pairs = zip(lines.splitlines(), read_texts(self.page), strict=False)
         kept = [(text.question, text.response) for _, text in pairs]
         self.store.write(MANIFEST, (self.folder / MANIFEST).read_bytes())
-        return Result(Summary(summary), None, lines, note, kept)
+        return Result(summary, None, lines, note, kept)
 
 
 def _lines_of(lines: Iterator[bytes], rows: NDArray[np.int64]) -> Iterator[bytes]:

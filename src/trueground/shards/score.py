@@ -1,6 +1,7 @@
 """`score` in shards: plan once, do what is not done, merge."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
+
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -23,8 +24,8 @@ from trueground.runs.page import PageWriter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from trueground.evaluate.result import Result
     from trueground.files.writing import NewFolders
+    from trueground.runs.result import Result
     from trueground.shards.engines import Engine
     from trueground.shards.plan import ShardPlan, ShardSettings
     from trueground.shards.store import RunStore
@@ -303,7 +304,8 @@ def _plan(
 def _check_place(store: "RunStore", *, overwrite: bool) -> "NewFolders | None":
     """Return the folders that were made. OutputError if a run or something else is there."""
     from trueground.errors import OutputError
-    from trueground.runs.directory import MANIFEST, claim_folder
+    from trueground.runs.directory import MANIFEST
+    from trueground.runs.run_directory import claim_folder
     from trueground.shards.plan import PLAN
 
     if store.read(PLAN) is not None:

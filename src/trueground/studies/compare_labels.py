@@ -57,7 +57,7 @@ class RunLabels:
         paths = list_paths(paths)
         each = len(paths) == len(runs)
         for number, (run, name) in enumerate(zip(runs, names, strict=True)):
-            run.check_records()
+            run.files.check_records()
             try:
                 self.slices[name] = read_slice(
                     [paths[number]] if each else paths,

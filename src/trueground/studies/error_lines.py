@@ -21,7 +21,7 @@ import numpy as np
 from trueground.benchmarks.published import published
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
-from trueground.judges.comparing import compare, make_comparer
+from trueground.judges.comparing import make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
 from trueground.labels.base import TIED, LabelRule, RecordLabel
 from trueground.metrics.registry import higher_is_better
@@ -36,7 +36,6 @@ from trueground.studies.finished import (
     open_run,
     read_records,
     read_scores,
-    wrong_records,
 )
 from trueground.types import ComparisonRequest, Record, Status, Turn
 
@@ -144,7 +143,7 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
     key = _find_metric(run, metric)
     if higher_is_better(key) is False:
         raise UsageError(f"{key}: lower is better there; choose a metric of which more is better")
-    run.check_records()
+    run.files.check_records()
     near = {name: run.metrics_named(name) for name in (METRIC, OVERLAP, MODEL)}
     keys = {name: of[0] if len(of) == 1 else None for name, of in near.items()}
     columns = list(dict.fromkeys([key, *filter(None, keys.values())]))
@@ -220,11 +219,11 @@ def _read_scored(
     row = -1
     for row, record in enumerate(read_records(run, _LabelledRecord)):
         if row >= len(scores.ids) or hash_texts([record.id])[0] != scores.ids[row]:
-            raise wrong_records(run)
+            raise run.files.wrong_records
         values = scores.values[row].tolist()
         yield record, {k: None if np.isnan(v) else v for k, v in zip(columns, values, strict=True)}
     if row + 1 != len(scores.ids):
-        raise wrong_records(run)
+        raise run.files.wrong_records
 
 
 # Who proposes
@@ -257,7 +256,7 @@ def propose_categories(lines: Sequence[Line], part: ComponentSpec, progress: Pro
                 )
                 for line in some
             ]
-            for line, result in zip(some, compare(comparer, requests), strict=True):
+            for line, result in zip(some, comparer.answer_once(requests), strict=True):
                 line.proposed = (result.detail or {}).get(CATEGORY)
                 line.by = f"llm:{comparer.signature}"
                 line.status, line.reply, line.reason = result.status, result.reply, result.reason

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 from trueground.components.specs import keys_named
 from trueground.errors import InputError
 from trueground.evaluate.table import BY_ID, question_of
-from trueground.files.locks import FolderLock
 from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.records.files import open_unpacked
-from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
-from trueground.runs.identity import describe_unfinished, is_finished
+from trueground.runs.files import LineT, RunFiles
+from trueground.runs.schema import ItemNumbers, ItemScores, Manifest, Summary
 from trueground.stats.repeats import per_question
 from trueground.text.hashing import hash_text
 from trueground.types import Answered, Record, Status
@@ -36,18 +34,10 @@ from trueground.types import Answered, Record, Status
 _OF_ANSWERS = {"id", "question", "response", "response_facts", "model", "group", "human", "meta"}
 FIELDS = tuple(name for name in Record.__struct_fields__ if name not in _OF_ANSWERS)
 _BLOCK = 4_096
+_STATUS_CODES = {status.value: code for status, code in CODES.items()}
 NO_HASH = 0
 Hashes = NDArray[np.int64]
 T = TypeVar("T")
-
-
-class HasId(Protocol):
-    """A line of items or records."""
-
-    id: str
-
-
-LineT = TypeVar("LineT", bound=HasId)
 
 
 @dataclass(frozen=True)
@@ -74,66 +64,80 @@ class Questions:
         first[np.unique(self.questions, return_index=True)[1]] = True
         return zip(self.names, compress(lines, first.tolist()), strict=False)
 
+    def name_first_answers(self, records: Iterable[LineT]) -> Iterator[LineT]:
+        """The first record of each question, with the name of the question as its id."""
+        for name, record in self.first_answers(records):
+            record.id = name
+            yield record
+
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that ended well. `signatures` tells for each metric what fixes its value.
+    """A run that ended well.
 
     With `questions`, the answers to one question are read as one item, under the question's name.
     """
 
     path: Path
-    manifest: dict[str, Any]
-    signatures: dict[str, str]
+    manifest: Manifest
     questions: Questions | None = None
+
+    @cached_property
+    def files(self) -> RunFiles:
+        """The files of the run."""
+        return RunFiles(self.path)
+
+    @cached_property
+    def summary(self) -> Summary | None:
+        """The summary; None if it can't be read."""
+        return self.files.find_summary()
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The signature of each metric."""
+        return self.manifest.metrics
 
     @property
     def repeats(self) -> int:
         """How many answers a benchmark run has to each question; 1 for a scored file."""
-        repeats = self.manifest.get("repeats")
-        return repeats if isinstance(repeats, int) else 1
+        return self.manifest.repeats or 1
 
     @property
     def task(self) -> str | None:
         """`benchmark/task` of a benchmark run."""
-        benchmark = self._part("benchmark")
-        return f"{benchmark.get('name')}/{benchmark.get('task')}" if benchmark else None
+        return self.manifest.task
 
     @property
     def options(self) -> dict[str, Any]:
         """How the model was asked: the benchmark's options, parameters, prompts and data."""
-        identity = self._part("identity")
-        asked = {name: identity[name] for name in ("params", "prompts", "data") if name in identity}
-        return {**(self._part("benchmark").get("options") or {}), **asked}
+        benchmark, identity = self.manifest.benchmark, self.manifest.identity or {}
+        names = ("params", "prompts", "data")
+        asked: dict[str, Any] = {name: identity[name] for name in names if name in identity}
+        return {**(benchmark.options if benchmark else {}), **asked}
 
     @property
     def model(self) -> str | None:
         """The model of a benchmark run."""
-        return self._part("model").get("name")
+        return self.manifest.model.name if self.manifest.model else None
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What every page of this run must say."""
-        return tuple(self._part("benchmark").get("notices") or ())
-
-    @property
-    def has_records(self) -> bool:
-        """Whether the records were kept with the run."""
-        return (self.path / RECORDS).exists()
+        return tuple(self.manifest.benchmark.notices) if self.manifest.benchmark else ()
 
     @property
     def repeats_of(self) -> str | None:
         """By which rule the run's own summary tells questions with several answers, if any."""
-        rule = (self._summary.get("repeats") or {}).get("of")
-        if isinstance(rule, str):
-            return rule
+        repeats = self.summary.repeats if self.summary else None
+        if repeats is not None and repeats.of is not None:
+            return repeats.of
         return BY_ID if self.repeats > 1 else None
 
     @property
     def verdict_signature(self) -> str | None:
         """What fixes the verdicts of its answers; None where they have none."""
-        signature = (self._summary.get("verdicts") or {}).get("signature")
-        return signature if isinstance(signature, str) else None
+        verdicts = self.summary.verdicts if self.summary else None
+        return verdicts.signature if verdicts else None
 
     @property
     def has_groups(self) -> bool:
@@ -141,57 +145,25 @@ class FinishedRun:
 
         The answers to one question are no group.
         """
-        clusters = self._summary.get("clusters")
-        questions = (self._summary.get("repeats") or {}).get("questions")
-        return clusters is not None and (questions is None or clusters < questions)
-
-    def check_records(self) -> None:
-        """InputError where the run kept no records."""
-        if not self.has_records:
-            raise InputError(
-                f"{self.path}: this run kept no records, so nothing but its numbers can be read; "
-                "run again without --no-records"
-            )
+        if self.summary is None or self.summary.clusters is None:
+            return False
+        questions = self.summary.repeats.questions if self.summary.repeats else None
+        return questions is None or self.summary.clusters < questions
 
     def metrics_named(self, name: str) -> list[str]:
         """The metric of that key; where there is none, all with that bare name."""
         return keys_named(name, self.signatures)
 
-    def _part(self, name: str) -> dict[str, Any]:
-        part = self.manifest.get(name)
-        return part if isinstance(part, dict) else {}
-
-    @cached_property
-    def _summary(self) -> dict[str, Any]:
-        try:
-            return msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=dict[str, Any])
-        except (OSError, msgspec.DecodeError):
-            return {}
-
 
 def open_run(path: Path) -> FinishedRun:
     """Read the manifest. InputError: no run there, or one that is not finished."""
-    try:
-        manifest = msgspec.json.decode((path / MANIFEST).read_bytes(), type=dict[str, Any])
-    except (FileNotFoundError, NotADirectoryError):
+    files = RunFiles(path)
+    manifest = files.check_finished()
+    if not manifest.metrics:
         raise InputError(
-            f"{path / MANIFEST}: not found; expected the directory of a finished run, such as "
-            "`trueground score FILE --out DIR` writes"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path / MANIFEST} cannot be read: {error.strerror or error}") from error
-    except msgspec.DecodeError as error:
-        raise InputError(f"{path / MANIFEST}: not readable ({error}); run again") from error
-    if not is_finished(manifest):
-        raise InputError(describe_unfinished(path, manifest, running=FolderLock(path).is_held()))
-    if not (path / ITEMS).exists():
-        raise InputError(f"{path / ITEMS}: not found, although the run is finished; run it again")
-    signatures = manifest.get("metrics")
-    if not isinstance(signatures, dict):
-        raise InputError(
-            f"{path / MANIFEST}: found no metric signatures under 'metrics'; run it again"
+            f"{files.manifest}: found no metric signatures under 'metrics'; run it again"
         )
-    return FinishedRun(path, manifest, signatures)
+    return FinishedRun(path, manifest)
 
 
 def read_records(run: FinishedRun, kind: type[LineT]) -> Iterator[LineT]:
@@ -199,23 +171,8 @@ def read_records(run: FinishedRun, kind: type[LineT]) -> Iterator[LineT]:
 
     InputError: lines that cannot be read.
     """
-    path = run.path / RECORDS
-    with open_unpacked(path) as lines:
-        records = decode_lines(lines, kind, path)
-        if run.questions is None:
-            yield from records
-            return
-        for name, record in run.questions.first_answers(records):
-            record.id = name
-            yield record
-
-
-def wrong_records(run: FinishedRun) -> InputError:
-    """The error for a run whose records are not those of its items."""
-    return InputError(
-        f"{run.path / RECORDS}: the ids are not those of {ITEMS}. Run again, or remove the records "
-        "file"
-    )
+    records = run.files.iter_records(kind)
+    return records if run.questions is None else run.questions.name_first_answers(records)
 
 
 def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
@@ -231,24 +188,19 @@ def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
         return list(runs)
     by_question = []
     for run, rule in zip(runs, rules, strict=True):
-        if run.has_records:
+        if run.files.has_records:
             records = read_records(dataclasses.replace(run, questions=None), Answered)
             named = ((record.id, question_of(record, rule or shared)) for record in records)
             by_question.append(dataclasses.replace(run, questions=_parse_questions(named)))
         elif run.repeats > 1:  # a model was asked: an id is the question's, `#` and the repeat
-            with (run.path / ITEMS).open("rb") as lines:
-                items = decode_lines(lines, _IdLine, run.path / ITEMS)
-                named = ((item.id, item.id.rpartition("#")[0] or item.id) for item in items)
-                by_question.append(dataclasses.replace(run, questions=_parse_questions(named)))
+            items = run.files.iter_items(ItemScores)
+            named = ((item.id, item.id.rpartition("#")[0] or item.id) for item in items)
+            by_question.append(dataclasses.replace(run, questions=_parse_questions(named)))
         elif rule is None and shared == BY_ID:
             by_question.append(run)  # the id of its one answer is the question's
         else:
             return list(runs)
     return by_question
-
-
-class _IdLine(msgspec.Struct):
-    id: str
 
 
 def _parse_questions(answers: Iterable[tuple[str, str]]) -> Questions:
@@ -266,39 +218,6 @@ def _parse_questions(answers: Iterable[tuple[str, str]]) -> Questions:
 def hash_texts(texts: Iterable[str | bytes | None]) -> Hashes:
     """64 bits of each text, NO_HASH for None: equal where the texts are equal."""
     return np.array([NO_HASH if text is None else hash_text(text) for text in texts], np.int64)
-
-
-def decode_lines(lines: Iterable[bytes], kind: type[LineT], path: Path) -> Iterator[LineT]:
-    """Each line as a struct of this kind. InputError names `path` and the line."""
-    decode = msgspec.json.Decoder(kind).decode
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield decode(line)
-        except msgspec.DecodeError as error:
-            raise InputError(
-                f"{path}, line {number}: not a line that this version writes ({error}); run again"
-            ) from error
-
-
-class _EvidenceCounts(msgspec.Struct):
-    counts: Any = None
-
-
-class _ItemScores(msgspec.Struct):
-    id: str
-    scores: dict[str, float | None]
-    verdict: str | None = None
-    status: dict[str, Status] = {}
-    evidence: dict[str, _EvidenceCounts] = {}
-
-    def counts(self, metric: str) -> tuple[float, float]:
-        """Hits and units of a metric that counts; NaN where the item has none."""
-        evidence = self.evidence.get(metric)
-        if evidence is not None and isinstance(evidence.counts, list) and len(evidence.counts) == 2:
-            hits, units = evidence.counts
-            if isinstance(hits, int | float) and isinstance(units, int | float):
-                return float(hits), float(units)
-        return np.nan, np.nan
 
 
 # Fields stay as they stand in the file, and are decoded only where they are wanted.
@@ -346,20 +265,15 @@ class Scores:
 def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
     """The scores of these metrics. InputError: a line that is no item, an id that comes twice."""
     ids, values, status, counts, verdicts = [], [], [], [], []
-    with (run.path / ITEMS).open("rb") as lines:
-        for block in _blocks(decode_lines(lines, _ItemScores, run.path / ITEMS)):
-            ids.append(hash_texts(item.id for item in block))
-            numbers = [[item.scores.get(metric) for metric in metrics] for item in block]
-            values.append(np.array(numbers, np.float64))
-            codes = [
-                [CODES[item.status.get(metric, Status.NOT_APPLICABLE)] for metric in metrics]
-                for item in block
-            ]
-            status.append(np.array(codes, np.uint8))
-            hits = [[item.counts(metric) for metric in metrics] for item in block]
-            counts.append(np.array(hits, np.float64))
-            given = np.array([item.verdict for item in block], object)[:, None]
-            verdicts.append((given == np.array(ANSWER_VERDICTS, object)).astype(np.float64))
+    for block in _blocks(run.files.iter_items(ItemNumbers)):
+        ids.append(hash_texts(item.id for item in block))
+        numbers = [[item.scores.get(metric) for metric in metrics] for item in block]
+        values.append(np.array(numbers, np.float64))
+        status.append(np.array([_status_codes(run, item, metrics) for item in block], np.uint8))
+        hits = [[item.counts(metric) or (np.nan, np.nan) for metric in metrics] for item in block]
+        counts.append(np.array(hits, np.float64))
+        given = np.array([item.verdict for item in block], object)[:, None]
+        verdicts.append((given == np.array(ANSWER_VERDICTS, object)).astype(np.float64))
     width = len(metrics)
     scores = Scores(
         np.concatenate([np.empty(0, np.int64), *ids]),
@@ -369,12 +283,23 @@ def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
         np.concatenate([np.empty((0, len(ANSWER_VERDICTS))), *verdicts]),
     )
     if len(np.unique(scores.ids)) < len(scores.ids):
-        raise InputError(f"{run.path / ITEMS}: an id comes twice; expected unique ids. Run again")
+        raise InputError(f"{run.files.items}: an id comes twice; expected unique ids. Run again")
     if run.questions is None:
         return scores
     if not np.array_equal(scores.ids, run.questions.ids):
-        raise wrong_records(run)
+        raise run.files.wrong_records
     return _merge_answers(scores, run.questions.questions)
+
+
+def _status_codes(run: FinishedRun, item: ItemNumbers, metrics: Sequence[str]) -> list[int]:
+    statuses = [item.status.get(metric, Status.NOT_APPLICABLE) for metric in metrics]
+    try:
+        return [_STATUS_CODES[status] for status in statuses]
+    except KeyError as error:
+        raise InputError(
+            f"{run.files.items}, id {item.id!r}: found the status {error}; expected one of "
+            f"{', '.join(Status)}. Run again"
+        ) from None
 
 
 def read_contents(run: FinishedRun, ids: Hashes, fields: Sequence[str]) -> dict[str, Hashes]:
@@ -389,7 +314,7 @@ def read_contents(run: FinishedRun, ids: Hashes, fields: Sequence[str]) -> dict[
             column.append(hash_texts(_canonical(name, getattr(record, name)) for record in block))
     contents = {name: np.concatenate(column) for name, column in columns.items()}
     if not np.array_equal(contents.pop("id"), ids):
-        raise wrong_records(run)
+        raise run.files.wrong_records
     return contents
 
 

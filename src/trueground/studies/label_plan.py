@@ -112,10 +112,10 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     from trueground.metrics.registry import metric_of_key
     from trueground.stats.rates import LEAST_LABELS
 
-    run.check_records()
-    if (run.manifest.get("n") or 0) < LEAST_LABELS:
+    run.files.check_records()
+    if (run.manifest.n or 0) < LEAST_LABELS:
         raise InputError(
-            f"{run.path}: {run.manifest.get('n')} answers; a rate is corrected from "
+            f"{run.path}: {run.manifest.n} answers; a rate is corrected from "
             f"{LEAST_LABELS} labels on. Label all, or score more answers"
         )
     predicting = [

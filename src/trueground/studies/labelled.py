@@ -16,19 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.labels.base import (
-    BY,
-    DEFAULT_LABEL,
-    NO_LABEL,
-    TIED,
-    LabelRule,
-    RecordLabel,
-    Votes,
-)
+from trueground.labels.base import BY, DEFAULT_LABEL, NO_LABEL, TIED, LabelRule, RecordLabel, Votes
 from trueground.labels.files import LabelFiles, describe_changed
 from trueground.options import split_pair
 from trueground.records import Check, RecordSource, open_records
-from trueground.runs.directory import RECORDS
 from trueground.studies.finished import FinishedRun, hash_texts, open_run
 from trueground.types import Record
 
@@ -164,15 +155,15 @@ class LabelledSets:
                 run, path = None, one if isinstance(one, str) else "the records given"
                 if isinstance(one, str) and one != "-" and Path(one).is_dir():
                     run = open_run(Path(one))
-                    run.check_records()
-                    opened = open_records(str(run.path / RECORDS), **options)
+                    run.files.check_records()
+                    opened = open_records(str(run.files.records), **options)
                 else:
                     opened = open_records(one, mapping=mapping, **options)
                 check = stack.enter_context(opened).check(progress)
-                inputs = [{"sha256": file.sha256} for file in check.files[:1]]
+                checksums = [file.sha256 for file in check.files[:1]]
                 if run is not None:
-                    inputs = run.manifest.get("input") or []
-                sha256 = inputs[0].get("sha256") if len(inputs) == 1 else None
+                    checksums = [file.sha256 or "" for file in run.manifest.input]
+                sha256 = checksums[0] if len(checksums) == 1 else None
                 if labels is not None and labels.of_parts:
                     run = None  # its scores are of whole responses: no more than its records
                 self.all_sets.append(LabelledSet(name, path, number, opened, check, run, sha256))

@@ -14,18 +14,8 @@ from trueground.components.specs import keys_named, split_key
 from trueground.errors import UsageError
 from trueground.metrics.batch import CODES, STATUSES
 from trueground.metrics.registry import parse_spec
-from trueground.records.files import open_unpacked
 from trueground.records.problems import shorten
-from trueground.runs.directory import ITEMS, RECORDS
-from trueground.studies.finished import (
-    FIELDS,
-    NO_HASH,
-    FinishedRun,
-    Hashes,
-    Scores,
-    decode_lines,
-    read_contents,
-)
+from trueground.studies.finished import FIELDS, NO_HASH, FinishedRun, Hashes, Scores, read_contents
 from trueground.studies.run_level import names_of
 from trueground.types import Status
 
@@ -118,10 +108,10 @@ def read_items(run: FinishedRun, rows: Rows) -> dict[int, ItemTexts]:
     wanted = set(rows.tolist())
     if not wanted:
         return {}
-    path = run.path / (RECORDS if run.has_records else ITEMS)
-    with open_unpacked(path, ".zst" if run.has_records else "", str(path)) as lines:
-        items = _named(run, decode_lines(lines, ItemTexts, path))
-        return {i: item for i, item in enumerate(islice(items, max(wanted) + 1)) if i in wanted}
+    files = run.files
+    lines = files.iter_records(ItemTexts) if files.has_records else files.iter_items(ItemTexts)
+    items = islice(_named(run, lines), max(wanted) + 1)
+    return {i: item for i, item in enumerate(items) if i in wanted}
 
 
 def _named(run: FinishedRun, items: Iterable[ItemTexts]) -> Iterator[ItemTexts]:
@@ -171,7 +161,7 @@ def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
     readers = _metrics_by_field(metrics)
     in_a, in_b = (
         {name: column[rows] for name, column in contents.items()}
-        if side.run.has_records
+        if side.run.files.has_records
         and (contents := read_contents(side.run, side.scores.ids, (*readers,)))
         else None
         for side, rows in ((a, rows_a), (b, rows_b))
@@ -299,7 +289,7 @@ def _other_notes(aligned: Aligned) -> Iterator[str]:
             f"other groups in {b.label} than in {a.label} under {count:,} of the ids; the clusters "
             f"are the groups of {a.label}"
         )
-    unknown = [s.label for s in sides if s.run.has_groups and not s.run.has_records]
+    unknown = [s.label for s in sides if s.run.has_groups and not s.run.files.has_records]
     if aligned.clusters is None and unknown:
         yield (
             f"{' and '.join(unknown)} had groups, but these stand in the records, which were not "
@@ -321,7 +311,7 @@ def _other_notes(aligned: Aligned) -> Iterator[str]:
                 f"{side.label} has {most} answers to each question: each question counts once, by "
                 "the mean over its answers; texts and links are those of the first"
             )
-    if not (a.run.has_records and b.run.has_records):
+    if not (a.run.files.has_records and b.run.files.has_records):
         yield (
             "not both runs kept their records: whether questions, contexts and references are the "
             "same was not seen"

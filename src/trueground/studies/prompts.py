@@ -14,8 +14,7 @@ import orjson
 from numpy.typing import NDArray
 
 from trueground.metrics.registry import metric_of_key
-from trueground.models.prompts import PromptFile
-from trueground.runs.directory import read_manifest
+from trueground.runs.files import RunFiles
 from trueground.stats.arithmetic.sums import count_true, mean, sum_counts, total, variance
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import holm, paired
@@ -31,6 +30,7 @@ from trueground.studies.finished import (
     with_questions,
 )
 from trueground.studies.leaderboard.runs import prompt_of
+from trueground.types import PromptFile
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
 _OF_PROMPT = {"task-instruction", "instruction"}
@@ -47,7 +47,8 @@ def prompt_studies(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """
     groups: dict[bytes, dict[bytes, Path]] = {}
     for path in paths:
-        identity = (read_manifest(path) or {}).get("identity")
+        manifest = RunFiles(path).find_manifest()
+        identity = manifest.identity if manifest else None
         if identity:
             prompts = _encode(identity.get("prompts"))
             told = identity.get("options") or {}
@@ -60,7 +61,7 @@ def prompt_studies(paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 def in_order(paths: Sequence[Path]) -> list[Path]:
     """Runs in the order in which they began, as a sweep takes them."""
-    return sorted(paths, key=lambda path: str((read_manifest(path) or {}).get("start")))
+    return sorted(paths, key=lambda path: str(RunFiles(path).read_manifest().start))
 
 
 def _encode(value: object) -> bytes:
@@ -87,14 +88,14 @@ def _study(runs: Sequence[FinishedRun]) -> dict[str, Any] | None:
         order = np.argsort(own, kind="stable")
         rows.append(order[np.searchsorted(own[order], common)])
     clusters = None if groups[0] is None else groups[0][rows[0]]
-    prompts = [run.manifest.get("prompts") or [] for run in runs]
-    names = _prompt_names([[PromptFile(p["id"], p["sha256"]) for p in files] for files in prompts])
+    prompts = [run.manifest.prompts for run in runs]
+    names = _prompt_names([[PromptFile(p.id, p.sha256) for p in files] for files in prompts])
     return {
         "task": first.task,
         "model": first.model,
-        "headline": first.manifest["benchmark"].get("headline"),
+        "headline": first.manifest.benchmark and first.manifest.benchmark.headline,
         "questions": len(common),
-        "repeats": first.manifest.get("repeats", 1),
+        "repeats": first.repeats,
         "ci_level": _DRAWS["level"],
         "prompts": [
             {"name": name, "files": files, "run": str(run.path)}
@@ -116,7 +117,7 @@ def _read_by_question(
     first, codes = number_questions(ids)
     answers = per_question(scores.values, codes, len(first), range(len(metrics)))
     clusters = None
-    if run.has_records:
+    if run.files.has_records:
         groups = read_contents(run, scores.ids, ())["group"]
         groups = np.where(groups == NO_HASH, ids, groups)[first]  # a question alone is its own
         clusters = groups if len(np.unique(groups)) < len(groups) else None

@@ -19,6 +19,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.plan import TOTAL_NAMES, Entries, RunLevel, macro_key
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec
+from trueground.runs.schema import MetricSummary
 from trueground.stats.arithmetic.sums import sum_counts
 from trueground.stats.arithmetic.sums import total as add_rows
 from trueground.stats.bootstrap import Floats, Interval, all_alike, percentiles, resampled_means
@@ -138,13 +139,13 @@ def _compute(
     known = ~np.isnan(table)
     sums, scored = add_rows(np.where(known, table, 0.0), axis=0), sum_counts(known, axis=0)
     entries: Entries = {
-        key: {"mean": float(total / n) if n else None, "ci": percentiles(means, level)}
+        key: MetricSummary(float(total / n) if n else None, percentiles(means, level), level)
         for key, total, n, means in zip(keys, sums, scored, drawn, strict=True)
     }
     sums_by_key = dict(zip(keys, map(float, sums), strict=True))
     by_key = dict(zip(keys, drawn, strict=True))
     entries, draws = run_level.added(entries, sums_by_key, by_key, level)
-    return {key: (entry["mean"], draws[key]) for key, entry in entries.items()}
+    return {key: (entry.mean, draws[key]) for key, entry in entries.items()}
 
 
 def _run_level_spec(key: str) -> Spec | None:

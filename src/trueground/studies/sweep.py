@@ -16,7 +16,6 @@ from typing import Any
 from trueground.benchmarks.base import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate.questions import check_questions
-from trueground.evaluate.result import Result
 from trueground.evaluate.run import run_task
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import check_same, identify_run
@@ -24,7 +23,9 @@ from trueground.models.base import ChatModel
 from trueground.models.batch_runner import check_batches
 from trueground.models.options import price_of
 from trueground.options import Value, default_of
-from trueground.runs.directory import check_resumable, free_path, read_manifest, safe_name
+from trueground.runs.directory import free_path, read_manifest, safe_name
+from trueground.runs.result import Result
+from trueground.runs.run_directory import check_resumable
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
 

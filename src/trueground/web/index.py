@@ -22,14 +22,12 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, UsageError
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.records.formulas import guard_formulas
-from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
-from trueground.reports.items import ReportItem, why
 from trueground.reports.sentences import first_judge
-from trueground.runs.directory import ITEMS, RECORDS
+from trueground.runs.files import RunFiles, describe_error
+from trueground.runs.schema import Item, Manifest
 from trueground.runs.worst import headline_metric, unsupported_claims
 from trueground.types import REASON_TITLES, Answered
-from trueground.web.frames import read_frames
 from trueground.web.segments import find_rows
 from trueground.web.stored import (
     MOST_VALUES,
@@ -97,10 +95,11 @@ class RunIndex:
     They raise OSError where the index has gone meanwhile.
     """
 
-    def __init__(self, run: Path, state: IndexState, manifest: dict[str, Any]) -> None:
+    def __init__(self, run: Path, state: IndexState, manifest: Manifest) -> None:
         self.run, self.state = run, state
         self.headline = headline_metric(state.metrics)
-        self._judge = first_judge(manifest)
+        self._judge = first_judge(manifest.raw)
+        self._files = RunFiles(run)
         self._folder = index_folder(run) / state.generation
         lock = threading.RLock()
         self._columns: _Recent[NDArray[Any]] = _Recent(_COLUMNS, lock)
@@ -289,16 +288,17 @@ class RunIndex:
         record = self._record(row) if self.state.has_records else None
         return detail(item, record if record and record.id == name else None, self._judge)
 
-    def _item(self, row: int, name: str) -> ReportItem:
+    def _item(self, row: int, name: str) -> Item:
         """The line of items.jsonl as a whole. Raises InputError."""
         at = int(self._column("items")[row])
         changed = InputError(f"{self.run} has changed meanwhile; load the page again.")
         try:
-            with (self.run / ITEMS).open("rb") as file:
+            with self._files.items.open("rb") as file:
                 file.seek(at)
-                item = msgspec.json.decode(file.readline(), type=ReportItem)
+                item = msgspec.json.decode(file.readline(), type=Item)
         except RecursionError as error:
-            raise InputError(f"This answer cannot be shown: found {why(error)}.") from None
+            reason = describe_error(error)
+            raise InputError(f"This answer cannot be shown: found {reason}.") from None
         except (OSError, ValueError):
             raise changed from None
         if item.id != name:
@@ -310,15 +310,7 @@ class RunIndex:
         frames, line = self._pairs("frames"), int(self._column("records")[row]) - 1
         if line < 0:
             return None
-        k = int(np.searchsorted(frames[:, 1], line, side="right")) - 1
-        at, first = frames[k].tolist()
-        try:
-            for piece in read_frames(self.run / RECORDS, at, first):
-                if line < piece.row + len(piece.lines):
-                    return msgspec.json.decode(piece.lines[line - piece.row], type=Answered)
-        except (OSError, zstandard.ZstdError, *UNREADABLE):
-            pass
-        return None
+        return self._files.read_record_line(line, frames.tolist())
 
     # ---- export ----
 

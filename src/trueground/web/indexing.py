@@ -18,17 +18,18 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, OutputError
+from trueground.errors import OutputError
 from trueground.files.locks import FolderLock
 from trueground.files.writing import write_atomically
 from trueground.records.columns import field_text
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import STATUS_NAMES, cut_text, make_listed, shown_answer
-from trueground.reports.items import ClaimEvidence, RecordLines, claims_of
+from trueground.reports.items import claims_of
 from trueground.reports.selection import short_numbers
-from trueground.runs.directory import ITEMS, RECORDS
+from trueground.runs.files import RecordLines, RunFiles
+from trueground.runs.frames import read_frames
+from trueground.runs.schema import ClaimEvidence, ItemParts
 from trueground.types import Failure, Record
-from trueground.web.frames import read_frames
 from trueground.web.segments import SegmentWriter
 from trueground.web.stored import (
     KEY_BYTES,
@@ -40,10 +41,10 @@ from trueground.web.stored import (
     ListRow,
     by_id,
     file_edges,
+    find_manifest,
     hash_id,
     index_folder,
     read_column,
-    read_manifest,
     read_pairs,
     read_state,
     run_settings,
@@ -63,16 +64,6 @@ _decode_checked = msgspec.json.Decoder(ClaimEvidence).decode
 _decode_words = msgspec.json.Decoder(dict[str, str]).decode
 
 
-class _ItemLine(msgspec.Struct):
-    """A line of items.jsonl as far as it is needed; what is raw is read where it must be."""
-
-    id: str
-    scores: dict[str, float | None]
-    verdict: str | None = None
-    status: msgspec.Raw = msgspec.Raw(b"{}")
-    evidence: dict[str, msgspec.Raw] = {}
-
-
 class _RecordLine(msgspec.Struct):
     """A line of the records as far as it is needed, the contexts not."""
 
@@ -89,14 +80,14 @@ class _RecordLine(msgspec.Struct):
 class _Read(NamedTuple):
     """An item with its words for statuses, its record and the line of that, and its first byte."""
 
-    item: _ItemLine
+    item: ItemParts
     status: dict[str, str]
     record: _RecordLine | None
     record_line: int
     start: int
 
 
-_decode_item = msgspec.json.Decoder(_ItemLine).decode
+_decode_item = msgspec.json.Decoder(ItemParts).decode
 _decode_record = msgspec.json.Decoder(_RecordLine).decode
 
 
@@ -124,7 +115,7 @@ def _grow(run: Path, folder: Path, told: Told) -> IndexState:
     if state is None or not still_holds(state, run):
         start, verdict, fields = run_settings(run)
         generation = os.urandom(6).hex()
-        has_records = (run / RECORDS).exists()
+        has_records = RunFiles(run).has_records
         state = IndexState(
             VERSION, generation, os.fsencode(run.resolve()), start, verdict, fields, has_records
         )
@@ -146,7 +137,8 @@ def _grow(run: Path, folder: Path, told: Told) -> IndexState:
 
 
 def _goes_on(run: Path) -> bool:
-    return read_manifest(run).get("status") == "running"
+    manifest = find_manifest(run)
+    return manifest is not None and manifest.status == "running"
 
 
 # ---- writing ----
@@ -186,11 +178,7 @@ class _Writer:
     def read_on(self, told: Told) -> None:
         """Take in what the run has: while it goes on, whole lines that have their records."""
         state, goes_on = self._state, _goes_on(self._run)
-        try:
-            file = (self._run / ITEMS).open("rb")
-        except OSError as error:
-            raise InputError(f"{self._run / ITEMS} cannot be read: {error.strerror}") from error
-        with file:
+        with RunFiles(self._run).open_items() as file:
             found = os.fstat(file.fileno())
             total = found.st_size
             file.seek(state.items_end)
@@ -249,7 +237,7 @@ class _Writer:
         begin = known[at].tolist() if at >= 0 else (0, 0)
         behind = self._state.records
         try:
-            for frame, first, lines in read_frames(self._run / RECORDS, *begin):
+            for frame, first, lines in read_frames(RunFiles(self._run).records, *begin):
                 if frame[0] > last[0]:
                     self._append("frames", np.array(frame, np.int64).tobytes())
                     last = frame
@@ -317,7 +305,8 @@ class _Writer:
     def _add_metrics(self, names: set[str]) -> None:
         """Columns for metrics that no earlier row has."""
         state = self._state
-        order = {name: k for k, name in enumerate(read_manifest(self._run).get("metrics") or ())}
+        manifest = find_manifest(self._run)
+        order = {name: k for k, name in enumerate(manifest.metrics if manifest else ())}
         fresh = sorted(names - set(state.metrics), key=lambda n: (order.get(n, len(order)), n))
         for name in fresh:
             k = len(state.metrics)
@@ -326,7 +315,7 @@ class _Writer:
             self._append(f"score-{k}", np.full(state.count, np.nan, np.float32).tobytes())
             self._append(f"status-{k}", np.full(state.count, NO_CODE, np.uint8).tobytes())
 
-    def _add_scores(self, items: list[_ItemLine]) -> list[list[float | None]]:
+    def _add_scores(self, items: list[ItemParts]) -> list[list[float | None]]:
         """The columns of scores; the rounded scores of each row."""
         state = self._state
         names = state.metrics

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from trueground.errors import InputError
 from trueground.files.locks import FolderLock
-from trueground.records.problems import UNREADABLE
 from trueground.reports.blocks import (
     Cell,
     Estimate,
@@ -27,8 +27,10 @@ from trueground.reports.blocks import (
     quiet,
 )
 from trueground.reports.sentences import has_verdicts, input_names
-from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, SUMMARY, safe_name
+from trueground.runs.directory import safe_name
+from trueground.runs.files import RunFiles
 from trueground.runs.identity import resume_advice
+from trueground.runs.schema import Manifest, Summary
 from trueground.runs.worst import headline_metric
 from trueground.studies.leaderboard.runs import find_runs
 from trueground.text.wording import few, several
@@ -48,8 +50,8 @@ class FoundRun(msgspec.Struct):
     label: str
     path: Path
     state: str
-    manifest: dict[str, Any]
-    summary: dict[str, Any]
+    manifest: Manifest = msgspec.field(default_factory=lambda: Manifest(trueground=""))
+    summary: Summary | None = None
     problem: str | None = None
     version: str = ""
     is_written: bool = False
@@ -60,58 +62,14 @@ class FoundRun(msgspec.Struct):
         return self.problem is None and self.state == "finished"
 
     @property
+    def advice(self) -> str:
+        """How to resume it."""
+        return resume_advice({"command": self.manifest.command})
+
+    @property
     def goes_on(self) -> bool:
         """Whether more answers may come."""
         return self.problem is None and self.state == "running"
-
-
-class _ManifestShape(msgspec.Struct):
-    """What pages take for granted in a manifest.json."""
-
-    trueground: str
-    status: str = "finished"
-    kind: str | None = None
-    start: str | None = None
-    n: int | None = None
-    scored: int | None = None
-    metrics: dict[str, str] = {}
-    by: list[str] = []
-    benchmark: dict[str, Any] | None = None
-    params: dict[str, Any] | None = None
-    judge: dict[str, Any] | None = None
-    judges: list[dict[str, Any]] | None = None
-    decomposer: dict[str, Any] | None = None
-    rater: dict[str, Any] | None = None
-
-
-class _EntryShape(msgspec.Struct):
-    mean: float | None
-    ci: tuple[float, float] | None = None
-
-
-class _ShareShape(msgspec.Struct):
-    n: int
-    share: float | None = None
-    ci: tuple[float, float] | None = None
-
-
-class _VerdictsShape(msgspec.Struct):
-    n: int
-    grounded: _ShareShape
-    unscored: _ShareShape
-
-
-class _SummaryShape(msgspec.Struct):
-    """The same of a summary.json."""
-
-    n: int
-    metrics: dict[str, _EntryShape]
-    by: dict[str, dict[str, dict[str, Any]]] = {}
-    averages: dict[str, dict[str, dict[str, Any]]] = {}
-    reasons: dict[str, int] = {}
-    verdicts: _VerdictsShape | None = None
-    abstention: dict[str, Any] | None = None
-    abstention_rate: float | None = None
 
 
 class RunFolders:
@@ -142,15 +100,15 @@ class RunFolders:
 
     def progress(self, run: FoundRun) -> str:
         """How far a run in progress is, in words."""
-        n = run.manifest.get("n")
-        of = f" of {n:,}" if isinstance(n, int) else ""
-        scored, asked = self._count(run.path / ITEMS), self._count(run.path / RESPONSES)
+        n, files = run.manifest.n, RunFiles(run.path)
+        of = "" if n is None else f" of {n:,}"
+        scored, asked = self._count(files.items), self._count(files.responses)
         text = f"{asked:,}{of} asked" if asked and not scored else f"{scored:,}{of} scored"
         idle = _idle(run.path)
         if run.is_written and idle > QUIET_S:
             text += f"; nothing written for {_duration(idle)}"
         elif not run.is_written:
-            text += f". {resume_advice(run.manifest)}"
+            text += f". {run.advice}"
         return text
 
     def _count(self, path: Path) -> int:
@@ -169,7 +127,8 @@ class RunFolders:
         return lines
 
     def _read(self, folder: Path) -> tuple[str, FoundRun]:
-        version = "-".join(_stamp(folder / name) for name in (MANIFEST, SUMMARY))
+        files = RunFiles(folder)
+        version = f"{_stamp(files.manifest)}-{_stamp(files.summary)}"
         known = self._known.get(folder)
         if known is None or known[0] != version:
             known = version, _read_run(folder, self._label(folder), version)
@@ -188,49 +147,24 @@ def _read_run(folder: Path, label: str, version: str) -> FoundRun:
     digest = hashlib.blake2b(place, digest_size=4).hexdigest()
     label = readable(label)
     key = f"{safe_name(label)}-{digest}"
-    run = FoundRun(key, label, folder, "broken", {}, {}, version=version)
+    run = FoundRun(key, label, folder, "broken", version=version)
+    files = RunFiles(folder)
     try:
-        run.manifest = _read_json(folder / MANIFEST)
-        if "trueground" not in run.manifest:
-            run.problem, run.state = f"{MANIFEST} is not of a trueground run", "no run of ours"
-            return run
-        _check_shape(run.manifest, _ManifestShape, MANIFEST)
-        run.state = run.manifest.get("status", "finished")
+        run.manifest = files.read_manifest()
+        run.state = run.manifest.status
         if run.state == "finished":
-            run.summary = _read_json(folder / SUMMARY)
-            _check_shape(run.summary, _SummaryShape, SUMMARY)
-        if run.state != "running" and not (folder / ITEMS).is_file():
-            raise ValueError(f"{ITEMS} is not there")
-    except (OSError, ValueError) as error:
-        run.problem, run.state = readable(str(error)), "broken"
+            run.summary = files.read_summary()
+        if run.state != "running" and not files.items.is_file():
+            raise InputError(f"{files.items}: not found")
+    except InputError as error:
+        problem = str(error).replace(f"{folder}{os.sep}", "")
+        run.problem, run.state = readable(problem), "broken"
     return run
 
 
 def readable(text: str) -> str:
     """The text without what no UTF-8 has; names of files may hold it."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """Raises ValueError with what is wrong, in words."""
-    try:
-        found = msgspec.json.decode(path.read_bytes())
-    except FileNotFoundError:
-        raise ValueError(f"{path.name} is not there") from None
-    except OSError as error:
-        raise ValueError(f"{path.name} cannot be read: {error.strerror}") from None
-    except UNREADABLE as error:
-        raise ValueError(f"{path.name} cannot be read: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path.name} holds no object")
-    return found
-
-
-def _check_shape(found: dict[str, Any], shape: type[msgspec.Struct], name: str) -> None:
-    try:
-        msgspec.convert(found, shape)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise ValueError(f"{name} is not as trueground writes it: {error}") from None
 
 
 def _stamp(path: Path) -> str:
@@ -243,7 +177,8 @@ def _stamp(path: Path) -> str:
 
 def _idle(folder: Path) -> float:
     """Seconds since anything was written in the folder."""
-    places = [folder, *(folder / name for name in (MANIFEST, ITEMS, RESPONSES))]
+    files = RunFiles(folder)
+    places = [folder, files.manifest, files.items, files.responses]
     return time.time() - max((path.stat().st_mtime for path in places if path.exists()), default=0)
 
 
@@ -253,7 +188,7 @@ def _duration(seconds: float) -> str:
 
 
 def _started(run: FoundRun) -> str:
-    return str(run.manifest.get("start") or "")
+    return run.manifest.start or ""
 
 
 # ---- the page ----
@@ -298,38 +233,40 @@ def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
         state = ["running ", quiet(progress or "")]
     elif not run.is_finished:
         reason = "" if run.goes_on else f" ({run.state})"
-        advice = progress or resume_advice(run.manifest)
+        advice = progress or run.advice
         state = [f"unfinished{reason} ", quiet(advice)]
-    n = summary.get("n", manifest.get("scored"))
-    asked = manifest.get("benchmark")
-    model = few(list((summary.get("by") or {}).get("model") or ()))
-    if isinstance(manifest.get("model"), dict):
-        model = str(manifest["model"].get("name"))
-    task = ", ".join(input_names(manifest.get("input")))
-    if asked:
-        task = f"{asked.get('name')}/{asked.get('task')}"
+    asked, model, task = manifest.benchmark, "", ", ".join(input_names(manifest.raw["input"]))
+    if manifest.model is not None:
+        model = manifest.model.name
+    elif summary is not None:
+        model = few(list(summary.by.get("model") or ()))
+    if asked is not None:
+        task = f"{asked.name}/{asked.task}"
     cells += [_grounded(run), _headline(run), model or "–", task or "–"]
-    cells += [n if isinstance(n, int) else None, _date(run), state]
+    cells += [manifest.scored if summary is None else summary.n, _date(run), state]
     return Row(cells, key=run.key if run.is_finished else None)
 
 
 def _grounded(run: FoundRun) -> Cell:
     """The share of grounded answers with its interval; empty if none could be judged."""
-    if not has_verdicts(run.summary):
+    summary = run.summary
+    if summary is None or summary.verdicts is None or not has_verdicts(summary.raw):
         return ""
-    grounded = run.summary["verdicts"]["grounded"]
-    low, high = grounded.get("ci") or (None, None)
-    return Estimate(grounded["share"], low, high)
+    grounded = summary.verdicts.grounded
+    low, high = grounded.ci or (None, None)
+    return Estimate(grounded.share, low, high)
 
 
 def _headline(run: FoundRun) -> Cell:
-    metrics = run.summary.get("metrics") or {}
-    wanted = (run.manifest.get("benchmark") or {}).get("headline")
-    name = wanted if wanted in metrics else headline_metric(metrics)
-    if name is None or metrics[name]["mean"] is None:
+    metrics = run.summary.metrics if run.summary else {}
+    benchmark = run.manifest.benchmark
+    name = benchmark.headline if benchmark else None
+    if name not in metrics:
+        name = headline_metric(metrics)
+    if name is None or metrics[name].mean is None:
         return ""
-    low, high = metrics[name].get("ci") or (None, None)
-    return Estimate(metrics[name]["mean"], low, high, note=name)
+    low, high = metrics[name].ci or (None, None)
+    return Estimate(metrics[name].mean, low, high, note=name)
 
 
 def _date(run: FoundRun) -> str:

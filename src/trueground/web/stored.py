@@ -22,17 +22,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import TruegroundError, WriteError
+from trueground.errors import InputError, TruegroundError, WriteError
 from trueground.files.home import home
 from trueground.files.locks import FolderLock
 from trueground.files.writing import write_atomically
 from trueground.metrics.grounding import verdict_spec
 from trueground.metrics.registry import higher_is_better, parse_specs
 from trueground.net.cache_contents import CacheStats
-from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import ListedAnswer
-from trueground.reports.items import Gaps
-from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
+from trueground.runs.files import Gaps, RunFiles
+from trueground.runs.schema import Manifest
 from trueground.runs.worst import headline_metric
 from trueground.web.segments import Segment
 
@@ -152,7 +151,7 @@ class _Busy(Exception):  # noqa: N818 - never reaches the user
 def still_holds(state: IndexState, run: Path) -> bool:
     """Whether the index is of this run as it is, or as it was before it grew."""
     try:
-        found = (run / ITEMS).stat()
+        found = RunFiles(run).items.stat()
     except OSError:
         return False
     if state.version != VERSION or found.st_size < state.items_end:
@@ -161,7 +160,7 @@ def still_holds(state: IndexState, run: Path) -> bool:
         return False
     if found.st_size == state.items_end and found.st_mtime_ns == state.items_time:
         return True
-    with (run / ITEMS).open("rb") as file:
+    with RunFiles(run).items.open("rb") as file:
         return (state.head, state.tail) == file_edges(file, state.items_end)
 
 
@@ -171,35 +170,30 @@ def save_state(folder: Path, state: IndexState) -> None:
         out.write(msgspec.json.encode(state))
 
 
-def read_manifest(run: Path) -> dict[str, Any]:
-    """What the run says of itself; nothing where that cannot be read."""
-    return _read_json(run / MANIFEST)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
+def find_manifest(run: Path) -> Manifest | None:
+    """Return the manifest of a run; None if there is none that can be read."""
     try:
-        found = msgspec.json.decode(path.read_bytes())
-    except (OSError, *UNREADABLE):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return RunFiles(run).find_manifest()
+    except InputError:
+        return None
 
 
 def run_settings(run: Path) -> tuple[str | None, str | None, list[str]]:
     """What makes the index another one: the run's start, the metric of verdicts, its fields."""
-    manifest, summary = _read_json(run / MANIFEST), _read_json(run / SUMMARY)
-    named = manifest.get("by") or summary.get("by") or ()
-    fields = list(dict.fromkeys([*map(str, named), "model"]))
-    verdicts = summary.get("verdicts")
-    if isinstance(verdicts, dict):
-        verdict = verdicts.get("metric")
+    manifest, summary = find_manifest(run), RunFiles(run).find_summary()
+    names = manifest.by if manifest else []
+    if not names and summary is not None:
+        names = list(summary.by)
+    fields = list(dict.fromkeys([*names, "model"]))
+    if summary is not None and summary.verdicts is not None:
+        verdict = summary.verdicts.metric
     else:  # as it will be
         try:
-            spec = verdict_spec(parse_specs(list(manifest.get("metrics") or {})))
+            spec = verdict_spec(parse_specs(list(manifest.metrics if manifest else ())))
         except TruegroundError:
             spec = None
         verdict = spec.key if spec else None
-    start = manifest.get("start")
-    return (None if start is None else str(start), verdict, fields)
+    return (manifest.start if manifest else None, verdict, fields)
 
 
 def file_edges(file: BinaryIO, end: int) -> tuple[str, str]:

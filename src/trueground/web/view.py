@@ -20,11 +20,12 @@ from aiohttp import web
 
 from trueground.errors import TruegroundError
 from trueground.reports.blocks import AnswerBrowser, Block, Page, Pair, Part, Text
+from trueground.reports.items import gap_notices
 from trueground.reports.run_page import MARK, run_page
 from trueground.reports.sentences import page_title
 from trueground.reports.viewer import viewer_script, viewer_style
-from trueground.runs.directory import ITEMS, RECORDS, REPORT
-from trueground.runs.identity import resume_advice
+from trueground.runs.directory import REPORT
+from trueground.runs.files import RunFiles
 from trueground.web.access import LinkAccess
 from trueground.web.browser import html_document
 from trueground.web.index import RunIndex, read_query
@@ -198,7 +199,7 @@ class ViewServer:
         """Take in what the index has by now; begin to make or grow it where the run has more."""
         path = opened.run.path
         try:
-            found = (path / ITEMS).stat()
+            found = RunFiles(path).items.stat()
         except OSError:
             return  # nothing is scored yet
         state = await asyncio.to_thread(read_state, path)
@@ -248,7 +249,7 @@ class ViewServer:
             state = "goes on" if run.is_written else "is unfinished"
             words.append(f"This run {state}: {progress}")
         elif not run.is_finished:
-            advice = resume_advice(run.manifest)
+            advice = run.advice
             words.append(f"This run is unfinished ({run.state}): what it has is shown. {advice}")
         if opened.is_busy and not run.goes_on:
             share = f"{100 * opened.share:.0f} %"
@@ -258,8 +259,8 @@ class ViewServer:
         if opened.problem:
             words.append(opened.problem)
         if opened.state and not opened.is_busy:
-            n = run.summary.get("n") if run.is_finished else None
-            words += opened.state.gaps.notices(opened.state.count, n)
+            n = run.summary.n if run.summary else None
+            words += gap_notices(opened.state.gaps, opened.state.count, n)
         told: dict[str, Any] = {
             "version": f"{page_version}/{opened.rows_version}",
             "going": 1000 * going,
@@ -311,18 +312,18 @@ class ViewServer:
 def _run_page(opened: _Opened, is_whole: bool) -> Page:
     """The page of a run; charts where all answers are indexed."""
     run, index = opened.run, opened.index
-    if run.is_finished:
+    if run.is_finished and run.summary is not None:
         numbers = _IndexScores(index) if index is not None and is_whole else {}
-        return run_page(run.path, run.summary, run.manifest, numbers)
+        return run_page(run.path, run.summary.raw, run.manifest.raw, numbers)
     blocks: list[Block] = []
     if index is not None:
         blocks = [Part("Answers", [AnswerBrowser()], id="items")]
-        if not (run.path / RECORDS).exists():
+        if not RunFiles(run.path).has_records:
             words = "This run is made without records: questions and answers are not in it."
             blocks.insert(0, Text(words, "note"))
     else:
         blocks.append(Text("No answer is scored yet; they appear here as they are.", "note"))
-    return Page("run", MARK, page_title(run.manifest), blocks, version=run.manifest["trueground"])
+    return Page("run", MARK, page_title(run.manifest.raw), blocks, version=run.manifest.trueground)
 
 
 class _IndexScores(dict[str, Any]):

@@ -12,7 +12,7 @@ from tests.chaos import KEY, ChaosServer
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
-from trueground.judges.comparing import Comparer, compare, comparers, make_comparer
+from trueground.judges.comparing import Comparer, comparers, make_comparer
 from trueground.types import ComparisonRequest, Status
 
 QUESTION = "Where was Ida Kowal born?"
@@ -156,7 +156,7 @@ def test_asking_together_or_alone_is_the_same(
     together = comparer.compare(some)
     assert comparer.compare(some[::-1])[::-1] == together
     assert [comparer.compare([request])[0] for request in some] == together
-    assert compare(comparer, [*some, *some]) == together * 2
+    assert comparer.answer_once([*some, *some]) == together * 2
     assert comparer.compare([]) == []
 
 

@@ -44,7 +44,7 @@ def by_function(answer: Callable[[ChatRequest], str | Reply]) -> tuple[Any, Fake
     """A rater whose model is a function."""
     rater: Any = make_rater("llm:fake:4", cache=False)
     model = FakeModel(answer)
-    SyncRequestRunner.__init__(rater, model, cache=False)
+    rater._runner = SyncRequestRunner(model, cache=False)
     return rater, model
 
 

@@ -15,13 +15,13 @@ from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import collect_results, new_results
+from trueground.judges import Judge
 from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import default_specs, get_metric
-from trueground.models.usage import Usage
 from trueground.testing import FakeDecomposer
-from trueground.types import JudgeRequest, Passage, Record, Status, Verdict
+from trueground.types import JudgeRequest, Passage, Record, Status, Usage, Verdict
 
 P, R, F = "passage_citation_precision", "passage_citation_recall", "passage_citation_f1"
 RAIN = "The museum of salt opened in 1931."
@@ -197,7 +197,7 @@ def test_what_a_sentence_cites_is_looked_up_once() -> None:
     batch = Counted.of([Record(id="1", response=response, contexts=contexts)])
     assert isinstance(batch, Counted)
     specs = [make_spec(get_metric(name), {}) for name in (P, R, F)]
-    plan = Plan(tuple(specs), Parts((Words(),), FakeDecomposer()))
+    plan = Plan(tuple(specs), Parts((Judge.adapt(Words()),), FakeDecomposer()))
     evidence = BatchContext(batch, new_results(plan))
     collect_results(plan, evidence)
     values = [spec.column(evidence).values.tolist() for spec in specs]

@@ -14,14 +14,14 @@ from trueground.benchmarks.instruct_qa.corpus import FoundPassages, QaCorpus
 from trueground.benchmarks.instruct_qa.source import QaQuestion, read_items, task_files
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message, Params
-from trueground.models.prompts import Prompt, PromptFile
+from trueground.models.prompts import Prompt
 from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.retrieval.base import SearchQuery
 from trueground.retrieval.gold import GoldPassage, make_query, matches
 from trueground.retrieval.kinds import bases
 from trueground.retrieval.words import words
-from trueground.types import Passage, Record, Turn
+from trueground.types import Passage, PromptFile, Record, Turn
 
 _PACKAGE = "trueground.benchmarks.instruct_qa"
 # Tables 3 and 5, the ones that need no model; the headline first.

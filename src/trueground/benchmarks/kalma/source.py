@@ -17,14 +17,14 @@ from trueground.benchmarks.rows import read_question
 from trueground.errors import InputError, UsageError
 from trueground.graph.json_graph import begins_array, items
 from trueground.models.base import Message
-from trueground.models.prompts import Prompt, PromptFile
+from trueground.models.prompts import Prompt
 from trueground.records.files import inner_ending, open_unpacked
 from trueground.records.jsonl import decode_row
 from trueground.records.problems import Problem, describe, to_record
 from trueground.records.reading import plain_rows
 from trueground.text.draws import draw_number
 from trueground.text.triples import format_graph, pairs_of, plain, plain_property, triple_key
-from trueground.types import Graph, Triple
+from trueground.types import Graph, PromptFile, Triple
 
 FILES = {"specific": "complex_question_graph", "general": "simple_question_graph"}
 T = TypeVar("T")

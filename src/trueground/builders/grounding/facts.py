@@ -41,7 +41,6 @@ from trueground.builders.settings import Material
 from trueground.claims import Decomposer
 from trueground.claims.base import Decomposed
 from trueground.judges import get_judge
-from trueground.judges.base import ask as ask_judge
 from trueground.models.prompts import Prompt
 from trueground.text.lines import one_line
 from trueground.text.normalize import fact_key
@@ -97,7 +96,7 @@ class FactJudge:
     def __init__(self, written: str, *, cache: bool = True) -> None:
         self.judge = get_judge(written, cache=cache)
         self.signature = self.judge.signature
-        self._together: Together[JudgeRequest, Verdict] = Together(partial(ask_judge, self.judge))
+        self._together: Together[JudgeRequest, Verdict] = Together(self.judge.answer_once)
 
     async def check_supported(self, facts: Sequence[str], contexts: Sequence[str]) -> None:
         """See that each fact stands in one of the contexts.

@@ -91,7 +91,7 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
 
     def close() -> None:
         for part in (facts.judge, decomposer):
-            getattr(part, "close", lambda: None)()
+            part.close()
 
     others: dict[str, tuple[Any, str]] = {
         FACT_JUDGE: (facts.judge, options.fact_judge),
@@ -133,7 +133,7 @@ def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
                 partial(getattr, part, "spent"),
             )
             for name, (part, written) in others.items()
-            if hasattr(part, "spent")
+            if part.spent is not None
         },
     )
 

@@ -7,74 +7,67 @@ them; `error-category` serves the study of errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Protocol, runtime_checkable
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
+from trueground.components.base import Component
 from trueground.components.checks import check_answers
 from trueground.components.registry import Registry
 from trueground.components.specs import ComponentSpec
 from trueground.errors import ProtocolError, UsageError
-from trueground.judges.base import each_once, lazy_factory
+from trueground.judges.base import lazy_factory
 from trueground.types import Comparison, ComparisonRequest, Status
 
-__all__ = ["Comparer", "asks_a_language_model", "compare", "comparers", "make_comparer"]
+__all__ = ["Comparer", "asks_a_language_model", "comparers", "make_comparer"]
 
 
-@runtime_checkable
-class Comparer(Protocol):
+class Comparer(Component[ComparisonRequest, Comparison]):
     """Compares responses with their references or contexts, by a model.
 
-    `signature` names the model and everything that can change a value. `values` are the names of
-    the values that a scored comparison has. Nothing heavy is loaded before the first request. A
-    comparer that asks a language model also has `prompts` and `spent`, one whose results are kept
-    on disk has `problem`, and all have `close()`, as judges do.
+    A subclass has `name`, `signature`, `values` and `compare`. Its `signature` names the model and
+    everything that can change a value. Its `values` are the names of the values that a scored
+    comparison has.
     """
 
-    @property
-    def name(self) -> str: ...
+    kind = "comparer"
+    answers = "comparisons"
+    members: ClassVar[Mapping[str, str]] = {
+        "name": "text",
+        "signature": "text",
+        "values": "tuple",
+        "compare": "method",
+    }
 
-    @property
-    def values(self) -> tuple[str, ...]: ...
+    if TYPE_CHECKING:
 
-    @property
-    def signature(self) -> str: ...
+        @property
+        def values(self) -> tuple[str, ...]:
+            """Names of the values that a scored comparison has."""
 
+    @abstractmethod
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
         """Return one comparison for each request, in their order."""
-        ...
 
-    def close(self) -> None:
-        """Give memory and connections back; asking again opens them anew."""
-        ...
+    def answer(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
+        """See `Component.answer`."""
+        return self.compare(requests)
 
-
-def compare(
-    comparer: Comparer,
-    requests: Sequence[ComparisonRequest],
-    known: dict[ComparisonRequest, Comparison] | None = None,
-) -> list[Comparison]:
-    """Ask every different request once; one comparison for each request, in their order.
-
-    Those in `known`, which takes the others, are not asked again. A request on which the comparer
-    fails has the status `error`. Raises ProtocolError if the comparer returns no list of
-    comparisons, another number of them, or a scored one with other values than it declares.
-    """
-
-    def failed(reason: str) -> Comparison:
+    def failed(self, reason: str) -> Comparison:
+        """See `Component.failed`."""
         return Comparison(status=Status.ERROR, reason=reason)
 
-    who = f"the comparer {comparer.name!r}"
-    check = partial(check_answers, who, "comparisons", expected=Comparison)
-    results, different = each_once(who, check, comparer.compare, requests, failed, known)
-    for _, result in different:
-        expected = set(comparer.values) if result.status is Status.SCORED else set()
-        if set(result.values) != expected:
-            raise ProtocolError(
-                f"{who} gave the values {sorted(result.values)} with the status {result.status}; "
-                f"it must give {sorted(expected)}"
-            )
-    return results
+    def check(self, requests: Sequence[ComparisonRequest], answers: object) -> Sequence[Comparison]:
+        """Return the comparisons if scored ones have the values that the comparer declares."""
+        results = check_answers(self.label, self.answers, answers, len(requests), Comparison)
+        for result in results:
+            expected = set(self.values) if result.status is Status.SCORED else set()
+            if set(result.values) != expected:
+                raise ProtocolError(
+                    f"{self.label} gave the values {sorted(result.values)} with the status "
+                    f"{result.status}; it must give {sorted(expected)}"
+                )
+        return results
 
 
 # Those that ask the language model that `--rater` names.

@@ -14,6 +14,7 @@ from trueground.encoders.base import Floats, Pair, encoder_options
 from trueground.encoders.cache import Store
 from trueground.encoders.models import LayerEncoder
 from trueground.errors import UsageError
+from trueground.judges.comparing import Comparer
 from trueground.judges.comparing.small import BROKEN, check_options
 from trueground.judges.windows import RULE, cut
 from trueground.types import Comparison, ComparisonRequest, Status
@@ -91,7 +92,7 @@ class _Match:
         return precision, recall, 2 * precision * recall / total if total else 0.0
 
 
-class BertScore:
+class BertScore(Comparer):
     """The values of each pair (response, text), and of a request the largest of each.
 
     Zhang et al. 2020, as the bert-score library computes it without idf weights and rescaling: the
@@ -101,11 +102,12 @@ class BertScore:
     Values of a blank response or a blank text are 0. `keep`: whether values are kept on disk.
     """
 
+    name = "bertscore"
+    values = VALUES
+    signature: str
     uses_encoder = True
 
     def __init__(self, encoder: LayerEncoder, *, keep: bool = True) -> None:
-        self.name = "bertscore"
-        self.values: tuple[str, ...] = VALUES
         self.signature = f"bertscore-1|{RULE}|{encoder.signature}"
         self._encoder = encoder
         self._store = Store(encoder.name, self.signature, keep)

@@ -15,17 +15,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueground.components.specs import ComponentSpec
+from trueground.judges.comparing import Comparer
 from trueground.judges.llm import read_verdict
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.component import LLMComponent, describe_failure, shorten_reply
-from trueground.models.prompts import (
-    PromptFile,
-    mark_for,
-    marked_places,
-    packaged_prompt,
-    user_prompt,
-)
-from trueground.types import Comparison, ComparisonRequest, Status
+from trueground.models.prompts import mark_for, marked_places, packaged_prompt, user_prompt
+from trueground.types import Comparison, ComparisonRequest, PromptFile, Status
 
 CATEGORY = "category"
 NONE = "none"
@@ -65,7 +60,7 @@ _QUESTIONS = {
 }
 
 
-class LLMComparer(LLMComponent):
+class LLMComparer(LLMComponent, Comparer):
     """`llm-faithfulness`, `llm-abstention`, …: 1 for yes, 0 for no, with all texts shown together.
 
     Where that is too long the status is `too_long`: what the whole response needs may lie in
@@ -75,11 +70,14 @@ class LLMComparer(LLMComponent):
     status. The constructor raises UsageError and, for a prompt that cannot be read, InputError.
     """
 
+    name: str
+    values: tuple[str, ...]
+
     def __init__(self, given: ComponentSpec) -> None:
         super().__init__(given, ("prompt",))
         self.name = given.name
         value, file, self._places = _QUESTIONS[given.name]
-        self.values: tuple[str, ...] = (value,)
+        self.values = (value,)
         path = given.options.get("prompt")
         if path is None:
             self._prompt = packaged_prompt("trueground.judges.comparing", file)

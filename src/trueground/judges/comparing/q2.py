@@ -21,6 +21,7 @@ from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.encoders.models import CrossEncoder
 from trueground.encoders.whole import AnswerFinder, QuestionWriter
 from trueground.errors import UsageError
+from trueground.judges.comparing import Comparer
 from trueground.judges.encoder import OnEncoder
 from trueground.judges.windows import cut
 from trueground.text.sentences import split_sentences
@@ -43,7 +44,7 @@ _INSIDE = frozenset(
 _PERSONAL = frozenset(("i", "you", "me", "my", "your", "mine", "yours"))
 
 
-class Q2:
+class Q2(Comparer):
     """`q2`: values `f1` and `nli`, each the mean over the questions that a response answers.
 
     A question counts where the response, asked, answers with the span that it was written for. f1
@@ -56,6 +57,7 @@ class Q2:
 
     name = "q2"
     values = ("f1", "nli")
+    signature: str
     in_one_process = True
     uses_encoder = True
 

@@ -12,6 +12,7 @@ from trueground.encoders.base import encoder_options
 from trueground.encoders.models import CrossEncoder
 from trueground.errors import MissingExtraError
 from trueground.judges.classifiers import find_output
+from trueground.judges.comparing import Comparer
 from trueground.judges.encoder import LEAST_ROOM, OPTIONS, OnEncoder, softmax
 from trueground.judges.windows import RULE, Span, cut
 from trueground.types import Comparison, ComparisonRequest, Status
@@ -57,9 +58,10 @@ def _find_label(given: ComponentSpec, scorer: CrossEncoder, wanted: Sequence[str
     return find_output(given, scorer, wanted, default, "two, or one", hint)
 
 
-class _Classifier(OnEncoder):
+class _Classifier(OnEncoder, Comparer):
     """A comparer whose only value is the softmax of one output."""
 
+    signature: str
     encoder: CrossEncoder
 
     def __init__(self, version: str, scorer: CrossEncoder, label: str) -> None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.judges.base import Judge
 from trueground.judges.lexical.claim import ClaimItem, ClaimView
 from trueground.judges.lexical.reading import without_citations
 from trueground.judges.lexical.reasons import (
@@ -311,7 +312,7 @@ _KEPT = 256  # texts that stay read: requests about one text come one after the 
 _EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
 
 
-class LexicalJudge:
+class LexicalJudge(Judge):
     """Measures how much of the claim the texts say, and looks for contradictions."""
 
     name = "lexical"

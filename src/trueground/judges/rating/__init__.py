@@ -12,30 +12,24 @@ form to fill in are theirs.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
+from trueground.components.base import Component
 from trueground.components.checks import check_answers
 from trueground.components.registry import Registry
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
-from trueground.judges.base import each_once
 from trueground.judges.llm import expected_score, read_score
 from trueground.models.base import ChatRequest, Message, Params, Reply
 from trueground.models.component import LLMComponent, shorten_reply
-from trueground.models.prompts import (
-    Prompt,
-    PromptFile,
-    mark_for,
-    marked_places,
-    packaged_prompt,
-    user_prompt,
-)
-from trueground.types import Rating, RatingRequest, Status
+from trueground.models.prompts import Prompt, mark_for, marked_places, packaged_prompt, user_prompt
+from trueground.types import PromptFile, Rating, RatingRequest, Status
 
 _PACKAGE = "trueground.judges.rating"
 # (name, what is shown) → the file.
@@ -67,24 +61,6 @@ def make_rater(text: str, *, cache: bool = True) -> LLMRater:
     return raters.make(ComponentSpec.parse("rater", text, cache=cache))
 
 
-def rate(
-    rater: LLMRater, requests: Sequence[RatingRequest], known: dict[RatingRequest, Rating]
-) -> list[Rating]:
-    """Rate every different request once; one rating for each request, in their order.
-
-    Those in `known`, which takes the others, are not asked again. A request on which the rater
-    fails has the status `error`. Raises ProtocolError if it returns no list of ratings, or another
-    number of them.
-    """
-
-    def failed(reason: str) -> Rating:
-        return Rating(status=Status.ERROR, reason=reason)
-
-    who = f"the rater {rater.name!r}"
-    check = partial(check_answers, who, "ratings", expected=Rating)
-    return each_once(who, check, rater.rate, requests, failed, known)[0]
-
-
 def rubric_for(name: str, shown: str) -> Prompt:
     """The rubric of that name, or the user's file at that path, for what is shown to the rater.
 
@@ -101,7 +77,35 @@ def rubric_for(name: str, shown: str) -> Prompt:
     return packaged_prompt(_PACKAGE, _FILES[name, shown])
 
 
-class LLMRater(LLMComponent):
+class Rater(Component[RatingRequest, Rating]):
+    """Rates responses from 1 to 5 under rubrics.
+
+    A subclass has `name`, `signature` and `rate`. Rubrics are named in `prompts`, not in the
+    signature.
+    """
+
+    kind = "rater"
+    answers = "ratings"
+    members: ClassVar[Mapping[str, str]] = {"name": "text", "signature": "text", "rate": "method"}
+
+    @abstractmethod
+    def rate(self, requests: Sequence[RatingRequest]) -> list[Rating]:
+        """Return one rating for each request, in their order."""
+
+    def answer(self, requests: Sequence[RatingRequest]) -> list[Rating]:
+        """See `Component.answer`."""
+        return self.rate(requests)
+
+    def failed(self, reason: str) -> Rating:
+        """See `Component.failed`."""
+        return Rating(status=Status.ERROR, reason=reason)
+
+    def check(self, requests: Sequence[RatingRequest], answers: object) -> Sequence[Rating]:
+        """Return the ratings if they are valid."""
+        return check_answers(self.label, self.answers, answers, len(requests), Rating)
+
+
+class LLMRater(LLMComponent, Rater):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model to rate.
 
     Integer scoring asks once, at temperature 0; with `samples` it asks so often, at the same

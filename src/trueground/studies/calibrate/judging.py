@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from trueground.claims import Decomposer
 from trueground.components.specs import ComponentSpec
 from trueground.errors import CoverageError, UsageError
-from trueground.evaluate.scorer import decompose
-from trueground.judges import Judge, ask, get_judge
+from trueground.judges import Judge, SupportsJudge, get_judge
 from trueground.stats.bootstrap import Floats, Mask
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
@@ -45,14 +44,14 @@ class JudgedRecords:
     file_numbers: NDArray[np.int64]
 
 
-def make_uncalibrated(judge: str | Judge, cache: bool) -> Judge:
+def make_uncalibrated(judge: str | SupportsJudge, cache: bool) -> Judge:
     """The judge of that name. UsageError: the name has a calibration already.
 
     With one, its threshold would pass for the judge's own. A judge that is handed over is taken as
     it is.
     """
     if not isinstance(judge, str):
-        return judge
+        return Judge.adapt(judge)
     spec = ComponentSpec.parse("judge", judge)
     if "calibration" in spec.options:
         raise UsageError(
@@ -61,11 +60,6 @@ def make_uncalibrated(judge: str | Judge, cache: bool) -> Judge:
             "judge's own threshold: leave that option out"
         )
     return get_judge(judge, cache=cache)
-
-
-def has_scores(judge: Judge) -> bool:
-    """Whether a judge's verdicts may have scores; False where it says that they have none."""
-    return bool(getattr(judge, "scores", True))
 
 
 def why_unfit(record: Record) -> str | None:
@@ -87,7 +81,7 @@ def judge_records(
     CoverageError where no record has a verdict. With `needs_scores` UsageError where there are
     verdicts, and none has a score.
     """
-    scoreless, any_score, done = not has_scores(judge), False, 0
+    scoreless, any_score, done = not judge.scores, False, 0
     unscored = [Counter(one.unused) for one in sets.all_sets]
     numbers, verdicts = array("d"), array("q")  # score and probability; file, record and verdict
     for one in sets.sets:
@@ -158,14 +152,14 @@ def _weakest_verdicts(
     if decomposer is None:
         claims = [[Claim(text, 0, len(text))] for text in responses]
     else:
-        claims = decompose(decomposer, responses)
+        claims = decomposer.answer_once(responses)
     requests = [
         JudgeRequest(claim.text, context_texts(record))
         for record, own in zip(records, claims, strict=True)
         if not isinstance(own, Failure)
         for claim in own
     ]
-    verdicts = iter(ask(judge, requests))
+    verdicts = iter(judge.answer_once(requests))
     return [
         Verdict(status=own.status)
         if isinstance(own, Failure)

@@ -19,9 +19,8 @@ import numpy as np
 from trueground._version import __version__
 from trueground.claims import Decomposer
 from trueground.errors import CoverageError, InputError
-from trueground.evaluate.scorer import decompose
-from trueground.judges import ask, get_judge
-from trueground.judges.stack import FORMAT, SCORES, EncoderMember, StackMember, open_member
+from trueground.judges import Judge, get_judge
+from trueground.judges.stack import FORMAT, SCORES, StackMember, open_member
 from trueground.judges.stack import member_labels as labels_of
 from trueground.net.redact import redact_urls
 from trueground.runs.directory import check_ours, check_out_file, write_json
@@ -78,7 +77,7 @@ class MeasuredJudge:
 
     written: str
     member: StackMember
-    alone: Any
+    alone: Judge
     features: list[Floats] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
 
@@ -86,7 +85,7 @@ class MeasuredJudge:
         """Ask about some claims. Returns why each cannot be used, or `scored`."""
         verdicts, features = self.member.read(requests)
         self.features.append(features)
-        alone = ask(self.alone, requests) if self.alone is not self.member.part else verdicts
+        alone = verdicts if self.alone is self.member.judge else self.alone.answer_once(requests)
         for verdict in alone:
             known = verdict.score if verdict.probability is None else verdict.probability
             self.numbers.append(float(bool(verdict.supported)) if known is None else known)
@@ -116,10 +115,11 @@ def open_judges(written: Sequence[str], cache: bool, stack: ExitStack) -> list[M
     judges = []
     for text, label in zip(written, labels_of(written), strict=True):
         member = open_member(text, label, get_judge, cache=cache)
-        alone = get_judge(text, cache=cache) if isinstance(member, EncoderMember) else member.part
-        for part in {id(one): one for one in (member.part, alone)}.values():
-            if hasattr(part, "close"):
-                stack.callback(part.close)
+        stack.callback(member.close)
+        alone = member.judge
+        if alone is None:
+            alone = get_judge(text, cache=cache)
+            stack.callback(alone.close)
         judges.append(MeasuredJudge(text, member, alone))
     return judges
 
@@ -137,7 +137,7 @@ def measure_claims(
     statuses: list[Status] = []
     for one in sets.sets:
         for batch in sets.batches(one):
-            claims = decompose(decomposer, [record.response for record, _ in batch])
+            claims = decomposer.answer_once([record.response for record, _ in batch])
             requests: list[JudgeRequest] = []
             for (record, _), own in zip(batch, claims, strict=True):
                 texts = [] if isinstance(own, Failure) else [claim.text for claim in own]

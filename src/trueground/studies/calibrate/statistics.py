@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.judges.calibrated import FORMAT, METHODS, basis_of
+from trueground.judges.calibrated import FORMAT, METHODS
 from trueground.net.redact import redact_urls
 from trueground.options import check_draws
 from trueground.stats import calibration
@@ -152,7 +152,7 @@ def compute_calibration(
         "format": FORMAT,
         "judge": j.judge.name,
         "written": None if written is None else redact_urls(written),
-        "signature": basis_of(j.judge),
+        "signature": j.judge.basis,
         "of": "verdict" if j.by_verdict else "score",
         "threshold": chosen,
         "method": settings.method,

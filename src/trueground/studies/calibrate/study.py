@@ -89,7 +89,6 @@ def calibrate(
     from trueground.execution.progress import open_progress
     from trueground.labels.files import LabelFiles
     from trueground.studies.calibrate.judging import (
-        has_scores,
         judge_records,
         make_uncalibrated,
         no_scores,
@@ -101,14 +100,12 @@ def calibrate(
     settings = CalibrationSettings(objective, precision, method, seed, resamples, level)
     bare = make_uncalibrated(judge, cache)
     files = LabelFiles(labels, label, claims=True) if labels else None
-    if settings.chooses and not has_scores(bare):
+    if settings.chooses and not bare.scores:
         raise no_scores(bare)
-    splitter = (
-        get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
-    )
+    splitter = None if decomposer is None else get_decomposer(decomposer, cache=cache)
     with (
         open_progress(progress) as report,
-        _interruptible(hasattr(bare, "spent"), cache),
+        _interruptible(bare.spent is not None, cache),
         _closing(bare, judge),
         _closing(splitter, decomposer),
         LabelledSets(
@@ -178,13 +175,11 @@ def fit_judge(
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice!r} is named twice; name each judge once")
     files = LabelFiles(labels, label, claims=True) if labels else None
-    splitter = (
-        get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
-    )
+    splitter = get_decomposer(decomposer, cache=cache)
     with ExitStack() as stack:
         report = stack.enter_context(open_progress(progress))
         opened = open_judges(names, cache, stack)
-        asks = any(hasattr(one.member.part, "spent") for one in opened)
+        asks = any(one.alone.spent is not None for one in opened)
         stack.enter_context(_interruptible(asks, cache))
         stack.enter_context(_closing(splitter, decomposer))
         sets = LabelledSets(
@@ -221,4 +216,4 @@ def _interruptible(asks: bool, cache: bool) -> Iterator[None]:
 
 def _closing(part: Any, passed: object) -> Any:
     """Close what was created here; what the caller passed is the caller's to close."""
-    return closing(part) if part is not passed and hasattr(part, "close") else nullcontext()
+    return nullcontext() if part is None or not isinstance(passed, str) else closing(part)

@@ -11,11 +11,10 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.files.locks import FolderLock
-from trueground.models.prompts import PromptFile
 from trueground.reports.sentences import DATASET, REPEAT, SHOWN
 from trueground.runs.directory import MANIFEST, SUMMARY
 from trueground.runs.identity import FINISHED, describe_unfinished
-from trueground.types import Status
+from trueground.types import PromptFile, Status
 
 DEFAULT = "default"  # what prompts of ours are called
 # Statuses that the question has, whatever the answer.

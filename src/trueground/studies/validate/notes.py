@@ -99,8 +99,8 @@ def _find_metrics(run: FinishedRun, metrics: str | Sequence[str | Spec]) -> list
 
 
 def _signature(run: FinishedRun, part: str) -> str | None:
-    of_part = run.manifest.get(part)
-    return of_part.get("signature") if isinstance(of_part, dict) else None
+    component = {"judge": run.manifest.judge, "decomposer": run.manifest.decomposer}[part]
+    return component.signature if component else None
 
 
 def format_unscored(

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import orjson
 
 from trueground._version import __version__
@@ -165,7 +166,7 @@ def make_manifest(
     sets: Sequence[LabelledSet], parts: Parts, command: Sequence[str], start: str
 ) -> dict[str, Any]:
     """The manifest in the folder of a finished validation; `start` is a time (ISO 8601)."""
-    from trueground.evaluate.scoring import judging
+    from trueground.evaluate.scoring import call_costs
     from trueground.net.redact import redact_command
 
     return {
@@ -177,5 +178,5 @@ def make_manifest(
         "input": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in sets],
         "start": start,
         "end": datetime.now(UTC).isoformat(),
-        **judging(parts.spent),
+        **({} if parts.spent is None else msgspec.to_builtins(call_costs(parts.spent))),
     }

@@ -20,8 +20,8 @@ from trueground.evaluate.scoring import score_batches
 from trueground.labels.base import RecordLabel
 from trueground.metrics.batch import STATUSES
 from trueground.options import Progress
-from trueground.runs.directory import ITEMS
-from trueground.studies.finished import FinishedRun, read_scores, wrong_records
+from trueground.runs.schema import Item
+from trueground.studies.finished import FinishedRun, read_scores
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.types import Record
 
@@ -31,11 +31,7 @@ _REASONS = 6
 _PARTS = ("claims", "response", "facts", "references")
 
 
-class _Evidence(msgspec.Struct):
-    evidence: dict[str, Any] = {}
-
-
-_decode = msgspec.json.Decoder(_Evidence).decode
+_decode = msgspec.json.Decoder(Item).decode
 
 
 @dataclass
@@ -124,10 +120,10 @@ def _read_run(
     scores = read_scores(run, keys)
     ids, used = sets.mask(one)
     if not np.array_equal(scores.ids[: len(ids)], ids):
-        raise wrong_records(run)
+        raise run.files.wrong_records
     rows = np.flatnonzero(used)
     values, status = _columns(keys, scores.values[rows]), _columns(keys, scores.status[rows])
-    return ScoredSet(one, values, status, rows, lambda: (run.path / ITEMS).open("rb"))
+    return ScoredSet(one, values, status, rows, run.files.open_items)
 
 
 def _columns(keys: Sequence[str], table: NDArray[Any]) -> dict[str, NDArray[Any]]:

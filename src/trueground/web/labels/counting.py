@@ -223,11 +223,9 @@ def _first_written(part: str, runs: list[FinishedRun]) -> str | None:
     Runs that were scored with an object, or long ago, tell the name alone.
     """
     for run in runs:
-        told: Any = run.manifest.get(part)
-        if isinstance(told, dict):
-            found = told.get("written", told.get("name"))
-            if isinstance(found, str):
-                return found
+        component = {"judge": run.manifest.judge, "decomposer": run.manifest.decomposer}[part]
+        if component is not None:
+            return component.written or component.name
     return None
 
 

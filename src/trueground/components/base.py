@@ -1,0 +1,183 @@
+"""What judges, decomposers, raters and comparers have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+from trueground.components.checks import check_answers, check_members
+from trueground.errors import fails_alone
+from trueground.net.redact import raised
+from trueground.types import PromptFile, Usage
+
+Q = TypeVar("Q", bound=Hashable)
+A = TypeVar("A")
+C = TypeVar("C", bound="Component[Any, Any]")
+
+
+class Component(ABC, Generic[Q, A]):
+    """A judge, decomposer, rater or comparer of a run.
+
+    A component has a `name`, a `signature` that fixes its answers, and a method that answers many
+    requests at once. Everything else has a default. Nothing heavy is loaded before the first
+    request.
+
+    Attributes:
+        in_one_process: Whether it holds a model in memory or asks one, so that it must not be
+            copied to other processes.
+        uses_encoder: Whether a small model computes its numbers, which may differ between machines.
+    """
+
+    kind: ClassVar[str]
+    answers: ClassVar[str]  # what it gives, in the plural: "verdicts"
+    members: ClassVar[Mapping[str, str]]  # what an object needs to be one, see `check_members`
+    abilities: ClassVar[tuple[str, ...]] = (  # what it may have besides
+        "in_one_process",
+        "uses_encoder",
+        "prompts",
+        "spent",
+        "problem",
+        "trouble",
+        "close",
+        "again",
+    )
+    in_one_process: bool = False
+    uses_encoder: bool = False
+
+    if TYPE_CHECKING:  # attributes or properties, as a component prefers
+
+        @property
+        def name(self) -> str:
+            """The name under which it is registered."""
+
+        @property
+        def signature(self) -> str:
+            """Everything that fixes its answers."""
+
+        @property
+        def prompts(self) -> tuple[PromptFile, ...]:
+            """The prompts that it asks a language model with."""
+
+        @property
+        def spent(self) -> Usage | None:
+            """What asking a language model has cost. None if it asks none."""
+
+        @property
+        def problem(self) -> str | None:
+            """Why results are no longer kept on disk. None if they are."""
+
+        @property
+        def trouble(self) -> str | None:
+            """Why the first call that failed gave no reply. None if none failed."""
+
+    else:
+        prompts = ()
+        spent = problem = trouble = None
+
+    def close(self) -> None:
+        """Give memory and connections back. Another request opens them again."""
+
+    def again(self) -> AbstractContextManager[None]:
+        """Return a context in which the last replies are given again, if they were paid for."""
+        return nullcontext()
+
+    @abstractmethod
+    def answer(self, requests: Sequence[Q]) -> Sequence[A]:
+        """Return one answer for each request, in their order."""
+
+    @abstractmethod
+    def failed(self, reason: str) -> A:
+        """Return the answer to a request on which the component raises."""
+
+    def check(self, requests: Sequence[Q], answers: object) -> Sequence[A]:
+        """Return the answers if they are what the component has to give.
+
+        Raises:
+            ProtocolError: They aren't, see `check_answers`.
+        """
+        return check_answers(self.label, self.answers, answers, len(requests))
+
+    @property
+    def label(self) -> str:
+        """The component as errors name it."""
+        return f"the {self.kind} {self.name!r}"
+
+    def answer_once(self, requests: Sequence[Q], known: dict[Q, A] | None = None) -> list[A]:
+        """Answer every different request once.
+
+        If the component raises, requests are halved until the one is found on which it fails.
+
+        Args:
+            requests: What is asked. Equal requests share one answer.
+            known: Answers from before, which aren't requested again. New ones are added.
+
+        Returns:
+            One answer for each request, in their order.
+
+        Raises:
+            ProtocolError: The component returns anything but one valid answer for each request.
+        """
+        known = {} if known is None else known
+        new = [request for request in dict.fromkeys(requests) if request not in known]
+        if new:
+            known.update(zip(new, self._answer_or_halve(new), strict=True))
+        return [known[request] for request in requests]
+
+    @classmethod
+    def fits(cls, component: object) -> bool:
+        """Whether an object has all members of a component of this kind."""
+        return all(hasattr(component, name) for name in cls.members)
+
+    @classmethod
+    def adapt(cls, component: Any) -> Self:
+        """Return a component of this kind: the object itself, or one that delegates to it.
+
+        An object from outside needs only the members of its kind. What else it has of a component
+        is used, what it lacks is the default.
+
+        Raises:
+            UsageError: It lacks a member, or one has another type.
+        """
+        check_members(cls.kind, component, cls.members)
+        if isinstance(component, cls):
+            return component
+        return _delegate(cls, component)
+
+    def _answer_or_halve(self, requests: Sequence[Q]) -> Sequence[A]:
+        try:
+            answers = self.answer(requests)
+        except BaseException as error:
+            if not fails_alone(error):
+                raise
+            if len(requests) == 1:
+                return [self.failed(f"{self.label} failed: {raised(error)}")]
+        else:
+            return self.check(requests, answers)
+        middle = len(requests) // 2
+        with self.again():
+            halves = requests[:middle], requests[middle:]
+            return [answer for half in halves for answer in self._answer_or_halve(half)]
+
+
+AnyComponent = Component[Any, Any]
+
+
+def total_spent(components: Iterable[Component[Any, Any]]) -> Usage | None:
+    """Return what asking has cost all of these. None if none of them asks a language model."""
+    costs = [component.spent for component in components]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
+def _delegate(kind: type[C], component: object) -> C:
+    """Return a component of a kind that takes from an object all members that it has."""
+    names = [name for name in (*kind.members, *kind.abilities) if hasattr(component, name)]
+    members = {name: _read_from(component, name) for name in names}
+    made: C = type(type(component).__name__, (kind,), members)()
+    return made
+
+
+def _read_from(component: object, name: str) -> property:
+    return property(lambda _: getattr(component, name))

@@ -1,0 +1,159 @@
+"""Gates: limits for metrics and for shares of verdicts, as continuous integration sets them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trueground.components.specs import split_key
+from trueground.errors import UsageError
+from trueground.evaluate.plan import ABSTAINED
+from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.options import (
+    Option,
+    ValueRejectedError,
+    declare,
+    parse_value,
+    split_pair,
+)
+from trueground.runs.schema import Summary
+
+_MOST_NAMED = 3  # metrics that one message names
+_GATE_FORM = "METRIC=NUMBER, as in k_precision=0.8, or VERDICT=SHARE, as in grounded=0.5"
+_GATE_LIMIT = declare("limit", float, 0.0, Option(None))
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The mean of `metric` must not be below `limit`, or not above it where it is a `ceiling`.
+
+    `metric` may be a verdict of answers: then it is the share of answers that have it. `written`
+    is another tool's name by which the metric was asked for.
+    """
+
+    metric: str
+    limit: float
+    ceiling: bool = False
+    written: str | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the gate is about a verdict of answers."""
+        return self.metric in ANSWER_VERDICTS
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """Which way is better; None where that is not known."""
+        from trueground.metrics.registry import higher_is_better
+
+        return self.metric == "grounded" if self.is_share else higher_is_better(self.metric)
+
+    def value_in(self, summary: Summary) -> float | None:
+        """The mean, or the share, that a run has; None where nothing was scored."""
+        if not self.is_share:
+            return summary[self.metric].mean
+        verdicts = summary.verdicts
+        if verdicts is None or (verdicts["unscored"].share == 1 and self.metric != "unscored"):
+            return None
+        return verdicts[self.metric].share
+
+
+@dataclass(frozen=True)
+class GateOutcome:
+    """What the gates say; `messages` tell why. Uncovered is also a run that scored nothing."""
+
+    failed: bool
+    uncovered: bool
+    messages: tuple[str, ...]
+
+
+def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
+    """`k_precision(abstain=zero)=0.8` or `grounded=0.5` → Gate. Raises UsageError."""
+    from trueground.evaluate.plan import macro_key, micro_key
+    from trueground.metrics.registry import all_metrics, parse_spec
+
+    option = f"--fail-{'over' if ceiling else 'under'}"
+    name, number = split_pair(option, text, _GATE_FORM, last=True)
+    try:
+        limit = parse_value(_GATE_LIMIT, number)
+    except ValueRejectedError:
+        raise UsageError(f"{option} {text!r} cannot be read; write {_GATE_FORM}") from None
+    if name in ANSWER_VERDICTS:
+        if not 0 <= limit <= 1:
+            raise UsageError(
+                f"{option} {text!r}: a share of answers lies between 0 and 1; 0.5 is 50 %"
+            )
+        return Gate(name, limit, ceiling)
+    _, plain, judge = split_key(name)
+    macro = macro_key(plain)
+    # A metric's own name comes first, then that of a micro value.
+    micro = macro != plain and split_key(plain).name not in all_metrics()
+    spec = parse_spec(macro if micro else plain)
+    written = split_key(macro if micro else plain).name
+    label = f"@{judge.rstrip()}" if judge else ""
+    return Gate(
+        (micro_key(spec.key) if micro else spec.key) + label,
+        limit,
+        ceiling,
+        written if written != spec.metric.name else None,
+    )
+
+
+def judge_gates(
+    summary: Summary, gates: Sequence[Gate], min_coverage: float, *, chosen: bool = True
+) -> GateOutcome:
+    """A gate whose metric has no mean fails: what was not measured was not reached.
+
+    Where metrics were not `chosen` by name, a run that only tells whether answers decline counts as
+    one in which nothing could be scored, unless its records say what can be answered.
+    """
+    from trueground.metrics.registry import metric_of_key
+
+    messages = []
+    for gate in gates:
+        mean = gate.value_in(summary)
+        wanted = f"{'at most ' if gate.ceiling else ''}{gate.limit:g} wanted"
+        if mean is None:
+            what = "no answer that could be judged" if gate.is_share else "no scored item"
+            messages.append(f"gate failed: {gate.metric} has {what}, {wanted}")
+        elif mean > gate.limit if gate.ceiling else mean < gate.limit:
+            of = " (share of answers)" if gate.is_share else ""
+            messages.append(f"gate failed: {gate.metric} is {mean:.4f}{of}, {wanted}")
+    failed = bool(messages)
+    messages += [
+        f"note: this gate reads {gate.written} as {gate.metric}" for gate in gates if gate.written
+    ]
+    messages += [
+        f"note: {'higher' if gate.ceiling else 'lower'} is better for {gate.metric}; this gate is "
+        f"a {'ceiling' if gate.ceiling else 'floor'}"
+        for gate in gates
+        if gate.higher_is_better is gate.ceiling
+    ]
+    scored = {name for name, m in summary.items() if m.scored}
+    if scored == {ABSTAINED} and not chosen and summary.abstention is None:
+        why = (summary.missing or "").partition(":")[0]  # the warning had the rest
+        messages.append(
+            f"nothing could be scored but whether answers decline{': ' * bool(why)}{why}. If that "
+            f"is all you want, name it: --metrics {ABSTAINED}"
+        )
+        return GateOutcome(failed, True, tuple(messages))
+    if not scored:
+        reasons = []
+        for name, m in summary.items():
+            metric = metric_of_key(name)
+            needs = ""
+            if metric is not None and metric.needs and "missing_field" in m.unscored:
+                needs = f" (it needs {', '.join(metric.needs)})"
+            why = ", ".join(f"{n:,} {status}" for status, n in m.unscored.items())
+            reasons.append(f"{name}: {why}{needs}")
+        messages.append(f"nothing could be scored; {'; '.join(reasons[:_MOST_NAMED])}")
+        return GateOutcome(failed, True, tuple(messages))
+    short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
+    if short:
+        (name, coverage), *rest = sorted(short.items(), key=lambda one: one[1])
+        told = [f"{name} was scored for {coverage:.1%} of the items"]
+        told += [f"{name} for {coverage:.1%}" for name, coverage in rest[: _MOST_NAMED - 1]]
+        more = len(short) - len(told)
+        told += [f"{more} more metric{'' if more == 1 else 's'} for too few"] * bool(more)
+        messages.append(f"coverage too low: {', '.join(told)}, {min_coverage:.1%} wanted")
+    return GateOutcome(failed, bool(short), tuple(messages))
