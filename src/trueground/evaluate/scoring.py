@@ -19,6 +19,7 @@ from trueground.evaluate.plan import Plan
 from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
+from trueground.models.prompts import PromptFile
 from trueground.net.redact import redact_urls, shown_word
 from trueground.options import Progress, no_progress
 from trueground.records import Check
@@ -35,7 +36,6 @@ from trueground.runs.schema import (
     Summary,
     TokenSums,
     UsedComponent,
-    UsedPrompt,
 )
 from trueground.types import Record
 
@@ -321,7 +321,7 @@ def make_manifest(
         rater=_describe_component(parts.rater) if plan.rubrics else None,
         comparers=[_describe_component(comparer) for comparer in parts.comparers.values()],
         encoders=[part.name for part in asked if getattr(part, "uses_encoder", False)],
-        prompts=[UsedPrompt(p.id, p.sha256) for p in plan.prompts],
+        prompts=[PromptFile(p.id, p.sha256) for p in plan.prompts],
         by=list(plan.by),
         seed=plan.seed,
         resamples=plan.resamples,

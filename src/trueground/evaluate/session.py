@@ -31,6 +31,7 @@ from trueground.evaluate.scoring import (
 )
 from trueground.models.base import ChatModel, estimate_tokens, request_key
 from trueground.models.options import price_of
+from trueground.models.prompts import PromptFile
 from trueground.net.cache import ResponseCache, cache_path, known_keys
 from trueground.records import Check
 from trueground.runs.directory import BATCHES, RESPONSES, RunDirectory, find_earlier
@@ -38,7 +39,7 @@ from trueground.runs.files import RunFiles
 from trueground.runs.identity import as_stored
 from trueground.runs.responses import ResponseIndex, ResponseLog
 from trueground.runs.result import Result
-from trueground.runs.schema import Manifest, RunBenchmark, RunCost, UsedComponent, UsedPrompt
+from trueground.runs.schema import Manifest, RunBenchmark, RunCost, UsedComponent
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
 _USUAL_TOKENS_OUT = 64
@@ -142,7 +143,7 @@ class Session(AbstractContextManager["Session"]):
         manifest.model = UsedComponent(self._model.name, self._model.signature)
         manifest.params = msgspec.to_builtins(questionnaire.params)
         manifest.judging_prompts = manifest.prompts
-        manifest.prompts = [UsedPrompt(p.id, p.sha256) for p in task.prompts]
+        manifest.prompts = [PromptFile(p.id, p.sha256) for p in task.prompts]
         manifest.limit = questionnaire.limit
         manifest.repeats = questionnaire.repeats
         Outcome().write_to(manifest)

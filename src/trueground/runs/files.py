@@ -174,9 +174,12 @@ class RunFiles:
             entries = {"status": manifest.status, "command": manifest.command}
             running = is_locked(self.path)
             raise InputError(describe_unfinished(self.path, entries, running=running))
+        return manifest
+
+    def check_items(self) -> None:
+        """Raise InputError if a finished run has lost its items.jsonl."""
         if not self.items.exists():
             raise InputError(f"{self.items}: not found, although the run is finished; run it again")
-        return manifest
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Replace manifest.json as a whole. Raises WriteError."""

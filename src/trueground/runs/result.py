@@ -235,4 +235,5 @@ def read_run(path: str | Path) -> Result:
     """Read the run directory of a finished run; see `tg.read_run`."""
     files = RunFiles(Path(path))
     files.check_finished()
+    files.check_items()
     return Result(files.read_summary(), files.path, files.items)

@@ -16,6 +16,7 @@ import msgspec
 from trueground.errors import unknown_name
 from trueground.judges.people import FitFigures
 from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.models.prompts import PromptFile
 from trueground.plugins import keys_named
 
 FORMAT_VERSION = 2
@@ -461,13 +462,6 @@ class UsedComponent(msgspec.Struct, omit_defaults=True):
     written: str | None = None
 
 
-class UsedPrompt(msgspec.Struct):
-    """A prompt: its id and the SHA-256 of its text."""
-
-    id: str
-    sha256: str
-
-
 class TokenSums(
     msgspec.Struct, omit_defaults=True, rename={"tokens_in": "in", "tokens_out": "out"}
 ):
@@ -494,7 +488,7 @@ class CallCosts(msgspec.Struct, omit_defaults=True):
     cache_hits: int = msgspec.field(default_factory=int)
 
 
-class RunBenchmark(msgspec.Struct):
+class RunBenchmark(msgspec.Struct, omit_defaults=True):
     """The benchmark and task that a run asked.
 
     Attributes:
@@ -505,10 +499,10 @@ class RunBenchmark(msgspec.Struct):
         notices: What every page of this run must say.
     """
 
-    name: str | None = None
-    task: str | None = None
+    name: str = ""
+    task: str = ""
     options: dict[str, Any] = _OBJECT
-    headline: str | None = None
+    headline: str = ""
     notices: list[str] = _LIST
 
 
@@ -605,8 +599,8 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
     rater: UsedComponent | None = _NULL
     comparers: list[UsedComponent] = _LIST
     encoders: list[str] = _LIST
-    prompts: list[UsedPrompt] = _LIST
-    judging_prompts: list[UsedPrompt] | None = None
+    prompts: list[PromptFile] = _LIST
+    judging_prompts: list[PromptFile] | None = None
     by: list[str] = _LIST
     seed: int | None = None
     resamples: int | None = None
@@ -623,15 +617,15 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
     scored: int | None = None
     benchmark: RunBenchmark | None = None
     model: UsedComponent | None = None
-    params: dict[str, Any] | None = None
+    params: dict[str, Any] = {}
     limit: int | None = None
-    repeats: int | None = None
+    repeats: int = 1
     cost: RunCost | None = None
     judging: CallCosts | None = None
-    outcomes: dict[str, int] | None = None
-    refusals: int | None = None
-    errors: dict[str, int] | None = None
-    answered_by: dict[str, int] | None = None
+    outcomes: dict[str, int] = {}
+    refusals: int = 0
+    errors: dict[str, int] = {}
+    answered_by: dict[str, int] = {}
     shards: MergedShards | None = None
 
     @property

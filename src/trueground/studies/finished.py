@@ -100,7 +100,7 @@ class FinishedRun:
     @property
     def repeats(self) -> int:
         """How many answers a benchmark run has to each question; 1 for a scored file."""
-        return self.manifest.repeats or 1
+        return self.manifest.repeats
 
     @property
     def task(self) -> str | None:
@@ -159,6 +159,7 @@ def open_run(path: Path) -> FinishedRun:
     """Read the manifest. InputError: no run there, or one that is not finished."""
     files = RunFiles(path)
     manifest = files.check_finished()
+    files.check_items()
     if not manifest.metrics:
         raise InputError(
             f"{files.manifest}: found no metric signatures under 'metrics'; run it again"

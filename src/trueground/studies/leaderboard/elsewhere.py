@@ -21,13 +21,11 @@ from trueground.metrics.registry import parse_spec
 from trueground.plugins import bare_name, split_key
 from trueground.reports.listings import few
 from trueground.reports.sentences import DATASET
+from trueground.runs.schema import Manifest, RunBenchmark, UsedComponent
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
 from trueground.studies.leaderboard.results import over_models
 from trueground.studies.leaderboard.runs import (
-    BenchmarkPart,
-    Manifest,
     MetricEntry,
-    Named,
     Run,
     RunSummary,
 )
@@ -133,10 +131,13 @@ def _run(
             )
             for name, entry in summary.metrics.items()
         }
-    part = BenchmarkPart(
-        column.benchmark or "", column.task or "", column.metric, dict(column.options)
+    part = RunBenchmark(
+        name=column.benchmark or "",
+        task=column.task or "",
+        headline=column.metric,
+        options=dict(column.options),
     )
-    manifest = Manifest(trueground="", kind="run", benchmark=part, model=Named(model))
+    manifest = Manifest(trueground="", kind="run", benchmark=part, model=UsedComponent(model))
     return Run(f"published {model}", manifest, summary, source=table.source, place=table.place)
 
 
