@@ -350,7 +350,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         reasons: Number of unsupported claims, by kind of reason.
         skipped: Number of bad rows that were skipped.
         skipped_rows: Descriptions of the first of them.
-        corrected_rates: The same as `corrected`; None without `labels`.
+        corrected: Metric → the rate that people would give, by their labels (docs/rates.md).
         repeats: What repeated answers show; None if no question has several.
 
     Example:
