@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 import trueground as tg
-from trueground.builders.ask import read_object
 from trueground.builders.checks import says, words_without
 from trueground.builders.grounding.sets import text_links, wiki_links
+from trueground.builders.json_reply import read_object
 from trueground.claims import get_decomposer
 from trueground.errors import TruegroundError
 from trueground.judges import get_judge

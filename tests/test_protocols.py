@@ -18,7 +18,7 @@ from trueground.judges.rating import rate
 from trueground.metrics.batch import Column
 from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import METRICS
-from trueground.models.calls import Asker
+from trueground.models.component import SyncRequestRunner
 from trueground.types import (
     Claim,
     Comparison,
@@ -155,7 +155,7 @@ class Model:
     ],
 )
 def test_model_wrong_reply_is_named(reply: object, words: str) -> None:
-    asker = Asker(Model(reply), cache=False)
+    asker = SyncRequestRunner(Model(reply), cache=False)
     with pytest.raises(ProtocolError, match=words):
         asker.ask([tg.ChatRequest((tg.Message("user", "Is it?"),))])
     asker.close()

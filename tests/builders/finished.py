@@ -65,8 +65,8 @@ def read() -> Iterator[Row | Rejected]:
     yield from (Rejected("empty", id=f"empty-{number}") for number in range(10))
 
 
-async def rewrite(item: Row, ask: Any) -> list[Row]:
-    made = await ask.object("writer", [Message("user", item.text)], Written)
+async def rewrite(item: Row, client: Any) -> list[Row]:
+    made = await client.ask("writer", [Message("user", item.text)], Written)
     if made.text == item.text:
         raise Rejected("same_text", HOSTILE)
     return [Row(item.id, made.text)]

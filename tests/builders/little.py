@@ -63,9 +63,9 @@ def lines_of(paths: Sequence[Path]) -> Iterator[Line | Rejected]:
 def writing(prompt: Prompt) -> Stage[Line, Line]:
     """Two calls for an item, one after the other."""
 
-    async def work(item: Line, ask: Any) -> list[Line | Rejected]:
-        made = await ask.object("writer", prompt.fill({"text": item.text}), Upper)
-        again = await ask.object("writer", prompt.fill({"text": f"again {made.upper}"}), Upper)
+    async def work(item: Line, client: Any) -> list[Line | Rejected]:
+        made = await client.ask("writer", prompt.fill({"text": item.text}), Upper)
+        again = await client.ask("writer", prompt.fill({"text": f"again {made.upper}"}), Upper)
         if made.upper == item.text:
             raise Rejected("unchanged", made.upper)
         second = f"{item.id}-2"
@@ -100,12 +100,12 @@ def choosing() -> BatchStage[Line, Line]:
 
 
 def judging(prompt: Prompt, roles: Mapping[str, str]) -> Stage[Line, Line]:
-    async def work(item: Line, ask: Any) -> list[Line]:
-        found = await ask.object("judge", prompt.fill({"text": item.text}), Good)
+    async def work(item: Line, client: Any) -> list[Line]:
+        found = await client.ask("judge", prompt.fill({"text": item.text}), Good)
         if not found.good:
             raise Rejected("bad", found.why)
         if "second" in roles:
-            await ask.object("second", prompt.fill({"text": item.text}), Good)
+            await client.ask("second", prompt.fill({"text": item.text}), Good)
         return [item]
 
     return Stage(

@@ -23,10 +23,10 @@ from trueground.builders.base import BatchStage, CallEstimate, OtherModel
 from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.registry import BUILDERS
 from trueground.errors import CoverageError, InputError, RunInterrupted, UsageError
-from trueground.models.calls import Spent
 from trueground.models.names import strip_model_folder
 from trueground.models.options import Price
 from trueground.models.perplexity import UnscoredText
+from trueground.models.usage import Usage
 from trueground.testing import FakeModel
 
 __all__ = ["home"]
@@ -190,10 +190,10 @@ def scoring(plan: Any) -> list[Any]:
     """The writer's stage, with perplexities of every line behind it."""
     first = plan.stages[0]
 
-    async def work(item: Line, ask: Any) -> Any:
-        made = await first.work(item, ask)
+    async def work(item: Line, client: Any) -> Any:
+        made = await first.work(item, client)
         texts = [one.text for one in made] * 2
-        found = await asyncio.gather(*map(ask.logprobs, texts), return_exceptions=True)
+        found = await asyncio.gather(*map(client.logprobs, texts), return_exceptions=True)
         assert all(one == [-1.0, -2.0] or isinstance(one, UnscoredText) for one in found)
         return made
 
@@ -228,13 +228,13 @@ def test_perplexities_are_paid_for_once(home: Path) -> None:
 
 
 def test_models_beside_the_roles_are_told(home: Path) -> None:
-    spent = Spent()
+    spent = Usage()
 
     def judge(plan: Any) -> list[Any]:
-        async def work(item: Line, ask: Any) -> Any:
+        async def work(item: Line, client: Any) -> Any:
             nonlocal spent
-            spent += Spent(2, 30, 4)
-            return await plan.stages[0].work(item, ask)
+            spent += Usage(2, 30, 4)
+            return await plan.stages[0].work(item, client)
 
         calls = [CallEstimate("facts", 15, 2, 2), CallEstimate("nobody", 9, 9, 9)]
         return [replace(plan.stages[0], work=work, calls=calls)]

@@ -16,8 +16,8 @@ from tests.builders.building import built, contents, home, manifest, reasons, so
 from tests.builders.little import Line, answering
 from tests.builders.scripted_server import all_text, scripted
 
-from trueground.builders.ask import Ask, AskedModel
 from trueground.builders.base import Rejected, SourceStep, Stage
+from trueground.builders.client import ModelClient, RoleModel
 from trueground.builders.flow import FailureLimit, Flow, count_workers, read_source, run_stage
 from trueground.builders.store import STORE, BuildStore
 from trueground.errors import InputError, ProtocolError
@@ -156,7 +156,7 @@ def done(folder: Path, one: Stage[Line, Line], n: int = 3) -> Any:
     items = [Line(str(i), f"text {i}") for i in range(n)]
     limit = FailureLimit(1.0, n)
     with BuildStore(folder) as store:
-        flow = Flow(Ask({}, None), store, limit, no_progress)
+        flow = Flow(ModelClient({}), store, limit, no_progress)
         return asyncio.run(run_stage(one, items, flow))
 
 
@@ -247,10 +247,10 @@ def test_as_many_items_at_once_as_the_fastest_model_takes() -> None:
         return [item]
 
     slow, fast = FakeModel("x", concurrency=2), FakeModel("x", concurrency=30)
-    ask = Ask({"slow": AskedModel(slow), "fast": AskedModel(fast)}, None)
+    client = ModelClient({"slow": RoleModel(slow), "fast": RoleModel(fast)})
     both = stage(work, roles=("slow", "fast", "absent"))
-    assert count_workers(both, ask) == 30
-    assert count_workers(replace(both, roles=("slow",)), ask) == 2
-    assert count_workers(replace(both, roles=()), ask) == count_workers(
-        replace(both, roles=("absent",)), ask
+    assert count_workers(both, client) == 30
+    assert count_workers(replace(both, roles=("slow",)), client) == 2
+    assert count_workers(replace(both, roles=()), client) == count_workers(
+        replace(both, roles=("absent",)), client
     )

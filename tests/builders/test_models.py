@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.builders.little import BUILDER
 
-from trueground.builders.ask import AskedModel
 from trueground.builders.build import make_models
+from trueground.builders.client import RoleModel
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import InputError, TruegroundError, UsageError
 from trueground.testing import FakeModel
@@ -16,7 +16,7 @@ from trueground.testing import FakeModel
 HERE = "http://localhost:1/v1"
 
 
-def made(endpoint: EndpointDefaults | None = None, **written: Any) -> dict[str, AskedModel]:
+def made(endpoint: EndpointDefaults | None = None, **written: Any) -> dict[str, RoleModel]:
     models = {"writer": "w", "judge": "j"} | written
     return make_models(BUILDER, models, endpoint or EndpointDefaults(base_url=HERE))
 

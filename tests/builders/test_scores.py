@@ -9,11 +9,12 @@ import msgspec
 import pytest
 from tests.models.test_perplexity import KEY, TEXT, LogprobServer, echo, numbers_of
 
-from trueground.builders.ask import Ask
+from trueground.builders.client import ModelClient
 from trueground.builders.store import BuildStore
 from trueground.errors import UsageError
-from trueground.models.calls import Spent
+from trueground.models.perplexity import LogprobRunner
 from trueground.models.registry import make_scorer
+from trueground.models.usage import Usage
 from trueground.net.cache import ResponseCache
 
 
@@ -24,17 +25,17 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(
     written: str, cache: ResponseCache | None, log: BuildStore | None, n: int = 2
-) -> tuple[list[list[float]], Spent]:
-    async def use() -> list[list[float]]:
-        scorer = make_scorer(written)
+) -> tuple[list[list[float]], Usage]:
+    async def use() -> tuple[list[list[float]], Usage]:
+        scorer = LogprobRunner(make_scorer(written))
         try:
-            ask = Ask({}, cache, scorer, log, spent)
-            return await asyncio.gather(*(ask.logprobs(TEXT) for _ in range(n)))
+            client = ModelClient({}, cache, log, scorer=scorer)
+            found = await asyncio.gather(*(client.logprobs(TEXT) for _ in range(n)))
+            return found, scorer.usage
         finally:
             await scorer.close()
 
-    spent = Spent()
-    return asyncio.run(use()), spent
+    return asyncio.run(use())
 
 
 def test_kept_numbers_are_not_asked_for_again(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_kept_numbers_are_not_asked_for_again(tmp_path: Path) -> None:
         found, spent = asked(model, None, log)
         log.close()
         assert found == [numbers_of(TEXT)] * 2
-        assert (len(server.calls), spent) == (calls, Spent(cache_hits=2))
+        assert (len(server.calls), spent) == (calls, Usage(cache_hits=2))
         with ResponseCache(tmp_path / "c.sqlite") as cache:
             asked(model, cache, None)
         calls = len(server.calls)
@@ -93,4 +94,4 @@ def test_what_costs_nothing_is_not_kept(tmp_path: Path) -> None:
 
 def test_a_builder_without_a_scorer() -> None:
     with pytest.raises(UsageError, match="no scorer"):
-        asyncio.run(Ask({}, None).logprobs(TEXT))
+        asyncio.run(ModelClient({}).logprobs(TEXT))

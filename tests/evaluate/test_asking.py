@@ -9,8 +9,16 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import UnreachableError, UsageError
-from trueground.evaluate.questions import Asking, Call
-from trueground.models.base import UNREACHABLE, ChatRequest, Message, Reply, Usage, prompt_sha256
+from trueground.evaluate.questions import RunReplies
+from trueground.models.base import (
+    UNREACHABLE,
+    ChatRequest,
+    Message,
+    Reply,
+    TokenUsage,
+    prompt_sha256,
+)
+from trueground.models.runner import ModelRequest, RequestRunner
 from trueground.net.cache import ResponseCache
 from trueground.runs.responses import Response, ResponseLog
 from trueground.types import Status
@@ -25,7 +33,7 @@ class Model:
     def __init__(self, concurrency: int = 4, faults: dict[str, BaseException | None] | None = None):
         self.concurrency = concurrency
         self.faults = faults or {}
-        self.usage = Usage(1, 1)
+        self.usage = TokenUsage(1, 1)
         self.calls: list[str] = []
         self.tasks = self.under_way = self.most = 0
 
@@ -48,10 +56,17 @@ class Model:
         pass
 
 
-def calls(*texts: str) -> Iterator[Call]:
+def make_runner(
+    model: Model, log: ResponseLog, cache: ResponseCache | None = None
+) -> RequestRunner:
+    store = RunReplies(model, log, lambda: None)
+    return RequestRunner(model, advice="", cache=cache, store=store, tolerates_first=True)
+
+
+def calls(*texts: str) -> Iterator[ModelRequest]:
     for number, text in enumerate(texts):
         messages = (Message("user", text),)
-        yield Call(f"{number}", ChatRequest(messages), prompt_sha256(messages))
+        yield ModelRequest(ChatRequest(messages), f"{number}", prompt_sha256(messages))
 
 
 def ask(folder: Path, model: Model, *texts: str) -> dict[str, Response]:
@@ -59,7 +74,7 @@ def ask(folder: Path, model: Model, *texts: str) -> dict[str, Response]:
     with ResponseLog(folder / "responses.jsonl") as log:
         cache = ResponseCache(folder / "cache.sqlite")
         try:
-            asyncio.run(Asking(model, log, cache, lambda: None).ask_all(calls(*texts)))
+            asyncio.run(make_runner(model, log, cache).run_all(calls(*texts)))
         finally:
             cache.close()
         return {text: log.get(f"{number}") for number, text in enumerate(texts)}  # type: ignore[misc]
@@ -116,12 +131,12 @@ def test_what_concerns_the_run_ends_it(tmp_path: Path, fault: BaseException | No
 
 
 def test_calls_that_cannot_be_read_end_it(tmp_path: Path) -> None:
-    def broken() -> Iterator[Call]:
+    def broken() -> Iterator[ModelRequest]:
         yield from calls(*TEXTS[:2])
         raise OSError("gone")
 
     with ResponseLog(tmp_path / "responses.jsonl") as log, pytest.raises(OSError, match="gone"):
-        asyncio.run(Asking(Model(8), log, None, lambda: None).ask_all(broken()))
+        asyncio.run(make_runner(Model(8), log).run_all(broken()))
 
 
 def test_after_so_many_losses_the_run_ends(tmp_path: Path) -> None:
@@ -135,8 +150,8 @@ def test_after_so_many_losses_the_run_ends(tmp_path: Path) -> None:
 def test_cancelling_ends_all_workers(tmp_path: Path) -> None:
     async def main() -> int:
         with ResponseLog(tmp_path / "responses.jsonl") as log:
-            asking = Asking(Model(4), log, None, lambda: None)
-            task = asyncio.create_task(asking.ask_all(calls(*TEXTS * 50)))
+            runner = make_runner(Model(4), log)
+            task = asyncio.create_task(runner.run_all(calls(*TEXTS * 50)))
             await asyncio.sleep(0.01)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -148,5 +163,5 @@ def test_cancelling_ends_all_workers(tmp_path: Path) -> None:
 
 def test_odd_numbers_of_tokens_reach_no_file(tmp_path: Path) -> None:
     model = Model(1)
-    model.usage = Usage(10**30, -5, 7)
-    assert ask(tmp_path, model, "a")["a"].usage == Usage(0, 0, 7)
+    model.usage = TokenUsage(10**30, -5, 7)
+    assert ask(tmp_path, model, "a")["a"].usage == TokenUsage(0, 0, 7)

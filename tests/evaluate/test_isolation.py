@@ -32,7 +32,7 @@ from trueground.judges import ask, get_judge
 from trueground.judges.comparing import comparers
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import METRICS, parse_specs
-from trueground.models.calls import Spent
+from trueground.models.usage import Usage
 from trueground.processes import WorkerPool
 from trueground.records.problems import to_record
 from trueground.testing import FakeJudge
@@ -124,7 +124,7 @@ def record(i: int, marked: bool = False) -> Record:
 
 
 class Rater:
-    name, signature, prompts, spent = "fake", "fake-1", (), Spent()
+    name, signature, prompts, spent = "fake", "fake-1", (), Usage()
 
     def rate(self, requests: Sequence[RatingRequest]) -> list[Rating]:
         return [Rating(float(1 + len(request.response) % 5)) for request in requests]

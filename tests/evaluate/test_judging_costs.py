@@ -18,8 +18,8 @@ from trueground.errors import RunInterrupted
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.run import run_task
 from trueground.evaluate.run_settings import RunSettings
-from trueground.models.calls import Spent
 from trueground.models.replay import named_fake
+from trueground.models.usage import Usage
 from trueground.runs.directory import MANIFEST
 from trueground.testing import FakeDecomposer, FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
@@ -30,12 +30,12 @@ class Asking(FakeJudge):
 
     def __init__(self, stop_after: int | None = None, problem: str | None = None) -> None:
         super().__init__(default=1.0)
-        self.spent = Spent()
+        self.spent = Usage()
         self.problem = problem
         self._stop_after = stop_after
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
-        self.spent += Spent(len(requests), 10 * len(requests), len(requests), 0)
+        self.spent += Usage(len(requests), 10 * len(requests), len(requests), 0)
         if self._stop_after is not None and self.spent.calls >= self._stop_after:
             raise RunInterrupted("stopped")
         return super().judge(requests)

@@ -14,7 +14,7 @@ import trueground as tg
 from trueground.claims import Decomposed
 from trueground.errors import UsageError
 from trueground.evaluate.parts import make_parts
-from trueground.models.calls import Spent
+from trueground.models.usage import Usage
 from trueground.plugins import PartSpec, parse_part
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
 from trueground.stats.agreement import cohen_kappa
@@ -305,12 +305,12 @@ def test_a_judge_that_asks_a_model_gets_small_batches_and_gives_the_same(tmp_pat
     class Asking(FakeJudge):
         def __init__(self) -> None:
             super().__init__(default=1.0)
-            self.spent = Spent()
+            self.spent = Usage()
             self.calls = 0
 
         def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
             self.calls += 1
-            self.spent += Spent(len(requests), 3, 2, 1)
+            self.spent += Usage(len(requests), 3, 2, 1)
             return super().judge(requests)
 
     rows = list(synthetic_records(150))

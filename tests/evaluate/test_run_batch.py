@@ -22,8 +22,8 @@ from tests.marks import mostly_long
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
-from trueground.evaluate.batches import custom_id
 from trueground.models.base import Params
+from trueground.models.batch_runner import custom_id
 
 TASK = "faitheval/unanswerable"
 FINAL = ("items.jsonl", "summary.json", "report.html")
@@ -203,7 +203,7 @@ def test_a_batch_whose_reply_is_lost_is_found(tmp_path: Path) -> None:
 def test_a_silent_endpoint_is_looked_at_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trueground.evaluate.batches._LONGEST_WAIT", 0.03)
+    monkeypatch.setattr("trueground.models.batch_runner._LONGEST_WAIT", 0.03)
     once = {"max_attempts": 1}
     with BatchServer(answer=answer, breaks=["get"]) as server:
         ask(tmp_path, server, n=5, model_options=once)
@@ -293,7 +293,7 @@ def test_several_replies_to_one_call_are_none(tmp_path: Path) -> None:
 def test_another_batch_than_the_one_asked_for_is_not_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trueground.evaluate.batches._GROWTH", 1.0)  # of the wait between looks
+    monkeypatch.setattr("trueground.models.batch_runner._GROWTH", 1.0)  # of the wait between looks
     with BatchServer(answer=answer) as server:
         ask(tmp_path, server, n=4)
         server.shapes["get"] = server._shown(server.batches[0])  # whatever is asked for
@@ -394,7 +394,7 @@ def test_an_unreadable_state_is_told(tmp_path: Path) -> None:
 
 
 def test_many_calls_go_in_many_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trueground.evaluate.batches.MAX_REQUESTS", 3)
+    monkeypatch.setattr("trueground.models.batch_runner.MAX_REQUESTS", 3)
     with BatchServer(mixed, answer=answer) as server:
         ask(tmp_path, server)
         assert [len(lines) for lines in server.lines] == [3] * 6 + [2]

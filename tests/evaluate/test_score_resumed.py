@@ -22,7 +22,7 @@ from tests.marks import mostly_long
 
 import trueground as tg
 from trueground.errors import OutputError, RunInterrupted
-from trueground.models.calls import Spent
+from trueground.models.usage import Usage
 from trueground.net.files import locked
 from trueground.testing import FakeJudge, synthetic_records
 from trueground.types import JudgeRequest, Verdict
@@ -37,13 +37,13 @@ class CountingJudge(FakeJudge):
 
     def __init__(self, stop_after: int | None = None) -> None:
         super().__init__(default=1.0)
-        self.spent = Spent()
+        self.spent = Usage()
         self._stop_after = stop_after
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         if self._stop_after is not None and self.spent.calls >= self._stop_after:
             raise RunInterrupted("stopped")
-        self.spent += Spent(calls=len(requests))
+        self.spent += Usage(calls=len(requests))
         return super().judge(requests)
 
 

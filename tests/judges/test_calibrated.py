@@ -13,7 +13,7 @@ import pytest
 from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, ask, get_judge, judge, judges
 from trueground.judges.calibrated import basis_of, calibrated, with_option
-from trueground.models.calls import Spent
+from trueground.models.usage import Usage
 from trueground.plugins import PartSpec, parse_part
 from trueground.testing import FakeJudge
 from trueground.types import JudgeRequest, Status, Verdict
@@ -130,7 +130,7 @@ def test_a_language_models_verdicts_get_probabilities(tmp_path: Path) -> None:
     assert (denied.supported, denied.probability) == (False, pytest.approx(0.1192, abs=1e-4))
     assert [v.probability for v in found.judge(UNREAD)] == [0.0, 0.0]
     spent: Any = found
-    assert isinstance(spent.spent, Spent)
+    assert isinstance(spent.spent, Usage)
     assert spent.prompts == plain.prompts  # type: ignore[attr-defined]
     assert spent.in_one_process is True
     assert spent.scores is False

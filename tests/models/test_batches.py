@@ -14,9 +14,9 @@ from tests.batch_server import BatchServer
 from tests.chaos import KEY
 
 from trueground.errors import UsageError
-from trueground.evaluate import batches
-from trueground.evaluate.batches import write_files
+from trueground.models import batch_runner
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params
+from trueground.models.batch_runner import write_files
 from trueground.models.batches import BatchApi, EndpointBatch, read_line
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import ModelOptions
@@ -55,9 +55,9 @@ def body(content: str = "yes", **more: Any) -> dict[str, Any]:
 
 def test_who_can_do_batches() -> None:
     model = OpenAIModel("m", ModelOptions(base_url="http://127.0.0.1:9"))
-    assert batches.check_batches(model) is model
+    assert batch_runner.check_batches(model) is model
     with pytest.raises(UsageError):
-        batches.check_batches(FakeModel("x"))
+        batch_runner.check_batches(FakeModel("x"))
 
 
 def test_a_reply_is_read_like_a_live_one() -> None:
@@ -142,8 +142,8 @@ def test_files_are_filled_to_the_limit(tmp_path: Path, monkeypatch: pytest.Monke
     lines = [orjson.dumps({"url": URL, "n": "x" * n}) + b"\n" for n in (1, 1, 1, 500, 1, 1)]
 
     def sizes(requests: int = 50_000, size: int = 190_000_000) -> list[int]:
-        monkeypatch.setattr(batches, "MAX_REQUESTS", requests)
-        monkeypatch.setattr(batches, "MAX_BYTES", size)
+        monkeypatch.setattr(batch_runner, "MAX_REQUESTS", requests)
+        monkeypatch.setattr(batch_runner, "MAX_BYTES", size)
         found, whole = [], b""
         for written in write_files(iter(lines), path):
             content = path.read_bytes()

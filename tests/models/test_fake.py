@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from trueground.models.base import ChatRequest, Message, Reply, Usage
+from trueground.models.base import ChatRequest, Message, Reply, TokenUsage
 from trueground.models.replay import FakeModel, named_fake
 from trueground.types import Status
 
@@ -20,7 +20,7 @@ def test_a_fixed_answer_with_words_as_tokens() -> None:
     model = FakeModel("not known at all", name="stub")
     reply = asyncio.run(model.generate(asked("Who wrote it?", "When?")))
     assert reply == Reply(
-        text="not known at all", finish_reason="stop", model="stub", usage=Usage(4, 4)
+        text="not known at all", finish_reason="stop", model="stub", usage=TokenUsage(4, 4)
     )
 
 

@@ -21,10 +21,10 @@ from trueground.models.base import (
     Message,
     Params,
     Reply,
-    Usage,
+    TokenUsage,
+    clamp_usage,
     estimate_call,
     estimate_tokens,
-    sane,
 )
 from trueground.models.batches import read_line
 from trueground.models.openai import OpenAIModel, find_endpoint
@@ -179,7 +179,7 @@ def test_chaos_passes_and_every_call_ends_once() -> None:
 def test_who_answered_and_what_it_took() -> None:
     reply, _ = one("other-model")
     assert reply.model == "somebody-else"
-    assert reply.usage == Usage(tokens_in=1, tokens_out=3)
+    assert reply.usage == TokenUsage(tokens_in=1, tokens_out=3)
 
 
 def test_nobody_there_is_unreachable() -> None:
@@ -496,12 +496,12 @@ def test_usage_in_full_and_in_part() -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 2}
     details = {"prompt_tokens_details": {"cached_tokens": 8}}
     message = {"message": {"content": "a"}}
-    assert read(message, usage={**usage, **details}).usage == Usage(10, 2, 8)
-    assert read(message, usage={**usage, "prompt_tokens_details": None}).usage == Usage(10, 2)
-    assert read(message, usage=None).usage == Usage()
-    assert read(message, usage={**usage, "prompt_tokens": 10.0}).usage == Usage(10, 2)
+    assert read(message, usage={**usage, **details}).usage == TokenUsage(10, 2, 8)
+    assert read(message, usage={**usage, "prompt_tokens_details": None}).usage == TokenUsage(10, 2)
+    assert read(message, usage=None).usage == TokenUsage()
+    assert read(message, usage={**usage, "prompt_tokens": 10.0}).usage == TokenUsage(10, 2)
     reply, _ = one("odd-usage")
-    assert reply.usage == Usage(1)
+    assert reply.usage == TokenUsage(1)
 
 
 @pytest.mark.parametrize(
@@ -512,12 +512,12 @@ def test_what_cannot_be_a_number_of_tokens_counts_as_none(tokens: str) -> None:
     usage = f'{{"prompt_tokens": {tokens}, "completion_tokens": 3, "prompt_tokens_details": 7}}'
     body = f'{{"choices": [{{"message": {{"content": "a"}}}}], "usage": {usage}}}'
     reply = read_reply(HttpReply(200, {}, body.encode()))
-    assert (reply.text, reply.usage) == ("a", Usage(0, 3))
+    assert (reply.text, reply.usage) == ("a", TokenUsage(0, 3))
 
 
 def test_a_usage_from_elsewhere_is_made_sane() -> None:
-    assert sane(Usage(10**30, -1, 5)) == Usage(0, 0, 5)
-    assert sane(Usage(2**53 - 1, 2, 1)) == Usage(2**53 - 1, 2, 1)
+    assert clamp_usage(TokenUsage(10**30, -1, 5)) == TokenUsage(0, 0, 5)
+    assert clamp_usage(TokenUsage(2**53 - 1, 2, 1)) == TokenUsage(2**53 - 1, 2, 1)
 
 
 def test_logprobs_of_both_apis() -> None:

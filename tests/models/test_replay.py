@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from trueground.errors import InputError
-from trueground.models.base import ChatRequest, Message, Reply, TokenLogprob, Usage, prompt_sha256
+from trueground.models.base import (
+    ChatRequest,
+    Message,
+    Reply,
+    TokenLogprob,
+    TokenUsage,
+    prompt_sha256,
+)
 from trueground.models.replay import ReplayModel
 from trueground.types import Status
 
@@ -48,7 +55,7 @@ def test_replies_are_whole(tmp_path: Path) -> None:
         reasoning="hm",
         refusal=True,
         model="m-1",
-        usage=Usage(5, 2, 1),
+        usage=TokenUsage(5, 2, 1),
         logprobs=[TokenLogprob("P", -0.5, {"Q": -0.9})],
     )
 

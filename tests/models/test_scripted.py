@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trueground.errors import InputError
-from trueground.models.base import ChatModel, ChatRequest, Message, Reply, Usage
+from trueground.models.base import ChatModel, ChatRequest, Message, Reply, TokenUsage
 from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
 from trueground.models.replay import ScriptedModel
@@ -40,7 +40,7 @@ def test_the_first_line_that_fits_answers(tmp_path: Path) -> None:
     model = ScriptedModel(str(file))
     assert json.loads(reply(model, "The ferry", "to Lume").text) == {"answer": "séven", "n": 1}
     assert reply(model, "The ferry") == Reply(
-        text="both\nlines", finish_reason="stop", model=f"fake:@{file}", usage=Usage(2, 2)
+        text="both\nlines", finish_reason="stop", model=f"fake:@{file}", usage=TokenUsage(2, 2)
     )
 
 

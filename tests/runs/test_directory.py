@@ -9,14 +9,8 @@ import pytest
 
 from trueground.errors import OutputError, UsageError, WriteError
 from trueground.net.files import part_of
-from trueground.runs.directory import (
-    AppendFile,
-    RunDirectory,
-    check_resumable,
-    default_path,
-    replacing,
-    write_json,
-)
+from trueground.runs.directory import AppendFile, default_path, replacing, write_json
+from trueground.runs.run_directory import RunDirectory, check_resumable
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:

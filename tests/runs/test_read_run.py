@@ -139,7 +139,7 @@ def test_old_run_is_compared_with_new_one(tmp_path: Path) -> None:
     rows = [msgspec.to_builtins(record) for record in RunFiles(OLD_RUN).iter_records()]
     tg.score(rows, by="model", out=tmp_path / "new")
     pair = compare([OLD_RUN, tmp_path / "new"]).pairs[0]
-    assert {name: entry.difference for name, entry in pair.metrics.items()}["f1"] == 0
+    assert pair.metrics["f1"].result.difference == 0
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "summary.json"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import InputError
-from trueground.models.base import Reply, TokenLogprob, Usage
+from trueground.models.base import Reply, TokenLogprob, TokenUsage
 from trueground.runs.responses import Response, ResponseLog
 from trueground.types import Status
 
@@ -22,16 +22,16 @@ def line(id_: str, reply: Reply, prompt: str = PROMPT) -> Response:
 def test_answers_come_back_and_the_later_one_wins(tmp_path: Path) -> None:
     with ResponseLog(tmp_path / "r.jsonl") as log:
         log.append(line("a", Reply(status=Status.ERROR, error="500")))
-        log.append(line("b", Reply(text="ünï\n", usage=Usage(3, 4), model="m")))
+        log.append(line("b", Reply(text="ünï\n", usage=TokenUsage(3, 4), model="m")))
         log.append(line("a", Reply(text="second")))
     with ResponseLog(tmp_path / "r.jsonl") as log:
         assert len(log) == 2
         assert [r.response for r in log] == ["second", "ünï\n"]
         found = log.get("b")
         assert found is not None
-        assert (found.usage, found.model, found.latency_s) == (Usage(3, 4), "m", 0.5)
+        assert (found.usage, found.model, found.latency_s) == (TokenUsage(3, 4), "m", 0.5)
         assert log.get("c") is None
-        assert found.reply() == Reply(text="ünï\n", usage=Usage(3, 4), model="m")
+        assert found.reply() == Reply(text="ünï\n", usage=TokenUsage(3, 4), model="m")
 
 
 @pytest.mark.parametrize("cut", [1, 5, 30])
@@ -92,7 +92,7 @@ def test_a_line_that_is_no_reply_is_named(tmp_path: Path) -> None:
 def test_what_json_cannot_hold_is_made_fit(tmp_path: Path) -> None:
     odd = Reply(
         text="a\ud800b",
-        usage=Usage(10**30, -5),
+        usage=TokenUsage(10**30, -5),
         logprobs=[TokenLogprob("\ud800", float("-inf"), {"x": float("-inf")})],
     )
     with ResponseLog(tmp_path / "r.jsonl") as log:
@@ -100,5 +100,5 @@ def test_what_json_cannot_hold_is_made_fit(tmp_path: Path) -> None:
     with ResponseLog(tmp_path / "r.jsonl") as log:
         found = log.get("a")
         assert found is not None
-        assert (found.response, found.usage) == ("a?b", Usage())
+        assert (found.response, found.usage) == ("a?b", TokenUsage())
         assert found.logprobs == [TokenLogprob("?", -9999.0, {"x": -9999.0})]

@@ -22,8 +22,8 @@ from trueground.options import DeclaredOption, Value
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.annotation.base import AnnotationTask
-    from trueground.models.calls import Spent
     from trueground.models.prompts import Prompt, PromptFile
+    from trueground.models.usage import Usage
     from trueground.records import FileInfo
 
 I_contra = TypeVar("I_contra", contravariant=True)
@@ -94,8 +94,8 @@ class CallEstimate(NamedTuple):
 class Stage(Generic[I_contra, O_co]):
     """One step, item by item, for work that no LLMStage declares: several calls, a graph, checks.
 
-    `await work(item, ask)` (an ask.Ask) gives what is made of the item, always the same, or raises
-    Rejected. `reasons` are all reasons for which items are rejected here → words for people;
+    `await work(item, client)` (a ModelClient) gives what is made of the item, always the same, or
+    raises Rejected. `reasons` are all reasons for which items are rejected here → words for people;
     `roles` the models asked, `calls` how often, as a rule; `fan_out` how many items come of one.
     """
 
@@ -164,7 +164,7 @@ class LLMStage(Generic[I_contra, O_co]):
         size = self.tokens_in, self.tokens_out
         return [CallEstimate(self.role, *size, 1.0, longest, self._is_asked, self.most)]
 
-    async def work(self, item: Any, ask: Any) -> Sequence[O_co | Rejected]:
+    async def work(self, item: Any, client: Any) -> Sequence[O_co | Rejected]:
         """Ask, check and make. Raises Rejected."""
         skipped = None if self.skip is None else self.skip(item)
         if skipped is not None:
@@ -179,7 +179,7 @@ class LLMStage(Generic[I_contra, O_co]):
                 return self.check(item, reply)
 
         try:
-            reply = await ask.object(self.role, messages, kind, check=check)
+            reply = await client.ask(self.role, messages, kind, check=check)
         except Rejected as rejected:
             if self.unusable is None or rejected.transient:
                 raise
@@ -275,7 +275,7 @@ class OtherModel(NamedTuple):
 
     name: str
     signature: str
-    spent: Callable[[], Spent]
+    spent: Callable[[], Usage]
 
 
 @dataclass(frozen=True)

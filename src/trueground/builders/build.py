@@ -12,8 +12,8 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.builders.ask import Ask, AskedModel
 from trueground.builders.base import REASONS, Builder, BuildPlan, BuiltDataset, ReportWriter
+from trueground.builders.client import ModelClient, RoleModel
 from trueground.builders.directory import (
     DROPPED,
     ITEMS,
@@ -23,8 +23,8 @@ from trueground.builders.directory import (
     BuildManifest,
     build_directory,
     check_usable,
+    describe_models,
     make_part,
-    model_names,
     remove_stages,
     write_dataset,
     write_lines,
@@ -48,21 +48,16 @@ from trueground.builders.store import STORE, BuildStore
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
 from trueground.models.base import ChatModel, Params
-from trueground.models.calls import Spent
 from trueground.models.names import strip_model_folder
 from trueground.models.options import OPTIONS, check_variable, endpoint_options, price_of
+from trueground.models.perplexity import LogprobRunner
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, cache_path
 from trueground.options import Value, resolve_options
 from trueground.plugins import parse_model_part
 from trueground.records.problems import shorten
-from trueground.runs.directory import (
-    SHARDS,
-    check_no_shards,
-    remove_shards,
-    shard_folder,
-    write_json,
-)
+from trueground.runs.directory import write_json
+from trueground.runs.job import Shards
 
 __all__ = ["BuildSettings", "Built", "dry_run", "run_build"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
@@ -96,7 +91,7 @@ def run_build(
     """Build a benchmark as `tg.build` does; `write_report` adds the page and the data card."""
     settings, folder = settings or BuildSettings(), Path(out)
     with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
-        check_no_shards(folder)
+        Shards(folder).check_none()
         check_usable(folder, prepared.builder.name)
         source = read_source(prepared.plan.source, settings.limit)
         with build_directory(folder, prepared.builder.name):
@@ -119,7 +114,7 @@ def ask_shard(
     it came to the last stage. Raises as `build` does.
     """
     number, of = settings.shard or (0, 1)
-    folder = shard_folder(Path(out), number, of)
+    folder = Shards(Path(out)).folder(number, of)
     with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
         name = prepared.builder.name
         check_usable(Path(out), name)
@@ -130,7 +125,7 @@ def ask_shard(
             write_json(folder / MANIFEST, whole)
 
             async def ask() -> bool:
-                async with _flow(prepared, folder, items, Spent(), settings) as flow:
+                async with _flow(prepared, folder, items, settings) as flow:
                     if (Path(out) / WORK / STORE).exists():
                         flow.store.add(Path(out) / WORK)
                     done = await run_plan(prepared.plan, items, flow, lambda *_: None, (number, of))
@@ -147,7 +142,7 @@ def join_shards(out: Path) -> bool:
     Whether all came to the last stage. OutputError, WorkerError: there are none, or some are not
     done.
     """
-    folders = sorted((out / SHARDS).glob("*-of-*"))
+    folders = Shards(out).folders()
     ends = {int(f.name[:5]): f / END for f in folders}
     of = int(folders[0].name.rpartition("-")[2]) if folders else 0
     missing = [n for n in range(1, of + 1) if n not in ends or not ends[n].exists()]
@@ -161,7 +156,7 @@ def join_shards(out: Path) -> bool:
         with BuildStore(make_part(out, WORK)) as store:
             for folder in folders:
                 store.add(folder / WORK)
-        remove_shards(out)
+        Shards(out).remove()
     return all(end["complete"] for end in found)
 
 
@@ -179,7 +174,7 @@ def dry_run(
     with _prepare(builder, sources, models, options, settings, dry_run=True) as prepared:
         check_usable(Path(out), prepared.builder.name)
         plan, asked = prepared.plan, prepared.models
-        names = model_names(plan, asked)
+        names = prepared.model_names
         with BuildStore(Path(out) / WORK, read_only=True) as store:
             return estimate(plan, store, asked, names, settings.prices, settings.limit)
 
@@ -189,7 +184,14 @@ class _Prepared(NamedTuple):
 
     builder: Builder
     plan: BuildPlan
-    models: Mapping[str, AskedModel]
+    models: Mapping[str, RoleModel]
+    scorer: LogprobRunner | None
+
+    @property
+    def model_names(self) -> dict[str, str]:
+        """The names of all models that are asked, by role."""
+        entries = describe_models(self.plan, self.models, self.scorer)
+        return {role: str(entry["name"]) for role, entry in entries.items()}
 
 
 @contextmanager
@@ -220,10 +222,12 @@ def _prepare(
     settled = resolve_options(builder.options, f"build {builder.name}", options or {})
     plan = builder.prepare(settled, material)
     try:
+        scorer = None if plan.scorer is None else LogprobRunner(plan.scorer)
+        prepared = _Prepared(builder, plan, asked, scorer)
         if settings.prices is not None:  # a table that lacks one is no use at the end
-            for model in model_names(plan, asked).values():
+            for model in prepared.model_names.values():
                 price_of(model, settings.prices)
-        yield _Prepared(builder, plan, asked)
+        yield prepared
     finally:
         if plan.close is not None:
             plan.close()
@@ -231,7 +235,7 @@ def _prepare(
 
 def make_models(
     builder: Builder, models: Mapping[str, str | ChatModel], endpoint: EndpointDefaults
-) -> dict[str, AskedModel]:
+) -> dict[str, RoleModel]:
     """A model for each role that was given one: `NAME` or `NAME(base_url=URL,api_key_env=KEY,…)`.
 
     The first role writes: its temperature is the endpoint's own, or --temperature; all others judge
@@ -262,9 +266,9 @@ def make_models(
 
 def _make_model(
     role: str, model: str | ChatModel, endpoint: EndpointDefaults, params: Params
-) -> AskedModel:
+) -> RoleModel:
     if not isinstance(model, str):
-        return AskedModel(model, params)
+        return RoleModel(model, params)
     name, part = parse_model_part(role, model)
     part.check((*OPTIONS, "temperature", "max_tokens"))
     own = part.options
@@ -277,7 +281,7 @@ def _make_model(
     if endpoint.api_key_env is not None:
         check_variable(f"{who}: api_key_env", endpoint.api_key_env)
     options = endpoint_options(part, who, endpoint.options())
-    return AskedModel(make_model(name, options), params)
+    return RoleModel(make_model(name, options), params)
 
 
 def _build(
@@ -287,10 +291,10 @@ def _build(
     source: SourceItems,
     write_report: ReportWriter | None,
 ) -> Built:
-    plan, scored = prepared.plan, Spent()
+    plan = prepared.plan
     items, read, left_out = source
     own = {"seed": settings.seed, "limit": settings.limit, "left_out": left_out}
-    manifest = BuildManifest(folder, plan, prepared.models, scored, own, settings.command)
+    manifest = BuildManifest(folder, plan, prepared.models, prepared.scorer, own, settings.command)
     manifest.write()
 
     def done(number: int, name: str, given: list[Any]) -> None:
@@ -298,7 +302,7 @@ def _build(
         manifest.write()
 
     async def run() -> tuple[list[Any], list[StageAccount]]:
-        async with _flow(prepared, folder, items, scored, settings) as flow:
+        async with _flow(prepared, folder, items, settings) as flow:
             return await run_plan(plan, items, flow, done)
 
     try:
@@ -334,23 +338,23 @@ def _build(
 
 @asynccontextmanager
 async def _flow(
-    prepared: _Prepared, folder: Path, items: list[Any], scored: Spent, settings: BuildSettings
+    prepared: _Prepared, folder: Path, items: list[Any], settings: BuildSettings
 ) -> AsyncIterator[Flow]:
     """What items flow with, open for one session."""
-    plan, models = prepared.plan, prepared.models
-    cacheable = any(one.model.cacheable for one in models.values()) or plan.scorer is not None
+    models, scorer = prepared.models, prepared.scorer
+    cacheable = any(one.model.cacheable for one in models.values()) or scorer is not None
     async with AsyncExitStack() as stack:
         for model in {id(one.model): one.model for one in models.values()}.values():
             stack.push_async_callback(model.close)
-        if plan.scorer is not None:
-            stack.push_async_callback(plan.scorer.close)
+        if scorer is not None:
+            stack.push_async_callback(scorer.close)
         cache = ResponseCache(cache_path()) if settings.cache and cacheable else None
         if cache is not None:
             stack.callback(lambda: settings.note(cache.problem) if cache.problem else None)
             stack.callback(cache.close)  # first
         store = stack.enter_context(BuildStore(make_part(folder, WORK)))
-        ask = Ask(models, cache, plan.scorer, store, scored, reuse_bad=settings.reuse_bad)
-        yield Flow(ask, store, FailureLimit(settings.max_failed, len(items)), settings.progress)
+        client = ModelClient(models, cache, store, scorer=scorer, reuse_bad=settings.reuse_bad)
+        yield Flow(client, store, FailureLimit(settings.max_failed, len(items)), settings.progress)
 
 
 def _notices(prepared: _Prepared) -> list[str]:

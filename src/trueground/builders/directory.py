@@ -14,7 +14,7 @@ work/build.sqlite        outcomes as they arrived, replies that were paid for (s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,53 +25,54 @@ import orjson
 from trueground._version import __version__
 from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS
-from trueground.builders.ask import PERPLEXITY, AskedModel
 from trueground.builders.base import BatchStage, BuildPlan
-from trueground.errors import OutputError, RunInterrupted, TruegroundError
-from trueground.models.calls import Spent
-from trueground.net.files import locked, make_folder, part_of
+from trueground.builders.client import PERPLEXITY, RoleModel
+from trueground.errors import OutputError, TruegroundError
+from trueground.models.perplexity import LogprobRunner
+from trueground.models.usage import Usage
+from trueground.net.files import make_folder, part_of
 from trueground.net.redact import shown_word
-from trueground.runs.directory import SHARDS, replacing, write_error, write_json
+from trueground.runs.directory import replacing, write_error, write_json
+from trueground.runs.job import (
+    MERGED_SHARDS,
+    SHARDS,
+    Job,
+    JobKind,
+    next_session,
+    noting_end,
+    status_after,
+)
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"
 DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"
 STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
 REPORT, CARD = "report.html", "card.md"
-_COUNTS = tuple(vars(Spent()))
 _encode = msgspec.json.Encoder().encode
+
+
+def _is_left_over(entry: Path) -> bool:
+    """Return whether a killed build, or shards that are not merged, may leave only this entry."""
+    return entry.name in (part_of(entry.with_name(MANIFEST)).name, SHARDS, MERGED_SHARDS, WORK)
+
+
+BUILD = JobKind("build", ("trueground", "builder"), _is_left_over)
 
 
 @contextmanager
 def build_directory(path: Path, builder: str) -> Iterator[Path]:
-    """The folder, held for one build. OutputError: another's files, another builder's, in use."""
+    """Hold the folder of a build. Raises OutputError, see `check_usable`, and if it is in use."""
     check_usable(path, builder)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
-        ) from error
-    busy = OutputError(f"{path} is in use by another build; wait for it or choose another --out")
-    with locked(path, busy):
+    with Job(path, BUILD).hold():
         check_usable(path, builder)
         yield path
 
 
 def check_usable(path: Path, builder: str) -> None:
-    """See that a build may begin, or go on, in this folder. Makes nothing. OutputError."""
-    if path.exists() and not path.is_dir():
-        raise OutputError(f"{path} is a file; --out must name a folder")
-    # A build that died at once left no more; nor have shards that are not joined, or just were.
-    begun = {part_of(path / MANIFEST).name, SHARDS, WORK}
-    if not path.exists() or not {entry.name for entry in path.iterdir()} - begun:
-        return
-    found = read_manifest(path)
-    if found is None:
-        raise OutputError(f"{path} holds files but no build; choose another --out")
-    if found.get("builder") != builder:
+    """Raise OutputError if a build can't begin or go on in this folder. Makes nothing."""
+    manifest = Job(path, BUILD).find()
+    if manifest is not None and manifest["builder"] != builder:
         raise OutputError(
-            f"{path} holds a build of {found.get('builder')}, not of {builder}; choose another "
-            "--out"
+            f"{path} holds a build of {manifest['builder']}, not of {builder}; choose another --out"
         )
 
 
@@ -167,20 +168,20 @@ class BuildManifest:
         self,
         folder: Path,
         plan: BuildPlan,
-        models: Mapping[str, AskedModel],
-        scored: Spent,
+        models: Mapping[str, RoleModel],
+        scorer: LogprobRunner | None,
         settings: Mapping[str, Any],
         command: Sequence[str],
     ) -> None:
-        """`settings` stand there as they are; `scored` counts for the plan's scorer."""
+        """`settings` become entries as they are."""
         earlier = read_manifest(folder) or {}
-        self._folder, self._plan, self._models, self._scored = folder, plan, models, scored
+        self._folder, self._plan, self._models, self._scorer = folder, plan, models, scorer
         self._before = {
             role: _earlier_cost(earlier, role, model["signature"])
-            for role, model in describe_models(plan, models, Spent()).items()
+            for role, model in describe_models(plan, models, scorer).items()
         }
         stages = [stage for stage in plan.stages if not isinstance(stage, BatchStage)]
-        sessions = earlier.get("sessions")
+        session = next_session(earlier)
         self.content: dict[str, Any] = {
             "trueground": __version__,
             "builder": plan.builder,
@@ -192,17 +193,17 @@ class BuildManifest:
             "prompts": {one.id: one.sha256 for stage in stages for one in stage.prompts},
             "models": {},
             "notices": [],
-            "sessions": 1 + (sessions if isinstance(sessions, int) else 0),
-            "start": earlier.get("start") or datetime.now(UTC).isoformat(timespec="seconds"),
+            "sessions": session.number,
+            "start": session.start,
             "finished": None,
             "error": None,
         }
 
     def write(self) -> None:
         """Write it as it stands. Raises WriteError."""
-        models = describe_models(self._plan, self._models, self._scored)
+        models = describe_models(self._plan, self._models, self._scorer)
         self.content["models"] = {
-            role: model | vars(self._before[role] + _read_cost(model))
+            role: model | vars(self._before[role] + Usage.read(model))
             for role, model in models.items()
         }
         write_json(self._folder / MANIFEST, self.content)
@@ -210,26 +211,21 @@ class BuildManifest:
     def end(self) -> None:
         """The build is done. Raises WriteError."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        self.content |= {"status": "finished", "finished": now}
+        self.content |= {"status": status_after(None), "finished": now}
         self.write()
 
-    @contextmanager
-    def track(self) -> Iterator[None]:
-        """However the work inside ends too early, the manifest tells it."""
-        try:
-            yield
-        except BaseException as error:
-            interrupted = isinstance(error, RunInterrupted | KeyboardInterrupt)
-            words = str(error) if isinstance(error, TruegroundError) else type(error).__name__
-            self.content |= {"status": "interrupted" if interrupted else "failed", "error": words}
-            # What ended the work is told to the user; a disk that is full must not hide it.
-            with suppress(TruegroundError):
-                self.write()
-            raise
+    def track(self) -> AbstractContextManager[None]:
+        """If the work inside ends too early, write how it ended."""
+        return noting_end(self._note_error)
+
+    def _note_error(self, error: BaseException) -> None:
+        text = str(error) if isinstance(error, TruegroundError) else type(error).__name__
+        self.content |= {"status": status_after(error), "error": text}
+        self.write()
 
 
 def describe_models(
-    plan: BuildPlan, models: Mapping[str, AskedModel], scored: Spent
+    plan: BuildPlan, models: Mapping[str, RoleModel], scorer: LogprobRunner | None
 ) -> dict[str, dict[str, Any]]:
     """Each model that is asked: who it is, and what it has cost in this session until now.
 
@@ -246,26 +242,16 @@ def describe_models(
             "params": msgspec.to_builtins(asked.params),
             **vars(asked.spent),
         }
-    if plan.scorer is not None:
-        name, signature = plan.scorer.name, plan.scorer.signature
-        found[PERPLEXITY] = {"name": name, "signature": signature, **vars(scored)}
+    if scorer is not None:
+        name, signature = scorer.name, scorer.signature
+        found[PERPLEXITY] = {"name": name, "signature": signature, **vars(scorer.usage)}
     return found
 
 
-def model_names(plan: BuildPlan, models: Mapping[str, AskedModel]) -> dict[str, str]:
-    """The names of all models that are asked."""
-    return {role: str(one["name"]) for role, one in describe_models(plan, models, Spent()).items()}
-
-
-def _read_cost(model: Mapping[str, Any]) -> Spent:
-    counts = {name: model.get(name) for name in _COUNTS}
-    return Spent(**{name: n if isinstance(n, int) else 0 for name, n in counts.items()})
-
-
-def _earlier_cost(earlier: Mapping[str, Any], role: str, signature: str) -> Spent:
+def _earlier_cost(earlier: Mapping[str, Any], role: str, signature: str) -> Usage:
     """What earlier sessions spent on the same model in this role, as their manifest tells it."""
     models = earlier.get("models")
     model = models.get(role) if isinstance(models, dict) else None
     if not isinstance(model, dict) or model.get("signature") != signature:
-        return Spent()
-    return _read_cost(model)
+        return Usage()
+    return Usage.read(model)

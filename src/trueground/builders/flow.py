@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from trueground.builders.ask import Ask, AskedModel, schema_of
 from trueground.builders.base import (
     CALL_FAILED,
     REASONS,
@@ -31,6 +30,8 @@ from trueground.builders.base import (
     Size,
     SourceStep,
 )
+from trueground.builders.client import ModelClient, RoleModel
+from trueground.builders.json_reply import schema_of
 from trueground.builders.store import BuildStore
 from trueground.errors import CoverageError, ProtocolError, UnreachableError
 from trueground.models.base import CHARACTERS_PER_TOKEN
@@ -174,7 +175,7 @@ def _parted(found: Iterable[Any]) -> StageOutcome:
 class Flow(NamedTuple):
     """What items flow with: who is asked, where outcomes are kept, how many calls may fail."""
 
-    ask: Ask
+    client: ModelClient
     store: BuildStore
     limit: FailureLimit
     progress: Progress
@@ -216,8 +217,8 @@ async def run_stage(
 
     With `shard` items of other shards are left out, unless they are done.
     """
-    ask, store, limit, progress = flow
-    keys = [stage_key(stage, ask, item) for item in items]
+    client, store, limit, progress = flow
+    keys = [stage_key(stage, client, item) for item in items]
     outcomes = known_outcomes(stage, store, keys)
     waiting = [(key, item) for key, item in zip(keys, items, strict=True) if key not in outcomes]
     if shard is not None:
@@ -229,13 +230,13 @@ async def run_stage(
 
     async def work() -> None:
         for key, item in todo:
-            stored, transient = await _make(stage, item, ask)
+            stored, transient = await _make(stage, item, client)
             outcomes[key] = outcome = _read_outcome(stage, stored)
             if transient:
                 again[key] = outcome.rejected
                 said = (one.detail for one in again[key] if one.detail)
                 detail = next(said, "nothing more is known")
-                # Of models Ask knows itself whether they can be reached.
+                # Of models the client knows itself whether they can be reached.
                 if not stage.roles and len(outcomes) == len(again) == min(_FIRST, len(items)):
                     raise UnreachableError(
                         f"the stage {stage.name} came to nothing for any of the first "
@@ -250,7 +251,7 @@ async def run_stage(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(count_workers(stage, ask), len(waiting))):
+            for _ in range(min(count_workers(stage, client), len(waiting))):
                 group.create_task(work())
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None  # what ended the others
@@ -278,18 +279,18 @@ def known_outcomes(
     return outcomes
 
 
-def count_workers(stage: ItemStage, ask: Ask) -> int:
+def count_workers(stage: ItemStage, client: ModelClient) -> int:
     """How many items are worked on at once: enough to keep the stage's fastest model busy."""
-    asked = [ask.models[role] for role in stage.roles if role in ask.models]
+    asked = [client.models[role] for role in stage.roles if role in client.models]
     return max([one.model.concurrency for one in asked] or [_WITHOUT_MODEL])
 
 
-def stage_key(stage: ItemStage, ask: Ask, item: Any) -> str:
+def stage_key(stage: ItemStage, client: ModelClient, item: Any) -> str:
     """SHA-256 (hex) of all that the stage's outcome for this item depends on."""
     models = [
-        (role, ask.models[role].model.signature, ask.models[role].params)
+        (role, client.models[role].model.signature, client.models[role].params)
         for role in stage.roles
-        if role in ask.models
+        if role in client.models
     ]
     prompts = [(prompt.id, prompt.sha256) for prompt in stage.prompts]
     identity = dict(stage.identity)
@@ -300,10 +301,10 @@ def stage_key(stage: ItemStage, ask: Ask, item: Any) -> str:
     return hashlib.sha256(_canonical(words)).hexdigest()
 
 
-async def _make(stage: ItemStage, item: Any, ask: Ask) -> tuple[bytes, bool]:
+async def _make(stage: ItemStage, item: Any, client: ModelClient) -> tuple[bytes, bool]:
     """(the outcome as it is stored, whether the next run must try the item again)."""
     try:
-        found = _parted(await stage.work(item, ask))
+        found = _parted(await stage.work(item, client))
     except Rejected as rejected:
         rejected.id = item.id
         found = StageOutcome([], [rejected])
@@ -387,7 +388,7 @@ class BuildEstimate:
 def estimate(
     plan: BuildPlan,
     store: BuildStore,
-    models: Mapping[str, AskedModel],
+    models: Mapping[str, RoleModel],
     names: Mapping[str, str],
     prices: Prices | None,
     limit: int | None = None,
@@ -399,7 +400,7 @@ def estimate(
     items, _, _ = read_source(plan.source, limit)
     count = len(items)
     source = sum(map(plan.tokens, items)) / count if count else 0.0
-    ask = Ask(models, None)
+    client = ModelClient(models)
     more, done = 0.0, 0  # items beside `items` that nobody can know yet, at most
     expected: list[ExpectedCalls] = []
     for stage in plan.stages:
@@ -409,7 +410,7 @@ def estimate(
             else:
                 items, _ = run_batch(stage, items)
             continue
-        keys = [stage_key(stage, ask, item) for item in items]
+        keys = [stage_key(stage, client, item) for item in items]
         outcomes = known_outcomes(stage, store, keys)
         waiting = [one for key, one in zip(keys, items, strict=True) if key not in outcomes]
         for call in stage.calls:

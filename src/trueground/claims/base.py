@@ -25,7 +25,7 @@ class Decomposer(Protocol):
 
     `signature` names the decomposer and the version of its rules: equal signatures, equal claims.
     A decomposer that asks a language model also has `prompts`, `spent` and `close` (see
-    `trueground.models.calls`).
+    `trueground.models.component`).
     """
 
     @property

@@ -19,7 +19,7 @@ from trueground.claims.base import Decomposed, Span, clean, is_one_word
 from trueground.claims.statements import find_statements
 from trueground.errors import InputError, UsageError
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.calls import Asks, describe_failure
+from trueground.models.component import LLMComponent, describe_failure
 from trueground.models.prompts import (
     Prompt,
     PromptFile,
@@ -43,7 +43,7 @@ NONE = "NONE"
 _SHAPE = '{"sentence": "…", "facts": ["…", …]}'
 
 
-class LLMDecomposer(Asks):
+class LLMDecomposer(LLMComponent):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model for the facts of each sentence.
 
     `examples` demonstrations (8) are shown with each sentence, those nearest to it by BM25 of the

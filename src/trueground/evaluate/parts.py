@@ -17,8 +17,8 @@ from trueground.protocols import check_members
 if TYPE_CHECKING:
     from trueground.judges.comparing import Comparer
     from trueground.judges.rating import LLMRater
-    from trueground.models.calls import Spent
     from trueground.models.prompts import PromptFile
+    from trueground.models.usage import Usage
 
 # What each component has to have, by its protocol.
 MEMBERS = {
@@ -86,7 +86,7 @@ class Parts:
         return tuple(p for part in asked for p in getattr(part, "prompts", ()))
 
     @property
-    def spent(self) -> Spent | None:
+    def spent(self) -> Usage | None:
         """Calls, tokens and cache hits of all parts; None where no part asks a model."""
         spent = [part.spent for part in self.all() if hasattr(part, "spent")]
         return sum(spent[1:], spent[0]) if spent else None

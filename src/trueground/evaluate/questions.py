@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
 from trueground.benchmarks.base import Question, Task
-from trueground.errors import InputError, RunInterrupted, fails_alone
+from trueground.errors import InputError, fails_alone
 from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.table import BY_ID, REPEAT
-from trueground.models.base import (
-    ChatModel,
-    ChatRequest,
-    Reply,
-    prompt_sha256,
-    request_key,
-    tidy,
-    writable,
-)
-from trueground.models.calls import Calls, InFlight, recall, remember
-from trueground.net.cache import ResponseCache
+from trueground.models.base import ChatModel, ChatRequest, Reply, prompt_sha256, sanitize_text
+from trueground.models.runner import ModelRequest, ReplySlot, ReplyStore
 from trueground.net.redact import raised
 from trueground.records import Check
 from trueground.records.checks import Tally
@@ -70,15 +59,15 @@ class Questionnaire:
             for draw in range(self.repeats):
                 yield Drawn(f"{question.record.id}#{draw + 1}", question, draw)
 
-    def calls(self) -> Iterator[Call]:
-        """The calls for them."""
+    def requests(self) -> Iterator[ModelRequest]:
+        """Yield the requests for them."""
         seed = self.params.seed
         for id_, question, draw in self.drawn():
             params = self.params
             if draw and seed is not None:  # the same seed would give the same answer again
                 params = msgspec.structs.replace(params, seed=seed + draw)
             request = ChatRequest(question.messages, params, draw)
-            yield Call(id_, request, prompt_sha256(question.messages))
+            yield ModelRequest(request, id_, prompt_sha256(question.messages))
 
 
 def make_run_plan(task: Task, settings: RunSettings) -> Plan:
@@ -182,7 +171,7 @@ class AnsweredQuestions:
 
     def _answer(self, response: Response | None) -> tuple[str, Failure | None]:
         """What is scored of a reply, or why nothing is."""
-        text, failure = writable((response.response if response else None) or ""), None
+        text, failure = sanitize_text((response.response if response else None) or ""), None
         if response is None:
             failure = Failure(Status.ERROR, "the model was not asked")
         elif response.status is Status.TRUNCATED:
@@ -201,138 +190,26 @@ class AnsweredQuestions:
             return text, Failure(Status.ERROR, f"the reply cannot be read: {raised(error)}")
 
 
-_ADVICE = "What was answered is kept; fix the cause and run the same command again to go on"
-_GRACE_S = 30.0  # for calls under way when the time is over: they are as good as paid
+class RunReplies(ReplyStore):
+    """Keeps the replies of a run in its log, by the ids of the items."""
 
-
-class Call(NamedTuple):
-    """One call to make: for which item, what is asked, and the hash of the prompt."""
-
-    id: str
-    request: ChatRequest
-    prompt: str
-
-
-class Slot(NamedTuple):
-    """Where a reply goes: the item, the hash of its prompt, and its key in the cache if any."""
-
-    id: str
-    prompt: str
-    key: str | None
-
-
-class Asking:
-    """One session of asking: takes calls from an iterator and leaves replies in the log."""
-
-    def __init__(
-        self,
-        model: ChatModel,
-        log: ResponseLog,
-        cache: ResponseCache | None,
-        tick: Callable[[], None],
-        time_limit: float | None = None,
-    ) -> None:
-        """`tick` is called for every reply; `time_limit` is in seconds from now."""
-        self._model = model
+    def __init__(self, model: ChatModel, log: ResponseLog, tick: Callable[[], None]) -> None:
+        """`tick` is called for every reply."""
         self._log = log
-        self._cache = cache if model.cacheable else None
         self._tick = tick
-        self._ends = None if time_limit is None else time.monotonic() + time_limit
-        self._time_is_over = False
-        self._calls = Calls(model)
-        self._in_flight = InFlight()
         # A model that is a file of replies has them by the ids of the items.
         self._reply_for: Callable[[str], Reply | None] = getattr(
             model, "reply_for", lambda _id: None
         )
 
-    async def ask_all(self, calls: Iterator[Call]) -> None:
-        """Work off all calls. UnreachableError where none gets through, RunInterrupted at the end
-        of the time; what was answered is in the log either way.
-        """
-        failed: BaseException | None = None
-        try:
-            async with asyncio.TaskGroup() as workers:
-                # Each begins with a call in hand, so that there are never more than calls.
-                for first in islice(calls, self._model.concurrency):
-                    workers.create_task(self._work(chain((first,), calls)))
-                    self._calls.workers += 1
-        except BaseExceptionGroup as group:
-            failed = group.exceptions[0]  # what ended the others
-        if failed is not None:
-            raise failed
-        if self._time_is_over:
-            raise _out_of_time()
-        self._calls.check_any_reached(_ADVICE)
+    def load(self, slot: ReplySlot) -> Reply | None:
+        """Return the reply that the model has on file."""
+        return self._reply_for(slot.id)
 
-    async def _work(self, calls: Iterator[Call]) -> None:
-        for call in calls:
-            slot = self.slot(call)
-            reply = None
-            async with self._in_flight.turn(slot.key):
-                if (on_file := self._reply_for(call.id)) is not None:
-                    self._write(slot, on_file, None, cached=False)
-                elif not self.take_cached(slot):
-                    if self._ends is not None and time.monotonic() >= self._ends:
-                        self._time_is_over = True
-                        return
-                    reply = await self._ask(call.request, slot)
-            if reply is not None:
-                await self._calls.check_reached(reply, _ADVICE, more=True)
-            else:
-                await asyncio.sleep(0)  # many in a row must not keep all else from going on
-
-    async def _ask(self, request: ChatRequest, slot: Slot) -> Reply:
-        """Make the call and keep its reply: in the log, then in the cache."""
-        left = None if self._ends is None else self._ends + _GRACE_S - time.monotonic()
-        start = time.perf_counter()
-        with self._calls.under_way():
-            try:
-                async with asyncio.timeout(left) as limit:
-                    reply = await self._calls.reply(request)
-                self.take(slot, reply, time.perf_counter() - start)
-            except TimeoutError:
-                if limit.expired():
-                    raise _out_of_time() from None
-                raise
-        return reply
-
-    def restore(self, call: Call) -> None:
-        """Cache an answer of an earlier session, which may have died before it was cached."""
-        slot = self.slot(call)
-        if self._cache is None or slot.key is None or self._cache.get(slot.key) is not None:
-            return
-        response = self._log.get(call.id)
-        if response is not None:
-            remember(self._cache, slot.key, self._model.name, response.reply())
-
-    def slot(self, call: Call) -> Slot:
-        """Where the reply to a call goes."""
-        key = request_key(self._model.signature, call.request) if self._cache else None
-        return Slot(call.id, call.prompt, key)
-
-    def take(self, slot: Slot, reply: Reply, latency_s: float) -> None:
-        """Log and cache a reply that was called for now."""
-        reply = tidy(reply)
-        self._write(slot, reply, latency_s, cached=False)
-        if self._cache is not None and slot.key is not None:
-            remember(self._cache, slot.key, self._model.name, reply)
-
-    def take_cached(self, slot: Slot) -> bool:
-        """Log the reply that the cache has, if any."""
-        if self._cache is None or slot.key is None:
-            return False
-        reply = recall(self._cache, slot.key)
-        if reply is not None:
-            self._write(slot, reply, None, cached=True)
-        return reply is not None
-
-    def _write(self, slot: Slot, reply: Reply, latency_s: float | None, *, cached: bool) -> None:
-        self._log.append(Response.of(slot.id, slot.prompt, reply, latency_s, cached))
+    def keep(
+        self, slot: ReplySlot, reply: Reply, seconds: float | None, *, is_cached: bool
+    ) -> None:
+        """Append the reply to the log. Raises WriteError."""
+        response = Response.of(slot.id, slot.prompt_sha256, reply, seconds, is_cached)
+        self._log.append(response)
         self._tick()
-
-
-def _out_of_time() -> RunInterrupted:
-    return RunInterrupted(
-        "the time limit is reached; what was answered is kept. Run the same command to go on"
-    )

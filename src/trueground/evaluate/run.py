@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trueground.runs.page import PageWriter
     from trueground.runs.result import Result
 
+
 T = TypeVar("T")
 
 
@@ -111,10 +112,12 @@ def ask_shard(task: Task, model: ChatModel, out: Path, settings: RunSettings) ->
     """
     from trueground.errors import OutputError
     from trueground.evaluate.session import Session, check_same, identify_run
-    from trueground.runs.directory import RESPONSES, check_resumable, count_lines, shard_folder
+    from trueground.runs.directory import RESPONSES, count_lines
+    from trueground.runs.job import Shards
+    from trueground.runs.run_directory import check_resumable
 
     check_resumable(out, sharded=True)
-    folder = shard_folder(out, *(settings.shard or (0, 1)))
+    folder = Shards(out).folder(*(settings.shard or (0, 1)))
     identity = identify_run(task, settings, model.signature)
     for other in (out, *sorted(folder.parent.glob("*-of-*"))):
         check_same(other, identity)

@@ -23,11 +23,12 @@ from trueground.models.prompts import PromptFile
 from trueground.net.redact import redact_urls, shown_word
 from trueground.options import Progress, no_progress
 from trueground.records import Check
-from trueground.runs.directory import RunDirectory, count_lines, open_run, replacing
+from trueground.runs.directory import count_lines, replacing
 from trueground.runs.files import RunFiles
 from trueground.runs.identity import as_stored
 from trueground.runs.page import PageWriter
 from trueground.runs.result import Result
+from trueground.runs.run_directory import RunDirectory, open_run
 from trueground.runs.schema import (
     FORMAT_VERSION,
     CallCosts,
@@ -41,7 +42,8 @@ from trueground.types import Record
 
 if TYPE_CHECKING:
     from trueground.evaluate.corrected import LabelledSlice
-    from trueground.models.calls import Spent
+    from trueground.models.usage import Usage
+
 
 _ASKED_AT_ONCE = 64  # records of a batch that a language model judges within a minute or so
 
@@ -200,7 +202,7 @@ class Scoring:
             numbers = None if kept is None else kept.encode(scored, self._spent(kept))
             run.append(scored.items, scored.records, numbers)
 
-    def _spent(self, kept: KeptBatches) -> Spent | None:
+    def _spent(self, kept: KeptBatches) -> Usage | None:
         """What judging cost in all sessions."""
         spent = self.plan.parts.spent
         return spent if spent is None or kept.spent is None else kept.spent + spent
@@ -228,20 +230,20 @@ class KeptBatches:
     """The batches of an unfinished run that are scored, and what judging them cost."""
 
     def __init__(self, run: RunDirectory, *, keep_records: bool) -> None:
-        self.spent: Spent | None = None
+        self.spent: Usage | None = None
         self._run = run
         self._keep_records = keep_records
 
     def restore(self) -> Iterator[Scored]:
         """Yield the numbers of each batch that an earlier session scored, in order."""
-        from trueground.models.calls import Spent
+        from trueground.models.usage import Usage
 
         for content in self._run.restore(keep_records=self._keep_records):
             counts, numbers = msgspec.msgpack.decode(content)
-            self.spent = None if counts is None else Spent(**counts)
+            self.spent = None if counts is None else Usage(**counts)
             yield decode_numbers(numbers)
 
-    def encode(self, scored: Scored, spent: Spent | None) -> bytes:
+    def encode(self, scored: Scored, spent: Usage | None) -> bytes:
         """Return what `restore` needs of a batch; `spent` is the cost up to its end."""
         counts = None if spent is None else vars(spent)
         return msgspec.msgpack.encode((counts, encode_numbers(scored)))
@@ -336,13 +338,13 @@ def _describe_component(part: Any, written: str | None = None) -> UsedComponent:
     )
 
 
-def call_costs(spent: Spent) -> CallCosts:
+def call_costs(spent: Usage) -> CallCosts:
     """Return the calls, tokens and cache hits of judges, decomposer and rater."""
     tokens = TokenSums(spent.tokens_in, spent.tokens_out)
     return CallCosts(spent.calls, spent.failed, tokens, spent.cache_hits)
 
 
-def add_costs(manifest: Manifest, spent: Spent | None) -> None:
+def add_costs(manifest: Manifest, spent: Usage | None) -> None:
     """Write into the manifest of `score` what judging cost; nothing if no model was asked."""
     if spent is not None:
         costs = call_costs(spent)
@@ -350,15 +352,15 @@ def add_costs(manifest: Manifest, spent: Spent | None) -> None:
         manifest.tokens, manifest.cache_hits = costs.tokens, costs.cache_hits
 
 
-def judged_before(manifest: Manifest | None) -> Spent:
+def judged_before(manifest: Manifest | None) -> Usage:
     """Return what earlier sessions of a run spent on judging."""
-    from trueground.models.calls import Spent
+    from trueground.models.usage import Usage
 
     costs = None if manifest is None else manifest.judging
     if costs is None:
-        return Spent()
+        return Usage()
     tokens = costs.tokens
-    return Spent(
+    return Usage(
         costs.calls, tokens.tokens_in, tokens.tokens_out, costs.cache_hits, costs.failed_calls
     )
 

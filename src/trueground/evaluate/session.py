@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,9 @@ from trueground.benchmarks.base import Task
 from trueground.errors import UnreachableError, tell
 from trueground.evaluate.questions import (
     AnsweredQuestions,
-    Asking,
-    Call,
     Outcome,
     Questionnaire,
+    RunReplies,
     check_questions,
     make_run_plan,
 )
@@ -32,17 +32,20 @@ from trueground.evaluate.scoring import (
 from trueground.models.base import ChatModel, estimate_tokens, request_key
 from trueground.models.options import price_of
 from trueground.models.prompts import PromptFile
+from trueground.models.runner import ModelRequest, RequestRunner
 from trueground.net.cache import ResponseCache, cache_path, known_keys
 from trueground.records import Check
-from trueground.runs.directory import BATCHES, RESPONSES, RunDirectory, find_earlier
+from trueground.runs.directory import BATCHES, RESPONSES, write_error
 from trueground.runs.files import RunFiles
 from trueground.runs.identity import as_stored
 from trueground.runs.responses import ResponseIndex, ResponseLog
 from trueground.runs.result import Result
+from trueground.runs.run_directory import RunDirectory, find_earlier
 from trueground.runs.schema import Manifest, RunBenchmark, RunCost, UsedComponent
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
 _USUAL_TOKENS_OUT = 64
+_ADVICE = "What was answered is kept; fix the cause and run the same command again to go on"
 
 
 def identify_run(task: Task, settings: RunSettings, signature: str) -> dict[str, Any]:
@@ -92,7 +95,7 @@ class Session(AbstractContextManager["Session"]):
         another run in it, UsageError for a model without batches where it is to use them.
         """
         if settings.batch:
-            from trueground.evaluate.batches import check_batches
+            from trueground.models.batch_runner import check_batches
 
             check_batches(model)
         self._model = model
@@ -166,28 +169,41 @@ class Session(AbstractContextManager["Session"]):
             self._early_end_noted(),
             ResponseCache(cache_path()) if use_cache else nullcontext() as cache,
         ):
-            asking = Asking(self._model, self._log, cache, self._tick, settings.time_limit)
+            runner = RequestRunner(
+                self._model,
+                advice=_ADVICE,
+                cache=cache,
+                store=RunReplies(self._model, self._log, self._tick),
+                time_limit=settings.time_limit,
+                tolerates_first=True,
+            )
             try:
                 if settings.batch:
-                    from trueground.evaluate.batches import BatchAsking
-
-                    batches = BatchAsking(
-                        self._model,
-                        asking,
-                        self._directory.path,
-                        poll_seconds=settings.poll_seconds,
-                        time_limit=settings.time_limit,
-                        progress=lambda done: settings.progress(
-                            "ask", self._done + done, self._check.n
-                        ),
-                    )
-                    await batches.ask_all(self._waiting(asking), self._questionnaire.calls)
+                    await self._ask_in_batches(runner)
                 else:
-                    await asking.ask_all(self._waiting(asking))
+                    await runner.run_all(self._waiting(runner))
             except UnreachableError:
                 if not self._finished or settings.retry_failed:
                     raise
             self._manifest.cache_problem = cache.problem if cache else None
+
+    async def _ask_in_batches(self, runner: RequestRunner) -> None:
+        from trueground.evaluate.batches import BatchStateFile
+        from trueground.models.batch_runner import BatchRequestRunner
+
+        settings, path = self._settings, self._directory.path
+        batches = BatchRequestRunner(
+            runner,
+            BatchStateFile(path),
+            path / ".batch",
+            poll_seconds=settings.poll_seconds,
+            time_limit=settings.time_limit,
+            progress=lambda done: settings.progress("ask", self._done + done, self._check.n),
+        )
+        try:
+            await batches.run_all(self._waiting(runner), self._questionnaire.requests)
+        except OSError as error:
+            raise write_error(path / ".batch", error) from error
 
     def end(self) -> None:
         """Note that all was asked, where nothing is to be scored. Raises WriteError."""
@@ -223,15 +239,16 @@ class Session(AbstractContextManager["Session"]):
         """Let go of the folder."""
         self._open.__exit__(*error)
 
-    def _waiting(self, asking: Asking) -> Iterator[Call]:
-        """The calls that are still to be made, one by one."""
-        for call in self._questionnaire.calls():
-            if self._log.has(call.id, call.prompt, retry_failed=self._settings.retry_failed):
+    def _waiting(self, runner: RequestRunner) -> Iterator[ModelRequest]:
+        """Yield the requests that have no reply in the log."""
+        retry_failed = self._settings.retry_failed
+        for request in self._questionnaire.requests():
+            if self._log.has(request.id, request.prompt_sha256, retry_failed=retry_failed):
                 if self._broken_off:
-                    asking.restore(call)
+                    runner.restore_cache(request, partial(self._log.reply_of, request.id))
                 self._tick()
             else:
-                yield call
+                yield request
 
     def _tick(self) -> None:
         self._done += 1
@@ -282,14 +299,14 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
     questionnaire = Questionnaire(task, settings)
     items = answered = cached = tokens_in = 0
     with known_keys(cache_path() if use_cache else None) as is_cached:
-        for call in questionnaire.calls():
+        for item in questionnaire.requests():
             items += 1
-            if index.has(call.id, call.prompt, retry_failed=settings.retry_failed):
+            if index.has(item.id, item.prompt_sha256, retry_failed=settings.retry_failed):
                 answered += 1
-            elif is_cached(request_key(model.signature, call.request)):
+            elif is_cached(request_key(model.signature, item.request)):
                 cached += 1
             else:
-                tokens_in += estimate_tokens(call.request.messages)
+                tokens_in += estimate_tokens(item.request.messages)
     task.check_settings()
     calls = items - answered - cached
     limit = questionnaire.params.max_tokens

@@ -43,8 +43,8 @@ class Judge(Protocol):
     in memory or asks one has `in_one_process = True`, `close()`, and `problem`: why what it found
     could no longer be kept on disk, None where it was. One whose numbers a small model computes has
     `uses_encoder = True`: they may differ between machines. One that asks a language model has
-    `prompts` and `spent` (see `trueground.models.calls`), and one whose verdicts have neither score
-    nor probability `scores = False`.
+    `prompts` and `spent` (see `trueground.models.component`), and one whose verdicts have neither
+    score nor probability `scores = False`.
     """
 
     @property

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from trueground.arithmetic.scalars import exp
 from trueground.models.base import ChatRequest, Reply, TokenLogprob
-from trueground.models.calls import Asks, describe_failure, shortened
+from trueground.models.component import LLMComponent, describe_failure, shorten_reply
 from trueground.models.prompts import (
     PromptFile,
     block,
@@ -34,7 +34,7 @@ _PACKAGE = "trueground.judges"
 _Piece = tuple[tuple[int, int, int], ...]
 
 
-class LLMJudge(Asks):
+class LLMJudge(LLMComponent):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model once for each claim.
 
     `shown=all` (default) shows the texts of a request together. Where that is too long for the
@@ -139,7 +139,7 @@ class _Case:
                 why = describe_failure(reply, "a sentence of the context")
             raw = None
             if status in (Status.UNPARSEABLE, Status.TRUNCATED):
-                raw = shortened(reply.text)
+                raw = shorten_reply(reply.text)
                 why += " before its verdict" if status is Status.TRUNCATED else ""
             return Verdict(status=status, reasons=(why,), reply=raw)
         if self.asked:

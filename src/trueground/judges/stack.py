@@ -32,8 +32,8 @@ from trueground.stats.bootstrap import Floats
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 if TYPE_CHECKING:
-    from trueground.models.calls import Spent
     from trueground.models.prompts import PromptFile
+    from trueground.models.usage import Usage
 
 MakeJudge = Callable[..., Judge]
 FORMAT = "trueground-stack-1"
@@ -295,7 +295,7 @@ class StackJudge:
     def __getattr__(self, name: str) -> Any:
         """`spent` and `trouble`, where a member asks a language model; other judges have none."""
         if name == "spent" and (spent := self._of_members("spent")):
-            total: Spent = sum(spent[1:], spent[0])
+            total: Usage = sum(spent[1:], spent[0])
             return total
         if name == "trouble" and (troubles := self._of_members("trouble")):
             return next(filter(None, troubles), None)

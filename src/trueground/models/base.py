@@ -96,7 +96,7 @@ def estimate_call(request: ChatRequest) -> int:
     return estimate_tokens(request.messages) + (_TOKENS_OUT if limit is None else limit)
 
 
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+class TokenUsage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens as the endpoint counts them; `cached` are those of `tokens_in` it had kept."""
 
     tokens_in: int = 0
@@ -106,13 +106,13 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def count(value: Any) -> int:
     """A number of tokens as an endpoint sends it; 0 for what cannot be one."""
-    sane = isinstance(value, int | float) and 0 <= value < _TOO_MANY
-    return int(value) if sane else 0
+    is_valid = isinstance(value, int | float) and 0 <= value < _TOO_MANY
+    return int(value) if is_valid else 0
 
 
-def sane(usage: Usage) -> Usage:
-    """The same usage, with 0 for what cannot be a number of tokens."""
-    return Usage(count(usage.tokens_in), count(usage.tokens_out), count(usage.cached))
+def clamp_usage(usage: TokenUsage) -> TokenUsage:
+    """Return the usage with 0 for each invalid number of tokens."""
+    return TokenUsage(count(usage.tokens_in), count(usage.tokens_out), count(usage.cached))
 
 
 _LEAST = -9999.0  # stands for a log-probability of minus infinity, as endpoints write it
@@ -142,32 +142,32 @@ class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
     reasoning: str | None = None
     refusal: bool = False
     model: str | None = None
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     logprobs: list[TokenLogprob] | None = None
     calls: int = 1
 
 
-def tidy(reply: Reply) -> Reply:
-    """The same reply without what a file cannot hold: see `writable`, and numbers that are none."""
+def normalize_reply(reply: Reply) -> Reply:
+    """Return the reply without text and numbers that a file can't hold, see `sanitize_text`."""
     clean: dict[str, Any] = {
-        name: writable(text)
+        name: sanitize_text(text)
         for name in ("text", "error", "reasoning", "finish_reason", "model")
         if (text := getattr(reply, name)) and not (text.isascii() and "\0" not in text)
     }
     if reply.logprobs is not None:
         clean["logprobs"] = [
             TokenLogprob(
-                writable(one.token),
+                sanitize_text(one.token),
                 max(one.logprob, _LEAST),
-                {writable(token): max(p, _LEAST) for token, p in one.top.items()},
+                {sanitize_text(token): max(p, _LEAST) for token, p in one.top.items()},
             )
             for one in reply.logprobs
         ]
-    return msgspec.structs.replace(reply, usage=sane(reply.usage), **clean)
+    return msgspec.structs.replace(reply, usage=clamp_usage(reply.usage), **clean)
 
 
-def writable(text: str) -> str:
-    """The text as a file can hold it: "?" for half a surrogate pair, \\x00 for NUL."""
+def sanitize_text(text: str) -> str:
+    """Return the text as a file can hold it: "?" for half a surrogate pair, \\x00 for NUL."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\\x00")
 
 

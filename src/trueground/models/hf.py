@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import MissingExtraError, UsageError
-from trueground.models.base import ChatRequest, Message, Reply, Usage
+from trueground.models.base import ChatRequest, Message, Reply, TokenUsage
 from trueground.models.hf_generate import (
     MAX_TOKENS,
     WHAT,
@@ -219,7 +219,7 @@ class HFModel(_Local):
                     status=Status.TOO_LONG,
                     error=f"the prompt has {len(tokens)} tokens{answer}; the model's window has "
                     f"{loaded.window}",
-                    usage=Usage(len(tokens)),
+                    usage=TokenUsage(len(tokens)),
                     model=self.signature,
                 )
                 continue
@@ -266,7 +266,7 @@ class HFModel(_Local):
         )
 
     def _reply(self, prompt: TokenizedPrompt, output: Output, opened: bool) -> Reply:
-        usage = Usage(len(prompt.tokens), output.count)
+        usage = TokenUsage(len(prompt.tokens), output.count)
         if output.error is not None:
             return Reply(status=Status.ERROR, error=output.error, model=self.signature, usage=usage)
         cut = output.finish == "length"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
-from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, Usage, count
+from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, TokenUsage, count
 from trueground.net.failures import (
     ConnectError,
     HttpError,
@@ -111,10 +111,10 @@ def read_reply(reply: HttpReply) -> Reply:
         body = _read_lenient(reply)
     if body.error:
         raise error_inside(reply, body.error)
-    usage = Usage()
+    usage = TokenUsage()
     if isinstance(body.usage, dict):
         details = body.usage.get("prompt_tokens_details")
-        usage = Usage(
+        usage = TokenUsage(
             tokens_in=count(body.usage.get("prompt_tokens")),
             tokens_out=count(body.usage.get("completion_tokens")),
             cached=count(details.get("cached_tokens")) if isinstance(details, dict) else 0,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
 
 from trueground.arithmetic.scalars import exp
+from trueground.models.runner import InFlight
+from trueground.models.usage import Usage
 from trueground.net.cache import ResponseCache
 
 # Part of every key: a change of what a kept value means must not meet older entries.
@@ -91,20 +95,76 @@ def as_logprob(value: object) -> float:
     return float(min(max(value, _LEAST), 0.0))
 
 
-def logprobs_key(scorer: PromptScorer, text: str) -> str:
-    """SHA-256 (hex) of the scorer's signature and the text: under it the numbers are kept."""
+class LogprobStore:
+    """What a build keeps of log-probabilities, in addition to the cache; here nothing."""
+
+    def load(self, key: str) -> list[float] | None:
+        """Return what is kept under the key; None if the text must be scored."""
+        return None
+
+    def keep(self, key: str, logprobs: list[float]) -> None:
+        """Keep log-probabilities before they are used. Raises WriteError."""
+
+
+class LogprobRunner:
+    """Scores texts, each paid for once. Belongs to one event loop.
+
+    `usage` is what the scores have cost.
+    """
+
+    def __init__(
+        self,
+        scorer: PromptScorer,
+        cache: ResponseCache | None = None,
+        store: LogprobStore | None = None,
+    ) -> None:
+        self.name = scorer.name
+        self.signature = scorer.signature
+        self.usage = Usage()
+        self._scorer = scorer
+        self._in_flight = InFlight()
+        self.attach(cache, store)
+
+    def attach(self, cache: ResponseCache | None, store: LogprobStore | None = None) -> None:
+        """Use this cache and store from now on; neither if scores cost nothing."""
+        is_kept = self._scorer.cacheable
+        self._cache = cache if is_kept else None
+        self._store = store if is_kept and store is not None else LogprobStore()
+
+    async def logprobs(self, text: str) -> list[float]:
+        """Return the log-probability of each token of a text. Raises as PromptScorer does."""
+        key = _logprobs_key(self._scorer, text)
+        async with self._in_flight.turn(key):
+            logprobs = self._load(key)
+            if logprobs:
+                self.usage += Usage(cache_hits=1)
+                await asyncio.sleep(0)  # many in a row must not delay everything else
+                return logprobs
+            self.usage += Usage(calls=1, failed=1)  # until it succeeds
+            logprobs = await self._scorer.logprobs(text)
+            self.usage += Usage(tokens_in=len(logprobs) + 1, failed=-1)
+            self._store.keep(key, logprobs)
+            if self._cache is not None:
+                self._cache.put(key, _encode(logprobs), model=self.name, tokens=len(logprobs) + 1)
+        return logprobs
+
+    async def close(self) -> None:
+        """Close the scorer."""
+        await self._scorer.close()
+
+    def _load(self, key: str) -> list[float] | None:
+        """Return the kept numbers; None if there are none that can be read."""
+        if logprobs := self._store.load(key):
+            return logprobs
+        value = None if self._cache is None else self._cache.get(key)
+        if value is None:
+            return None
+        with suppress(msgspec.MsgspecError):
+            return _decode(value)
+        return None  # a new score replaces it
+
+
+def _logprobs_key(scorer: PromptScorer, text: str) -> str:
+    """Return the SHA-256 (hex) of the scorer's signature and the text."""
     head = msgspec.json.encode(["perplexity", _VERSION, scorer.signature])
     return hashlib.sha256(head + text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def recall_logprobs(cache: ResponseCache, key: str) -> list[float] | None:
-    """The numbers kept under the key; None if there are none that can be read."""
-    value = cache.get(key)
-    try:
-        return None if value is None else _decode(value)
-    except msgspec.MsgspecError:
-        return None  # asking again gives good ones, which take their place
-
-
-def remember_logprobs(cache: ResponseCache, key: str, model: str, found: list[float]) -> None:
-    cache.put(key, _encode(found), model=model, tokens=len(found) + 1)

@@ -16,7 +16,7 @@ from trueground.models.base import (
     ChatRequest,
     Reply,
     TokenLogprob,
-    Usage,
+    TokenUsage,
     prompt_sha256,
 )
 from trueground.models.openai_replies import is_cut, why_no_answer
@@ -49,7 +49,7 @@ class _ReplayLine(msgspec.Struct):
     error: str | None = None
     reasoning: str | None = None
     refusal: bool | None = False
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     model: str | None = None
     logprobs: list[TokenLogprob] | None = None
 
@@ -214,7 +214,7 @@ def _reply(line: _ReplayLine) -> Reply:
         reasoning=line.reasoning,
         refusal=bool(line.refusal),
         model=line.model,
-        usage=line.usage or Usage(),
+        usage=line.usage or TokenUsage(),
         logprobs=line.logprobs,
     )
 
@@ -253,7 +253,9 @@ class FakeModel:
         answer = self._reply if isinstance(self._reply, str) else self._reply(request)
         if isinstance(answer, Reply):
             return answer
-        usage = Usage(sum(len(m.content.split()) for m in request.messages), len(answer.split()))
+        usage = TokenUsage(
+            sum(len(m.content.split()) for m in request.messages), len(answer.split())
+        )
         return Reply(text=answer, finish_reason="stop", model=self.name, usage=usage)
 
     async def close(self) -> None:

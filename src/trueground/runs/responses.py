@@ -14,7 +14,14 @@ from typing import NamedTuple, Self
 import msgspec
 
 from trueground.errors import InputError
-from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, Usage, sane, tidy
+from trueground.models.base import (
+    UNREACHABLE,
+    Reply,
+    TokenLogprob,
+    TokenUsage,
+    clamp_usage,
+    normalize_reply,
+)
 from trueground.runs.directory import AppendFile
 from trueground.runs.schema import Manifest, TokenSums
 from trueground.types import Status
@@ -37,7 +44,7 @@ class Response(msgspec.Struct, kw_only=True):
     prompt_sha256: str
     response: str | None
     finish_reason: str | None
-    usage: Usage
+    usage: TokenUsage
     latency_s: float | None
     error: str | None
     status: Status | None = None
@@ -54,7 +61,7 @@ class Response(msgspec.Struct, kw_only=True):
     ) -> Response:
         """The line of a reply."""
         lost = reply.status not in (None, Status.TRUNCATED)
-        told = msgspec.structs.asdict(tidy(reply))
+        told = msgspec.structs.asdict(normalize_reply(reply))
         return cls(
             id=id_,
             prompt_sha256=prompt,
@@ -76,7 +83,7 @@ class _Head(msgspec.Struct):
     prompt_sha256: str
     status: str | None = None
     finish_reason: str | None = None
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     latency_s: float | None = None
     cached: bool = False
     calls: int = 1
@@ -101,7 +108,7 @@ class Paid:
         self.cache_hits += line.cached
         if line.latency_s is not None and not line.cached:
             self.calls += line.calls
-            usage = sane(line.usage)
+            usage = clamp_usage(line.usage)
             self.tokens_in += usage.tokens_in
             self.tokens_out += usage.tokens_out
             self.tokens_cached += usage.cached
@@ -198,6 +205,11 @@ class ResponseLog(ResponseIndex):
             return _decode(self._in.readline())
         except msgspec.DecodeError as error:
             raise _no_reply(f"{self.path}, the line of {id_!r}", error) from None
+
+    def reply_of(self, id_: str) -> Reply | None:
+        """Return the reply of an item as the model gave it; None if there is none."""
+        response = self.get(id_)
+        return None if response is None else response.reply()
 
     def __iter__(self) -> Iterator[Response]:
         """The replies that count, in the order of their ids' first arrival."""

@@ -33,7 +33,7 @@ from trueground.evaluate.scoring import (
 )
 from trueground.evaluate.table import ItemTable
 from trueground.metrics.registry import higher_is_better
-from trueground.models.calls import Spent
+from trueground.models.usage import Usage
 from trueground.options import Progress, ShowProgress, no_progress
 from trueground.progress import open_progress
 from trueground.records.files import open_unpacked
@@ -42,17 +42,16 @@ from trueground.runs.directory import (
     MANIFEST,
     RECORDS,
     RESPONSES,
-    SHARDS,
     SUMMARY,
-    RunDirectory,
-    remove_shards,
     replacing,
     write_error,
 )
 from trueground.runs.files import RunFiles, decode_file
 from trueground.runs.identity import describe_unfinished
+from trueground.runs.job import SHARDS, Shards
 from trueground.runs.page import PageWriter
 from trueground.runs.result import Result
+from trueground.runs.run_directory import RunDirectory
 from trueground.runs.schema import Manifest, MergedShards, RunBenchmark, Summary
 from trueground.runs.worst import headline_metric
 from trueground.shards import work
@@ -153,7 +152,7 @@ def join_logs(out: Path) -> tuple[int, list[str]]:
         if files.find_manifest() is None:
             first.status = "interrupted"
             files.write_manifest(first)
-        remove_shards(out)
+        Shards(out).remove()
     return replies, _without_shard(first.command)
 
 
@@ -330,7 +329,7 @@ class _Merging:
 
     def _add_account(self, manifest: Manifest) -> None:
         """Write into the manifest what the shards cost."""
-        spent = [Spent(**marker.spent) for marker in self.markers if marker.spent is not None]
+        spent = [Usage(**marker.spent) for marker in self.markers if marker.spent is not None]
         manifest.shards = MergedShards(
             count=len(self.markers),
             plan=self.plan.digest,

@@ -32,8 +32,8 @@ from trueground.records.parts import (
     find_columns,
 )
 from trueground.records.reading import RowWithId, conclude, reject_repeated
-from trueground.runs.directory import SHARDS
 from trueground.runs.identity import list_differences
+from trueground.runs.job import SHARDS
 from trueground.shards.engines import Engine
 from trueground.shards.store import RunStore
 

@@ -1,6 +1,7 @@
 """`score` in shards: plan once, do what is not done, merge."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
+
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -302,7 +303,8 @@ def _plan(
 def _check_place(store: "RunStore", *, overwrite: bool) -> list[Path]:
     """The folders that were made. OutputError where a run, or something else, is in the way."""
     from trueground.errors import OutputError
-    from trueground.runs.directory import MANIFEST, claim_folder
+    from trueground.runs.directory import MANIFEST
+    from trueground.runs.run_directory import claim_folder
     from trueground.shards.plan import PLAN
 
     if store.read(PLAN) is not None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.builders.scripted_server import Answer, scripted
 
-from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, Builder, Stage
 from trueground.builders.build import make_models
+from trueground.builders.client import ModelClient
 from trueground.builders.flow import FailureLimit, Flow, StageAccount, run_batch, run_stage
 from trueground.builders.grounding import BUILDER, GroundingBuildOptions
 from trueground.builders.settings import EndpointDefaults, Material
@@ -46,7 +46,7 @@ def run(
             try:
                 with BuildStore(folder) as store:
                     limit = FailureLimit(1.0, len(items))
-                    flow = Flow(Ask(models, None), store, limit, no_progress)
+                    flow = Flow(ModelClient(models), store, limit, no_progress)
                     return await run_stage(stage, items, flow)
             finally:
                 for asked in models.values():

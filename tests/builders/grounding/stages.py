@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from trueground.builders.ask import Ask, AskedModel
 from trueground.builders.base import REASONS, Rejected, Stage
+from trueground.builders.client import ModelClient, RoleModel
 from trueground.builders.grounding.items import (
     AtomicFact,
     Context,
@@ -61,8 +61,8 @@ def done(stage: Stage[Any, Any], item: Any, **says: Callable[[str], Any]) -> Any
         return FakeModel(reply)
 
     async def work() -> Any:
-        models = {role.replace("_", "-"): AskedModel(model(say)) for role, say in says.items()}
-        return await stage.work(item, Ask(models, None))
+        models = {role.replace("_", "-"): RoleModel(model(say)) for role, say in says.items()}
+        return await stage.work(item, ModelClient(models))
 
     return asyncio.run(work())[0]
 

@@ -13,8 +13,8 @@ from pyoxigraph import RdfFormat, Store
 from tests.builders.kalma.world import graph_file, turtle
 from tests.graph.endpoint.sparql_server import SparqlServer
 
-from trueground.builders.ask import Ask
 from trueground.builders.base import Rejected
+from trueground.builders.client import ModelClient
 from trueground.builders.kalma.items import LinkedPair, SourcePair
 from trueground.builders.kalma.pairs import Relations, linking_stage, read_relations
 from trueground.errors import InputError, UsageError
@@ -41,7 +41,7 @@ def linked(
     types: Any = (),
 ) -> LinkedPair:
     stage = linking_stage(graph, relations or Relations(), types)
-    (found,) = asyncio.run(stage.work(SourcePair("1", "…", head, relation, tail), Ask({}, None)))
+    (found,) = asyncio.run(stage.work(SourcePair("1", "…", head, relation, tail), ModelClient({})))
     return found
 
 

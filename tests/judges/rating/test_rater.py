@@ -15,7 +15,7 @@ from tests.judges.rule_endpoint import shown
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.judges.rating import NAMES, LLMRater, make_rater, rubric_for
 from trueground.models.base import ChatRequest, Message, Params, Reply, TokenLogprob
-from trueground.models.calls import Asker
+from trueground.models.component import SyncRequestRunner
 from trueground.models.replay import FakeModel
 from trueground.types import Rating, RatingRequest, Status
 
@@ -44,7 +44,7 @@ def by_function(answer: Callable[[ChatRequest], str | Reply]) -> tuple[Any, Fake
     """A rater whose model is a function."""
     rater: Any = make_rater("llm:fake:4", cache=False)
     model = FakeModel(answer)
-    Asker.__init__(rater, model, cache=False)
+    SyncRequestRunner.__init__(rater, model, cache=False)
     return rater, model
 
 

@@ -19,7 +19,7 @@ from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import default_specs, get_metric
-from trueground.models.calls import Spent
+from trueground.models.usage import Usage
 from trueground.testing import FakeDecomposer
 from trueground.types import JudgeRequest, Passage, Record, Status, Verdict
 
@@ -209,7 +209,7 @@ def test_what_a_sentence_cites_is_looked_up_once() -> None:
 
 def test_a_judge_that_costs_is_not_asked_about_answers_that_decline() -> None:
     judge = Words()
-    judge.spent = Spent()  # type: ignore[attr-defined]
+    judge.spent = Usage()  # type: ignore[attr-defined]
     item = one("I don't know what the passage says [1].", judge=judge)
     assert (judge.asked, set(item.status.values())) == ([], {"abstained"})
     assert outcomes(item) == [(1, None)]

@@ -12,9 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from trueground.builders.ask import Ask
 from trueground.builders.base import CallEstimate, Rejected, Stage, mark_fields, showing
 from trueground.builders.checks import count, other_language, quoted, same_text, says, words_without
+from trueground.builders.client import ModelClient
 from trueground.builders.grounding.facts import FactJudge
 from trueground.builders.grounding.items import (
     PACKAGE,
@@ -95,13 +95,13 @@ def conflict_stage(
 
     read = partial(tokens_of_contexts, words=words_of_context)
 
-    async def work(item: OriginalInstance, ask: Ask) -> Sequence[Instance]:
-        new = await _revise(item, ask, writing)
+    async def work(item: OriginalInstance, client: ModelClient) -> Sequence[Instance]:
+        new = await _revise(item, client, writing)
         with showing(lambda: new):
             check_changes(item, new)
             await facts.check_supported(new.gold, [one.text for one in new.contexts])
-            await _check_consistent(new, ask, consistent)
-            await _check_follows(item, new, ask, follows)
+            await _check_consistent(new, client, consistent)
+            await _check_follows(item, new, client, follows)
         return [Instance(item.id, item, new)]
 
     return Stage(
@@ -121,7 +121,7 @@ def conflict_stage(
     )
 
 
-async def _revise(item: OriginalInstance, ask: Ask, prompt: Prompt) -> Conflict:
+async def _revise(item: OriginalInstance, client: ModelClient, prompt: Prompt) -> Conflict:
     """The new version as the writer gave it, with the fields it must have. Raises Rejected."""
     pair, definite = item.pair, item.pair.form == "definite"
     texts = {"contexts": titled(pair.contexts), "facts": numbered(item.gold_texts)}
@@ -158,7 +158,7 @@ async def _revise(item: OriginalInstance, ask: Ask, prompt: Prompt) -> Conflict:
             return "no form of the answer can be used: leave `|` and ` & ` out of it"
         return None
 
-    new = await ask.object("writer", prompt.fill(fields), _Revision, check=check)
+    new = await client.ask("writer", prompt.fill(fields), _Revision, check=check)
     return Conflict(
         question=one_line(new.question),
         answer=new.answer,
@@ -284,7 +284,7 @@ def _check_answer(original: OriginalInstance, new: Conflict, before: str, after:
 # --- what a judge says
 
 
-async def _check_consistent(new: Conflict, ask: Ask, prompt: Prompt) -> None:
+async def _check_consistent(new: Conflict, client: ModelClient, prompt: Prompt) -> None:
     """Nothing that stayed contradicts what is new: the judge must quote what does. Rejected.
 
     A quote that stands in no context is asked for again; twice so, and the item is rejected.
@@ -306,12 +306,14 @@ async def _check_consistent(new: Conflict, ask: Ask, prompt: Prompt) -> None:
                 return f'"{one.quote}" does not stand in the contexts; quote them word for word'
         return None
 
-    reply = await ask.object("judge", prompt.fill(fields), _Doubts, check=check)
+    reply = await client.ask("judge", prompt.fill(fields), _Doubts, check=check)
     for one in reply.contradictions:
         raise Rejected("contradiction", f'"{one.quote}": {one.why}')
 
 
-async def _check_follows(item: OriginalInstance, new: Conflict, ask: Ask, prompt: Prompt) -> None:
+async def _check_follows(
+    item: OriginalInstance, new: Conflict, client: ModelClient, prompt: Prompt
+) -> None:
     """The new contexts lead to the new answer and to no other. Raises Rejected.
 
     For a definite answer the judge is not told which it is, and must find it.
@@ -323,7 +325,7 @@ async def _check_follows(item: OriginalInstance, new: Conflict, ask: Ask, prompt
         titles={"contexts": "CONTEXT", "reference": "EXPECTED ANSWER"},
     )
     fields |= {"reference": ""} if definite else {}
-    reply = await ask.object("judge", prompt.fill(fields), _Follows)
+    reply = await client.ask("judge", prompt.fill(fields), _Follows)
     if not reply.answerable:
         raise Rejected("does_not_follow", "the judge finds no answer in the new contexts")
     if definite:

@@ -13,7 +13,6 @@ from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
-from trueground.builders.ask import Ask
 from trueground.builders.base import (
     CALL_FAILED,
     CallEstimate,
@@ -23,6 +22,7 @@ from trueground.builders.base import (
     showing,
 )
 from trueground.builders.checks import check_numbers, same_text, words
+from trueground.builders.client import ModelClient
 from trueground.builders.flow import in_daemon
 from trueground.builders.grounding.items import (
     PACKAGE,
@@ -129,7 +129,7 @@ def facts_stage(
     """Pairs → pairs with the facts of their contexts, each with its context and sentence."""
     together = Together(decomposer.decompose)
 
-    async def work(pair: GroundedPair, _ask: Ask) -> Sequence[Factual]:
+    async def work(pair: GroundedPair, _client: ModelClient) -> Sequence[Factual]:
         answers = answer_forms(pair.answers) if pair.form == "definite" else ()
         if pair.form == "definite" and not answers:
             found = " / ".join(pair.answers) or "no answer"
@@ -207,10 +207,10 @@ def gold_stage(
 
     read = partial(tokens_of_contexts, words=words_of_context)
 
-    async def work(item: Factual, ask: Ask) -> Sequence[OriginalInstance]:
+    async def work(item: Factual, client: ModelClient) -> Sequence[OriginalInstance]:
         labelled, proposed = item.labelled, None
         if labelled is None:
-            proposed = await _propose(item, ask, "writer", proposing)
+            proposed = await _propose(item, client, "writer", proposing)
         gold = labelled or proposed
         if not gold:
             raise Rejected("no_gold_facts", f"none of {len(item.facts)} facts was chosen")
@@ -218,11 +218,11 @@ def gold_stage(
         with showing(lambda: {"question": item.pair.question, "gold_facts": texts}):
             await facts.check_supported(texts, [one.text for one in item.pair.contexts])
             if labelled is None:
-                gold = await _leave_out_unneeded(item, gold, ask, judging)
+                gold = await _leave_out_unneeded(item, gold, client, judging)
         second = None
-        if SECOND in ask.models:
+        if SECOND in client.models:
             try:
-                second = await _propose(item, ask, SECOND, proposing)
+                second = await _propose(item, client, SECOND, proposing)
             except Rejected as rejected:  # it is only counted: no reply, no count
                 if rejected.transient:
                     raise
@@ -254,7 +254,9 @@ def gold_stage(
     )
 
 
-async def _propose(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple[int, ...]:
+async def _propose(
+    item: Factual, client: ModelClient, role: str, prompt: Prompt
+) -> tuple[int, ...]:
     """The numbers of the facts that the model calls needed. Raises Rejected."""
     pair, facts = item.pair, item.facts
     texts = {"contexts": titled(pair.contexts), "facts": numbered(fact.text for fact in facts)}
@@ -270,7 +272,7 @@ async def _propose(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple[
         return wrong
 
     fields = mark_fields(texts, own, titles={"contexts": "CONTEXT"})
-    reply = await ask.object(role, prompt.fill(fields), _Proposal, check=check)
+    reply = await client.ask(role, prompt.fill(fields), _Proposal, check=check)
     for one in reply.needed:
         if not same_text(one.fact, facts[one.number - 1].text):
             shown = {"question": pair.question, "gold_facts": [one.fact for one in reply.needed]}
@@ -279,16 +281,16 @@ async def _propose(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple[
 
 
 async def _leave_out_unneeded(
-    item: Factual, chosen: tuple[int, ...], ask: Ask, prompt: Prompt
+    item: Factual, chosen: tuple[int, ...], client: ModelClient, prompt: Prompt
 ) -> tuple[int, ...]:
     """The chosen facts without those that the judge finds unneeded. Raises Rejected."""
-    unneeded = await _judge_enough(item, chosen, ask, prompt)
+    unneeded = await _judge_enough(item, chosen, client, prompt)
     left = tuple(number for at, number in enumerate(chosen, 1) if at not in unneeded)
     if not left:
         raise Rejected("no_gold_facts", f"the judge needs none of the {len(chosen)} facts")
     try:
         if unneeded:
-            await _judge_enough(item, left, ask, prompt)
+            await _judge_enough(item, left, client, prompt)
     except Rejected as rejected:
         if rejected.reason not in ("not_enough_facts", "other_answer"):
             raise
@@ -296,7 +298,9 @@ async def _leave_out_unneeded(
     return left
 
 
-async def _judge_enough(item: Factual, chosen: Sequence[int], ask: Ask, prompt: Prompt) -> set[int]:
+async def _judge_enough(
+    item: Factual, chosen: Sequence[int], client: ModelClient, prompt: Prompt
+) -> set[int]:
     """The places (from 1) of unneeded facts among the chosen. Raises Rejected.
 
     For a definite answer the judge is not told which it is, and must find it.
@@ -312,7 +316,7 @@ async def _judge_enough(item: Factual, chosen: Sequence[int], ask: Ask, prompt: 
         return check_numbers("unneeded", reply.unneeded, len(chosen))
 
     fields |= {"reference": ""} if definite else {}
-    reply = await ask.object("judge", prompt.fill(fields), _Enough, check=check)
+    reply = await client.ask("judge", prompt.fill(fields), _Enough, check=check)
     if not reply.enough:
         raise Rejected("not_enough_facts", listed)
     if definite and not is_answer(reply.answer, pair.answers):

@@ -26,8 +26,8 @@ import msgspec
 
 from trueground.arithmetic.scalars import exp, log
 from trueground.benchmarks.rows import read_entries
-from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, Rejected
+from trueground.builders.client import ModelClient
 from trueground.builders.kalma.items import CountedPair, Draft, Fact, LinkedPair, grown
 from trueground.builders.kalma.knowledge import name_by_id
 from trueground.builders.kalma.wording import say
@@ -201,7 +201,7 @@ class FactChooser:
     most: int
 
     async def choose(
-        self, draft: Draft, facts: Sequence[Fact], paragraph: str, ask: Ask
+        self, draft: Draft, facts: Sequence[Fact], paragraph: str, client: ModelClient
     ) -> Fact | None:
         """The best of the facts that are not said yet; None where there is none.
 
@@ -221,7 +221,7 @@ class FactChooser:
             able = near_ties(candidates, list(map(rare, candidates)), self.alpha)
         if len(able) == 1:
             return able[0]
-        rated = await self._rate(draft, able, paragraph, ask)
+        rated = await self._rate(draft, able, paragraph, client)
         # The softmax is over all candidates; those that cannot win count in it as 1/∞.
         known = {fact: math.inf for fact in candidates if fact not in able} | rated
         kept = [fact for fact in candidates if fact in known]
@@ -230,7 +230,7 @@ class FactChooser:
         return next(one.fact for one in found if one.fact in rated)
 
     async def _rate(
-        self, draft: Draft, candidates: Sequence[Fact], paragraph: str, ask: Ask
+        self, draft: Draft, candidates: Sequence[Fact], paragraph: str, client: ModelClient
     ) -> dict[Fact, float]:
         """The perplexities; a candidate that can have none (too long) is left out. Rejected.
 
@@ -238,7 +238,7 @@ class FactChooser:
         """
         names = name_by_id(draft)
         texts = [f"{paragraph} {say(names[qid], name, value)}" for qid, name, value in candidates]
-        found = await asyncio.gather(*map(ask.logprobs, texts), return_exceptions=True)
+        found = await asyncio.gather(*map(client.logprobs, texts), return_exceptions=True)
         rated, problems = {}, []
         for fact, one in zip(candidates, found, strict=True):
             if isinstance(one, UnscoredText):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueground.benchmarks.rows import read_entries
-from trueground.builders.ask import Ask
 from trueground.builders.base import Rejected, SourceStep, Stage
+from trueground.builders.client import ModelClient
 from trueground.builders.kalma.items import LinkedPair, SourcePair, grown
 from trueground.builders.kalma.wording import relation_words
 from trueground.builders.rows import SourceRow, Unusable, check_rows, fault, source_rows
@@ -202,7 +202,7 @@ def linking_stage(
     """
     wanted = frozenset(map(name_key, types))
 
-    async def work(pair: SourcePair, _ask: Ask) -> Sequence[LinkedPair]:
+    async def work(pair: SourcePair, _client: ModelClient) -> Sequence[LinkedPair]:
         try:
             if isinstance(graph, Listed):  # on this machine: quick, and not for several threads
                 return [_link(graph, pair, relations, wanted)]

@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from trueground.builders.ask import PERPLEXITY, Ask
 from trueground.builders.base import CallEstimate, LLMStage, Rejected, Stage, mark_fields, showing
 from trueground.builders.checks import FORM_REASONS, check_numbers, odd_form, other_language
+from trueground.builders.client import PERPLEXITY, ModelClient
 from trueground.builders.kalma import KalmaBuildOptions
 from trueground.builders.kalma.choosing import FactChooser
 from trueground.builders.kalma.items import CountedPair, Draft, Fact, grown
@@ -131,9 +131,9 @@ def extending_stage(
 ) -> Stage[Draft, Draft]:
     """One round. An item whose pool is exhausted goes through as it is."""
 
-    async def work(draft: Draft, ask: Ask) -> Sequence[Draft]:
+    async def work(draft: Draft, client: ModelClient) -> Sequence[Draft]:
         facts = pool(draft, skipped)
-        fact = await chooser.choose(draft, facts, bare(draft.text, draft.graphs), ask)
+        fact = await chooser.choose(draft, facts, bare(draft.text, draft.graphs), client)
         if fact is None:
             return [draft]
         knowledge = format_knowledge([fact], draft)
@@ -155,7 +155,7 @@ def extending_stage(
                 check_language(words, draft.paragraph, options.language == "check")
 
         messages = prompt.fill(mark_fields(fields))
-        reply = await ask.object("writer", messages, Extended, check=check)
+        reply = await client.ask("writer", messages, Extended, check=check)
         knowledge_of = (*draft.knowledge, (fact,))
         return [grown(draft, Draft, text=plain(reply.paragraph), knowledge=knowledge_of)]
 

@@ -12,7 +12,6 @@ from typing import Literal
 import msgspec
 
 from trueground.benchmarks.kalma.source import question_key
-from trueground.builders.ask import Ask
 from trueground.builders.base import BatchStage, CallEstimate, Rejected, Stage, mark_fields, showing
 from trueground.builders.checks import (
     FORM_REASONS,
@@ -22,6 +21,7 @@ from trueground.builders.checks import (
     share_kept,
     words_without,
 )
+from trueground.builders.client import ModelClient
 from trueground.builders.kalma import KalmaBuildOptions
 from trueground.builders.kalma.items import VERSIONS, Draft, QuestionRequest, QuestionVerdict, grown
 from trueground.builders.kalma.knowledge import format_fact, name_of
@@ -52,7 +52,7 @@ def questions_stage(
     prompts = {"general": general, "specific": specific}
     least, language = options.least_rounds, options.language == "check"
 
-    async def work(draft: Draft, ask: Ask) -> Sequence[QuestionRequest]:
+    async def work(draft: Draft, client: ModelClient) -> Sequence[QuestionRequest]:
         rounds = len(draft.knowledge)
         if rounds < least:
             raise Rejected("too_few_rounds", f"{rounds} rounds; expected {least} or more")
@@ -67,7 +67,7 @@ def questions_stage(
         found: dict[str, str] = {}
         for version in VERSIONS:
             messages = prompts[version].fill(mark_fields({"paragraph": text}))
-            reply = await ask.object("writer", messages, OneQuestion, check=check)
+            reply = await client.ask("writer", messages, OneQuestion, check=check)
             found[version] = " ".join(reply.question.split())
         if same_text(found["general"], found["specific"]):
             raise Rejected("same_question", shorten(found["general"]), found)
@@ -163,7 +163,7 @@ class Opinion(msgspec.Struct, frozen=True):
 def judging_stage(prompt: Prompt, required: bool) -> Stage[QuestionRequest, QuestionRequest]:
     """Verdicts are noted; if `required`, a question that is not authentic rejects the item."""
 
-    async def work(item: QuestionRequest, ask: Ask) -> Sequence[QuestionRequest]:
+    async def work(item: QuestionRequest, client: ModelClient) -> Sequence[QuestionRequest]:
         facts = "\n".join(
             f"[{n}] {format_fact(fact, item)}" for n, fact in enumerate(item.facts, 1)
         )
@@ -173,7 +173,7 @@ def judging_stage(prompt: Prompt, required: bool) -> Stage[QuestionRequest, Ques
             texts = {"paragraph": item.bare, "knowledge": facts}
             messages = prompt.fill(mark_fields(texts, {"question": question}))
             try:
-                reply = await ask.object(
+                reply = await client.ask(
                     "judge",
                     messages,
                     Opinion,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from trueground.judges.llm import read_verdict
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.calls import Asks, describe_failure, shortened
+from trueground.models.component import LLMComponent, describe_failure, shorten_reply
 from trueground.models.prompts import (
     PromptFile,
     mark_for,
@@ -65,7 +65,7 @@ _QUESTIONS = {
 }
 
 
-class LLMComparer(Asks):
+class LLMComparer(LLMComponent):
     """`llm-faithfulness`, `llm-abstention`, …: 1 for yes, 0 for no, with all texts shown together.
 
     Where that is too long the status is `too_long`: what the whole response needs may lie in
@@ -119,7 +119,7 @@ class LLMComparer(Asks):
         if reply.status is None:
             return self._read_text(reply.text)
         why = describe_failure(reply, "what is to be shown together")
-        raw = shortened(reply.text) if reply.status is Status.TRUNCATED else None
+        raw = shorten_reply(reply.text) if reply.status is Status.TRUNCATED else None
         return Comparison(status=reply.status, reply=raw, reason=why)
 
     def _read_text(self, text: str) -> Comparison:
@@ -185,4 +185,4 @@ def read_category(reply: str) -> str | None:
 
 def _unparseable(text: str, lacking: str) -> Comparison:
     why = f"the model's reply cannot be read: {lacking}"
-    return Comparison(status=Status.UNPARSEABLE, reply=shortened(text), reason=why)
+    return Comparison(status=Status.UNPARSEABLE, reply=shorten_reply(text), reason=why)

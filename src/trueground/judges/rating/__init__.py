@@ -23,7 +23,7 @@ from trueground.errors import UsageError
 from trueground.judges.base import each_once
 from trueground.judges.llm import expected_score, read_score
 from trueground.models.base import ChatRequest, Message, Params, Reply
-from trueground.models.calls import Asks, shortened
+from trueground.models.component import LLMComponent, shorten_reply
 from trueground.models.prompts import (
     Prompt,
     PromptFile,
@@ -99,7 +99,7 @@ def rubric_for(name: str, shown: str) -> Prompt:
     return packaged_prompt(_PACKAGE, _FILES[name, shown])
 
 
-class LLMRater(Asks):
+class LLMRater(LLMComponent):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model to rate.
 
     Integer scoring asks once, at temperature 0; with `samples` it asks so often, at the same
@@ -192,13 +192,13 @@ class LLMRater(Asks):
 def _of_reply(reply: Reply) -> Rating:
     if reply.status is Status.TRUNCATED:
         why = "the reply was cut off at the token limit"
-        return Rating(status=reply.status, reply=shortened(reply.text), reason=why)
+        return Rating(status=reply.status, reply=shorten_reply(reply.text), reason=why)
     if reply.status is not None:
         return Rating(status=reply.status, reason=reply.error)
     score = read_score(reply.text)
     if score is None:
         why = "the reply is no whole number from 1 to 5"
-        return Rating(status=Status.UNPARSEABLE, reply=shortened(reply.text), reason=why)
+        return Rating(status=Status.UNPARSEABLE, reply=shorten_reply(reply.text), reason=why)
     return Rating(float(score.value))
 
 
@@ -206,7 +206,9 @@ def _of_runs(replies: list[Reply]) -> Rating:
     """The rating of one reply, or the mean of several, which are then all kept."""
     if len(replies) == 1:
         return _of_reply(replies[0])
-    texts = tuple(shortened(reply.text) or f"({reply.error or reply.status})" for reply in replies)
+    texts = tuple(
+        shorten_reply(reply.text) or f"({reply.error or reply.status})" for reply in replies
+    )
     return msgspec.structs.replace(_mean(map(_of_reply, replies)), replies=texts)
 
 

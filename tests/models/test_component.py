@@ -16,10 +16,11 @@ from tests.chaos import KEY, ChaosServer
 
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params, Reply, TokenLogprob
-from trueground.models.calls import Asker, Spent, model_of
+from trueground.models.component import SyncRequestRunner, model_of
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import OPTIONS, ModelOptions
 from trueground.models.replay import FakeModel
+from trueground.models.usage import Usage
 from trueground.plugins import parse_part
 from trueground.types import Status
 
@@ -52,12 +53,12 @@ def texts(replies: list[Reply]) -> list[str]:
 
 def test_replies_in_the_order_of_requests_and_equal_ones_asked_once() -> None:
     model = FakeModel(lambda r: r.messages[0].content.upper(), delay=0.01, concurrency=8)
-    asker = Asker(model)
+    asker = SyncRequestRunner(model)
     try:
         replies = asker.ask([asking(text) for text in "abcaabbc"] + [asking("a", draw=1)])
         assert texts(replies) == [*"ABCAABBC", "A"]
         assert sorted(r.messages[0].content for r in model.calls) == ["a", "a", "b", "c"]
-        assert asker.spent == Spent(calls=4, tokens_in=4, tokens_out=4)
+        assert asker.spent == Usage(calls=4, tokens_in=4, tokens_out=4)
         assert asker.ask([]) == []
     finally:
         asker.close()
@@ -66,23 +67,23 @@ def test_replies_in_the_order_of_requests_and_equal_ones_asked_once() -> None:
 def test_kept_replies_are_found_by_another_asker_at_another_address() -> None:
     token = TokenLogprob("4", -0.1, {"4": -0.1, "5": -2.4})
     with ChaosServer() as one, ChaosServer() as other:
-        first = Asker(endpoint(one))
+        first = SyncRequestRunner(endpoint(one))
         asked = [asking("why?"), asking("how?", temperature=0)]
         replies = first.ask(asked)
         first.close()
-        second = Asker(endpoint(other))
+        second = SyncRequestRunner(endpoint(other))
         assert second.ask(asked) == replies
         assert second.ask([asking("how?", temperature=0.0)]) == replies[1:]
-        assert second.spent == Spent(cache_hits=3)
+        assert second.spent == Usage(cache_hits=3)
         second.close()
         assert not other.calls
-        fresh = Asker(endpoint(other), cache=False)
+        fresh = SyncRequestRunner(endpoint(other), cache=False)
         assert texts(fresh.ask(asked)) == texts(replies)
         assert (fresh.spent.calls, fresh.problem) == (2, None)
         fresh.close()
     kept = FakeModel(lambda _: Reply(text="4", logprobs=[token]), cacheable=True)
     for calls in (1, 1):
-        asker = Asker(kept)
+        asker = SyncRequestRunner(kept)
         assert asker.ask([asking("rate")])[0].logprobs == [token]
         asker.close()
         assert len(kept.calls) == calls
@@ -92,7 +93,7 @@ def test_failed_calls_are_replies_and_are_asked_again() -> None:
     failing = {"garbage": "html", "hang": "hang", "reset": "reset", "busy": "429"}
     behaviour = {**failing, "long": "too-long", "cut": "length"}
     with ChaosServer(lambda text, _: behaviour.get(text, "ok"), hang=2) as server:
-        asker = Asker(endpoint(server))
+        asker = SyncRequestRunner(endpoint(server))
         asked = [asking(text) for text in ("ok", *behaviour)]
         replies = asker.ask(asked)
         told = [reply.status for reply in replies]
@@ -109,7 +110,7 @@ def test_failed_calls_are_replies_and_are_asked_again() -> None:
 
 def test_a_pause_that_the_endpoint_asks_for_is_waited_out() -> None:
     with ChaosServer(lambda _, call: "429-wait" if call == 1 else "ok") as server:
-        asker = Asker(endpoint(server))
+        asker = SyncRequestRunner(endpoint(server))
         start = time.monotonic()
         assert asker.ask([asking("why?")])[0].text == "answer to why?"
         assert time.monotonic() - start >= 1
@@ -119,7 +120,7 @@ def test_a_pause_that_the_endpoint_asks_for_is_waited_out() -> None:
 @pytest.mark.parametrize("behaviour", ["401", "403", "404", "429-quota"])
 def test_an_endpoint_that_lets_nobody_in(behaviour: str) -> None:
     with ChaosServer(lambda *_: behaviour) as server:
-        asker = Asker(endpoint(server))
+        asker = SyncRequestRunner(endpoint(server))
         with pytest.raises(
             UnreachableError, match=r"m-1 cannot be reached: .*run the same"
         ) as told:
@@ -134,7 +135,7 @@ def test_nobody_there() -> None:
     with ChaosServer() as server:
         gone = server.base_url
     model = OpenAIModel("m-1", ModelOptions(base_url=gone, max_attempts=1))
-    asker = Asker(model)
+    asker = SyncRequestRunner(model)
     for _ in range(2):
         with pytest.raises(UnreachableError, match="m-1 cannot be reached"):
             asker.ask([asking("why?")])
@@ -153,7 +154,7 @@ def test_one_that_gets_through_keeps_the_others_going() -> None:
 
     model = FakeModel("", concurrency=4)
     model.generate = behave  # type: ignore[method-assign]
-    asker = Asker(model)
+    asker = SyncRequestRunner(model)
     replies = asker.ask([asking(text) for text in ("lost", "slow", "lost too", "c")])
     assert [reply.status for reply in replies] == [Status.ERROR, None, Status.ERROR, None]
     with pytest.raises(UnreachableError):
@@ -168,7 +169,7 @@ def test_a_fault_of_the_models_code_fails_that_call_alone() -> None:
             raise LookupError(f"no such thing, authorization: {KEY}")
         return text
 
-    asker = Asker(FakeModel(answer, cacheable=True))
+    asker = SyncRequestRunner(FakeModel(answer, cacheable=True))
     good, bad = asker.ask([asking("good"), asking("bad")])
     assert good.text == "good"
     assert (bad.status, bad.text) == (Status.ERROR, "")
@@ -180,7 +181,7 @@ def test_a_fault_of_the_models_code_fails_that_call_alone() -> None:
 
 def test_a_request_that_cannot_be_meant_is_raised() -> None:
     with ChaosServer() as server:
-        asker = Asker(endpoint(server))
+        asker = SyncRequestRunner(endpoint(server))
         with pytest.raises(UsageError, match="stream"):
             asker.ask([asking("why?", extra={"stream": True})])
         assert asker.ask([asking("why?")])[0].text == "answer to why?"
@@ -189,7 +190,7 @@ def test_a_request_that_cannot_be_meant_is_raised() -> None:
 
 def test_inside_a_running_event_loop() -> None:
     async def main() -> list[Reply]:
-        asker = Asker(FakeModel("yes", delay=0.01))
+        asker = SyncRequestRunner(FakeModel("yes", delay=0.01))
         try:
             return asker.ask([asking("a"), asking("b")])
         finally:
@@ -199,9 +200,9 @@ def test_inside_a_running_event_loop() -> None:
 
 
 def test_closing_twice_unused_and_asking_again() -> None:
-    Asker(FakeModel("unused")).close()
+    SyncRequestRunner(FakeModel("unused")).close()
     with ChaosServer() as server:
-        asker = Asker(endpoint(server))
+        asker = SyncRequestRunner(endpoint(server))
         for question in ("why?", "how?"):
             assert asker.ask([asking(question)])[0].text == f"answer to {question}"
             asker.close()
@@ -216,7 +217,7 @@ def test_a_model_that_cannot_be_closed_leaves_nothing_open() -> None:
         async def close(self) -> None:
             raise OSError("stuck")
 
-    asker = Asker(Stuck("yes", cacheable=True))
+    asker = SyncRequestRunner(Stuck("yes", cacheable=True))
     asker.ask([asking("a")])
     with pytest.raises(OSError, match="stuck"):
         asker.close()
@@ -226,10 +227,10 @@ def test_a_model_that_cannot_be_closed_leaves_nothing_open() -> None:
 def test_many_kept_replies_cost_little() -> None:
     model = FakeModel(lambda r: r.messages[0].content, concurrency=100_000_000, cacheable=True)
     asked = [asking(f"q{n}") for n in range(2_000)]
-    first = Asker(model)
+    first = SyncRequestRunner(model)
     first.ask(asked)
     first.close()
-    second = Asker(model)
+    second = SyncRequestRunner(model)
     start = time.monotonic()
     assert len(second.ask(asked)) == 2_000
     assert time.monotonic() - start < 5
@@ -250,7 +251,7 @@ def test_ctrl_c_while_waiting_ends_the_calls_and_keeps_what_came() -> None:
                 raise
             return Reply(text=text)
 
-    asker = Asker(Slow("", cacheable=True, concurrency=2))
+    asker = SyncRequestRunner(Slow("", cacheable=True, concurrency=2))
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.monotonic()
@@ -266,10 +267,10 @@ def test_ctrl_c_while_waiting_ends_the_calls_and_keeps_what_came() -> None:
 
 def test_one_that_nobody_closes_keeps_its_replies_and_ends_with_the_process() -> None:
     code = (
-        "from trueground.models.calls import Asker\n"
+        "from trueground.models.component import SyncRequestRunner\n"
         "from trueground.models.base import ChatRequest, Message\n"
         "from trueground.models.replay import FakeModel\n"
-        "asker = Asker(FakeModel('yes', cacheable=True))\n"
+        "asker = SyncRequestRunner(FakeModel('yes', cacheable=True))\n"
         "asker.ask([ChatRequest((Message('user', 'x'),))])\n"
         "print(asker.spent.calls, asker.spent.cache_hits)\n"
     )

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from trueground.builders.ask import read_object
 from trueground.builders.base import Rejected
+from trueground.builders.json_reply import read_object
 
 
 class Kind(msgspec.Struct):

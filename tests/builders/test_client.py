@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 
-from trueground.builders.ask import Ask, AskedModel
 from trueground.builders.base import REASONS, Rejected
+from trueground.builders.client import ModelClient, RoleModel
 from trueground.builders.store import BuildStore
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import ChatRequest, Message, Reply
@@ -41,31 +41,31 @@ def model(server: ScriptedServer, **more: Any) -> OpenAIModel:
 
 def asking(
     made: Any,
-    use: Callable[[Ask], Any],
+    use: Callable[[ModelClient], Any],
     cache: ResponseCache | None = None,
     paid: BuildStore | None = None,
-) -> tuple[Any, AskedModel]:
+) -> tuple[Any, RoleModel]:
     """What `use` gives, and the model as it was asked."""
-    asked = AskedModel(made)
+    asked = RoleModel(made)
 
     async def main() -> Any:
         try:
-            return await use(Ask({"writer": asked}, cache, None, paid))
+            return await use(ModelClient({"writer": asked}, cache, paid))
         finally:
             await made.close()
 
     return asyncio.run(main()), asked
 
 
-def fallen(made: Any, use: Callable[[Ask], Any]) -> Rejected:
+def fallen(made: Any, use: Callable[[ModelClient], Any]) -> Rejected:
     with pytest.raises(Rejected) as met:
         asking(made, use)
     assert met.value.reason in REASONS
     return met.value
 
 
-async def ask_object(ask: Ask) -> Kind:
-    return await ask.object("writer", HELLO, Kind)
+async def ask_object(client: ModelClient) -> Kind:
+    return await client.ask("writer", HELLO, Kind)
 
 
 def test_the_schema_is_asked_for() -> None:
@@ -95,7 +95,7 @@ def test_asked_once_more_with_what_was_wrong(first: str, words: str) -> None:
     said = iter([first, '{"answer": "A"}'])
     with scripted(lambda _: next(said)) as server:
         found, asked = asking(
-            model(server), lambda ask: ask.object("writer", HELLO, Kind, check=check)
+            model(server), lambda client: client.ask("writer", HELLO, Kind, check=check)
         )
     assert found.answer == "A"
     assert asked.spent.calls == 2
@@ -148,16 +148,16 @@ def test_what_see_raises_is_told_once_and_then_falls() -> None:
         raise Rejected("not_mine", f"found {made.answer}", content=made.answer)
 
     with scripted(lambda _: {"answer": "A"}) as server, pytest.raises(Rejected) as met:
-        asking(model(server), lambda ask: ask.object("writer", HELLO, Kind, check=check))
+        asking(model(server), lambda client: client.ask("writer", HELLO, Kind, check=check))
     why = met.value
     assert (why.reason, why.detail, why.content) == ("not_mine", "found A", "A")
     assert len(server.calls) == 2
     assert "not mine: found A" in server.calls[1]["messages"][-1]["content"]
 
 
-async def ask_many(ask: Ask) -> list[Kind]:
+async def ask_many(client: ModelClient) -> list[Kind]:
     messages = [[Message("user", f"hello {i}")] for i in range(40)]
-    return await asyncio.gather(*(ask.object("writer", one, Kind) for one in messages))
+    return await asyncio.gather(*(client.ask("writer", one, Kind) for one in messages))
 
 
 def test_a_refused_schema_costs_no_more_than_a_round() -> None:
@@ -185,9 +185,9 @@ def test_a_bad_call_is_not_put_down_to_a_schema_that_was_taken() -> None:
         odd = (400, {"error": {"message": "Bad Request"}})
         return odd if last_text(body) == "odd" else {"answer": "A"}
 
-    async def use(ask: Ask) -> Kind:
-        await ask.object("writer", HELLO, Kind)
-        return await ask.object("writer", [Message("user", "odd")], Kind)
+    async def use(client: ModelClient) -> Kind:
+        await client.ask("writer", HELLO, Kind)
+        return await client.ask("writer", [Message("user", "odd")], Kind)
 
     with scripted(answer) as server:
         assert fallen(model(server), use).reason == "call_failed"
@@ -203,8 +203,8 @@ def test_an_endpoint_that_stumbles() -> None:
 
 
 def test_equal_questions_are_paid_for_once(tmp_path: Path) -> None:
-    async def use(ask: Ask) -> list[Kind]:
-        return await asyncio.gather(*(ask.object("writer", HELLO, Kind) for _ in range(9)))
+    async def use(client: ModelClient) -> list[Kind]:
+        return await asyncio.gather(*(client.ask("writer", HELLO, Kind) for _ in range(9)))
 
     with scripted(lambda _: {"answer": "A"}, delay=0.02) as server:
         with ResponseCache(tmp_path / "cache.sqlite") as cache:
@@ -249,7 +249,7 @@ def test_nobody_there() -> None:
 
 def test_no_such_role() -> None:
     with pytest.raises(UsageError, match="'judge'"):
-        asking(FakeModel("x"), lambda ask: ask.object("judge", HELLO, Kind))
+        asking(FakeModel("x"), lambda client: client.ask("judge", HELLO, Kind))
 
 
 def test_a_model_that_raises() -> None:

@@ -15,18 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.models import calls
+from trueground.models import reply_cache
 from trueground.models.base import (
     ChatRequest,
     Message,
     Params,
     Reply,
     TokenLogprob,
-    Usage,
+    TokenUsage,
     prompt_sha256,
     request_key,
 )
-from trueground.models.calls import recall, remember
+from trueground.models.reply_cache import cache_reply, load_cached_reply
 from trueground.net.cache import ResponseCache, stats
 from trueground.types import Status
 
@@ -45,7 +45,7 @@ def test_a_key_is_the_same_in_every_process_and_version() -> None:
         == "7c5139ff349b5009ca51b90118aa039f0c9e60fa9bfb4010bc15a58439c7759f"
     )
     code = (
-        "from trueground.models.calls import request_key\n"
+        "from trueground.models.base import request_key\n"
         "from trueground.models.base import *\n"
         "print(request_key('m', ChatRequest((Message('user', 'x'),), "
         "Params(extra={'q': {'z': 1, 'y': 2}, 'p': 1}))))"
@@ -129,7 +129,7 @@ replies = st.builds(
     reasoning=st.none() | st.text(),
     refusal=st.booleans(),
     model=st.none() | st.text(),
-    usage=st.builds(Usage, st.integers(0, 2**40), st.integers(0, 9), st.integers(0, 9)),
+    usage=st.builds(TokenUsage, st.integers(0, 2**40), st.integers(0, 9), st.integers(0, 9)),
     logprobs=st.none()
     | st.lists(
         st.builds(
@@ -144,17 +144,17 @@ replies = st.builds(
 
 @given(replies)
 def test_a_reply_comes_back_as_it_was(reply: Reply) -> None:
-    assert calls._decode(calls._encode(reply)) == reply
+    assert reply_cache._decode(reply_cache._encode(reply)) == reply
 
 
 def test_minus_infinity_comes_back() -> None:
     reply = Reply(text="x", logprobs=[TokenLogprob("x", 0.0, {"y": -math.inf})])
-    assert calls._decode(calls._encode(reply)) == reply
+    assert reply_cache._decode(reply_cache._encode(reply)) == reply
 
 
 def test_only_answers_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
-    usage = Usage(tokens_in=90, tokens_out=10)
+    usage = TokenUsage(tokens_in=90, tokens_out=10)
     kept = {
         "whole": Reply(text="yes", usage=usage),
         "empty": Reply(text=""),  # of a model that says nothing of how it ended
@@ -163,14 +163,14 @@ def test_only_answers_are_kept(tmp_path: Path) -> None:
     }
     with ResponseCache(path) as cache:
         for key, reply in kept.items():
-            remember(cache, key, "m", reply)
-        remember(cache, "from an earlier version", "m", Reply(finish_reason="stop"))
+            cache_reply(cache, key, "m", reply)
+        cache_reply(cache, "from an earlier version", "m", Reply(finish_reason="stop"))
         for status in set(Status) - {Status.TRUNCATED}:
-            remember(cache, f"not {status}", "m", Reply(status=status, error="why"))
+            cache_reply(cache, f"not {status}", "m", Reply(status=status, error="why"))
     with ResponseCache(path) as cache:
-        assert {key: recall(cache, key) for key in kept} == kept
-        assert {recall(cache, f"not {status}") for status in Status} == {None}
-        assert recall(cache, "from an earlier version") is None
+        assert {key: load_cached_reply(cache, key) for key in kept} == kept
+        assert {load_cached_reply(cache, f"not {status}") for status in Status} == {None}
+        assert load_cached_reply(cache, "from an earlier version") is None
     (share,) = stats(path).models
     assert (share.model, share.entries, share.tokens) == ("m", 5, 100)
 
@@ -178,6 +178,6 @@ def test_only_answers_are_kept(tmp_path: Path) -> None:
 def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
     with ResponseCache(tmp_path / "c.sqlite") as cache:
         cache.put("k", b"no reply")
-        assert recall(cache, "k") is None
-        remember(cache, "k", "m", Reply(text="new"))
-        assert recall(cache, "k") == Reply(text="new")
+        assert load_cached_reply(cache, "k") is None
+        cache_reply(cache, "k", "m", Reply(text="new"))
+        assert load_cached_reply(cache, "k") == Reply(text="new")
