@@ -1,7 +1,7 @@
 """JSON Schemas of the files of a run directory, made from the Structs that read and write them.
 
-`python -m bench.schemas` writes them to `src/trueground/runs/schemas/`, from where the wheel takes
-them.
+`python -m bench.schemas` writes them to `src/trueground/runs/schemas/` for the wheel, and to
+`docs/schemas/` for the documentation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from trueground.runs.responses import Response
 from trueground.runs.schema import Item, Manifest, Summary
 from trueground.types import Answered
 
-FOLDER = Path(__file__).parents[1] / "src" / "trueground" / "runs" / "schemas"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "src" / "trueground" / "runs" / "schemas"
+FOLDERS = (FOLDER, ROOT / "docs" / "schemas")
 _ATTRIBUTE = re.compile(r"(\w+): (.*?)(?=\s\w+: |$)", re.DOTALL)
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 # Schema → the Struct, and which file it describes.
@@ -52,9 +54,10 @@ def _describe(part: dict[str, Any]) -> None:
 
 def main() -> None:
     """Write all schemas."""
-    FOLDER.mkdir(exist_ok=True)
-    for name in FILES:
-        (FOLDER / f"{name}.json").write_bytes(make_schema(name))
+    for folder in FOLDERS:
+        folder.mkdir(exist_ok=True)
+        for name in FILES:
+            (folder / f"{name}.json").write_bytes(make_schema(name))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import orjson
 import pytest
-from bench.schemas import FILES, FOLDER, make_schema
+from bench.schemas import FILES, FOLDER, FOLDERS, make_schema
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -194,7 +194,9 @@ def test_records_are_read_as_they_were_scored(
 
 @pytest.mark.parametrize("name", FILES)
 def test_schema_in_the_package_is_current(name: str) -> None:
-    assert (FOLDER / f"{name}.json").read_bytes() == make_schema(name), "python -m bench.schemas"
+    for folder in FOLDERS:
+        content = (folder / f"{name}.json").read_bytes()
+        assert content == make_schema(name), "python -m bench.schemas"
 
 
 def test_schemas_accept_the_files_of_old_and_new_runs(run_dir: Path) -> None:
