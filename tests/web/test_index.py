@@ -24,7 +24,7 @@ from trueground.records.formulas import guard_formulas, unguard
 from trueground.reports.items import gap_notices
 from trueground.runs import frames
 from trueground.runs.files import Gaps, RunFiles
-from trueground.runs.worst import read_texts, write_worst_csv
+from trueground.runs.worst import write_worst_csv
 from trueground.web import indexing
 from trueground.web.index import Query, RunIndex, read_query
 from trueground.web.indexing import grow
@@ -394,7 +394,7 @@ def test_what_is_listed_is_exported(run: Path) -> None:
     table = b"".join(index.export(query, "csv")).decode()
     assert table.startswith("id,question,response,verdict,score,unsupported,reasons,")
     file, raw = run.parent / "worst.csv", (run / "items.jsonl").read_bytes().splitlines()
-    write_worst_csv(file, lambda: iter(raw), lambda: read_texts(run))
+    write_worst_csv(file, lambda: iter(raw), RunFiles(run).iter_texts)
     read = csv.DictReader(io.StringIO(file.read_bytes().decode(), newline=""))
     worst = {row["id"]: row for row in read}  # the table of the command says the same
     table = b"".join(index.export(Query(), "csv")).decode()

@@ -24,15 +24,14 @@ from trueground.evaluate.questions import (
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.scoring import (
     Scoring,
-    call_costs,
     end_manifest,
-    judged_before,
     make_manifest,
 )
 from trueground.models.base import ChatModel, estimate_tokens, request_key
 from trueground.models.options import price_of
 from trueground.models.prompts import PromptFile
 from trueground.models.runner import ModelRequest, RequestRunner
+from trueground.models.usage import Usage
 from trueground.net.cache import ResponseCache, cache_path, known_keys
 from trueground.records import Check
 from trueground.runs.directory import BATCHES, RESPONSES, write_error
@@ -116,7 +115,7 @@ class Session(AbstractContextManager["Session"]):
 
                 check_none_under_way(out)
             # Several runs may share their judges: what they spent before is not this run's.
-            self._judged_before = judged_before(earlier)
+            self._judged_before = Usage() if earlier is None else earlier.judging_usage
             self._spent_before = settings.parts.spent
             self._finished = earlier is not None and earlier.is_finished
             self._broken_off = earlier is not None and not self._finished
@@ -152,7 +151,7 @@ class Session(AbstractContextManager["Session"]):
         Outcome().write_to(manifest)
         self._log.paid.write_to(manifest)
         if self._spent_before:
-            manifest.judging = call_costs(self._judged_before)
+            manifest.set_judging_usage(self._judged_before)
         manifest.identity = dict(identity)
         self._files.write_manifest(manifest)
         return manifest
@@ -280,7 +279,7 @@ class Session(AbstractContextManager["Session"]):
             usd = price.cost(paid.tokens_in, paid.tokens_out, paid.tokens_cached)
             manifest.cost = RunCost(usd, price.input, price.output, price.cached_input)
         if (spent := parts.spent) is not None and self._spent_before is not None:
-            manifest.judging = call_costs(self._judged_before + (spent - self._spent_before))
+            manifest.set_judging_usage(self._judged_before + (spent - self._spent_before))
         if parts.problem and not manifest.cache_problem:
             manifest.cache_problem = parts.problem
 

@@ -9,7 +9,7 @@ don't: `items.jsonl` (`Item`), `records.jsonl.zst` (`Answered` of `trueground.ty
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -17,7 +17,8 @@ from trueground.errors import unknown_name
 from trueground.judges.people import FitFigures
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.models.prompts import PromptFile
-from trueground.plugins import keys_named
+from trueground.models.usage import Usage
+from trueground.plugins import keys_named, split_key
 
 FORMAT_VERSION = 2
 FINISHED = "finished"
@@ -42,6 +43,7 @@ def _empty_list() -> list[Any]:
 _NULL: Any = msgspec.field(default_factory=_null)
 _OBJECT: Any = msgspec.field(default_factory=_empty_object)
 _LIST: Any = msgspec.field(default_factory=_empty_list)
+_VERSION: Any = msgspec.field(default_factory=lambda: FORMAT_VERSION)
 _SCORE: Any = msgspec.field(default_factory=lambda: "score")
 _FINISHED: Any = msgspec.field(default_factory=lambda: FINISHED)
 Version = Annotated[
@@ -73,6 +75,28 @@ class Item(ItemScores):
 
     status: dict[str, str] = {}
     evidence: dict[str, Any] = {}
+
+    def unsupported_claims(self, verdict: str | None) -> UnsupportedClaims:
+        """Return the claims that are not supported, as the first judge checked them.
+
+        Args:
+            verdict: The verdict of the answer; one that abstains has no such claims.
+        """
+        checks: list[list[dict[str, Any]]] = []
+        for key, entry in () if verdict == "declined" else self.evidence.items():
+            if not split_key(key).judge and isinstance(entry, dict) and "claims" in entry:
+                # Those checked against all contexts come first.
+                checks.insert(0 if "scope=" not in key else len(checks), entry["claims"])
+        claims = [claim for claim in (checks or [[]])[0] if claim.get("supported") is False]
+        reasons = ["; ".join(claim.get("reasons") or ()) for claim in claims]
+        return UnsupportedClaims([str(claim.get("text")) for claim in claims], reasons)
+
+
+class UnsupportedClaims(NamedTuple):
+    """The texts of claims that are not supported, and why, each in turn."""
+
+    texts: list[str]
+    reasons: list[str]
 
 
 class EvidenceCounts(msgspec.Struct):
@@ -359,7 +383,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         (0.81, 200)
     """
 
-    format_version: Version = UNNUMBERED_VERSION
+    format_version: Version = _VERSION
     n: int
     metrics: dict[str, MetricSummary]
     by: Breakdown = _OBJECT
@@ -487,6 +511,20 @@ class CallCosts(msgspec.Struct, omit_defaults=True):
     tokens: TokenSums = msgspec.field(default_factory=TokenSums)
     cache_hits: int = msgspec.field(default_factory=int)
 
+    @classmethod
+    def of(cls, usage: Usage) -> CallCosts:
+        """Return what judges, decomposer and rater used."""
+        tokens = TokenSums(usage.tokens_in, usage.tokens_out)
+        return cls(usage.calls, usage.failed, tokens, usage.cache_hits)
+
+    @property
+    def usage(self) -> Usage:
+        """The same as numbers that can be added."""
+        tokens = self.tokens
+        return Usage(
+            self.calls, tokens.tokens_in, tokens.tokens_out, self.cache_hits, self.failed_calls
+        )
+
 
 class RunBenchmark(msgspec.Struct, omit_defaults=True):
     """The benchmark and task that a run asked.
@@ -583,7 +621,7 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
         shards: The shards of which the run was merged.
     """
 
-    format_version: Version = UNNUMBERED_VERSION
+    format_version: Version = _VERSION
     trueground: str
     python: str | None = None
     kind: str = _SCORE
@@ -633,6 +671,22 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
         """The content of manifest.json as plain lists, dictionaries, texts and numbers."""
         content: dict[str, Any] = msgspec.to_builtins(self)
         return content
+
+    @property
+    def judging_usage(self) -> Usage:
+        """What judging used, if a model was asked."""
+        return Usage() if self.judging is None else self.judging.usage
+
+    def set_usage(self, usage: Usage | None) -> None:
+        """Write what judging a scored file used; None changes nothing."""
+        if usage is not None:
+            costs = CallCosts.of(usage)
+            self.calls, self.failed_calls = costs.calls, costs.failed_calls
+            self.tokens, self.cache_hits = costs.tokens, costs.cache_hits
+
+    def set_judging_usage(self, usage: Usage) -> None:
+        """Write what judging used, if a model was asked."""
+        self.judging = CallCosts.of(usage)
 
     @property
     def is_finished(self) -> bool:

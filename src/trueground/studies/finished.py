@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -24,7 +24,7 @@ from trueground.evaluate.table import BY_ID, question_of
 from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import keys_named
-from trueground.runs.files import LineT, RunFiles
+from trueground.runs.files import RunFiles
 from trueground.runs.schema import ItemNumbers, ItemScores, Manifest, Summary
 from trueground.stats.repeats import per_question
 from trueground.text.hashing import hash_text
@@ -38,6 +38,13 @@ _STATUS_CODES = {status.value: code for status, code in CODES.items()}
 NO_HASH = 0
 Hashes = NDArray[np.int64]
 T = TypeVar("T")
+
+
+class _HasId(Protocol):
+    id: str
+
+
+LineT = TypeVar("LineT", bound=_HasId)
 
 
 @dataclass(frozen=True)
