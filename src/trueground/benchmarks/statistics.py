@@ -89,9 +89,9 @@ def question_statistics(what: str, corpus: Path | None) -> list[TaskStatistics]:
     """
     passages = None
     if corpus is not None:
-        from trueground.retrieval.building import ready_index
+        from trueground.retrieval.opening import CorpusSession
 
-        passages = len(ready_index(corpus, []).passages)
+        passages = len(CorpusSession().open(corpus, []).passages)
     if Path(what).exists():
         return [_count_questions(what, data_files(Path(what)), passages)]
     try:
