@@ -46,13 +46,17 @@ _loading: list[bool] = []
 _loaded: set[EntryPoint] = set()
 
 
-def load_plugins() -> None:
-    """Import every module that an installed package names in one of the groups.
+def load_plugins(kind: str) -> None:
+    """Import every module that may register components of a kind.
 
-    A package that can't be loaded gets a warning, so that the others can still be used.
+    A module of another package may register several kinds, so it is imported for each of them. The
+    modules of trueground keep to the kind of their group. A package that can't be loaded gets a
+    warning, so that the others can still be used.
     """
     for group in GROUPS:
         for entry in entry_points(group):
+            if entry.package == "trueground" and group != f"trueground.{kind}s":
+                continue
             try:
                 _load(entry)
             except PluginError as error:
@@ -98,10 +102,17 @@ def find_part(kind: str, registry: MutableMapping[str, T], name: str) -> T:
     if name not in registry:
         load_component(kind, name)
     if name not in registry:
-        load_plugins()
+        load_plugins(kind)
     if name not in registry:
         raise unknown_name(kind, name, registry)
     return registry[name]
+
+
+def all_parts(kind: str, registry: Mapping[str, T]) -> dict[str, T]:
+    """All components of a kind: in the order of the entry points, then others as registered."""
+    load_plugins(kind)
+    names = [entry.name for entry in entry_points(f"trueground.{kind}s")]
+    return {name: registry[name] for name in names if name in registry} | dict(registry)
 
 
 def known_everywhere(kind: str, names: Iterable[str]) -> bool:

@@ -316,7 +316,7 @@ def _register_function(
 
 def all_metrics() -> MetricTable:
     """Every metric by name, those of other packages included."""
-    load_plugins()
+    load_plugins("metric")
     return METRICS
 
 
