@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import trueground.errors as errors
     import trueground.metrics as metrics
     import trueground.testing as testing
-    from trueground.api.build import build
     from trueground.api.result import Result, Summary
     from trueground.api.run import arun, run
     from trueground.api.score import ascore, score
     from trueground.api.shards import merge, score_shards
     from trueground.benchmarks.base import benchmark
+    from trueground.builders.api import build
     from trueground.builders.build import BuildSettings
     from trueground.claims import decomposer
     from trueground.evaluate.result import MetricSummary
@@ -59,7 +59,7 @@ _HOMES = {
     "arun": "api.run",
     "ascore": "api.score",
     "benchmark": "benchmarks.base",
-    "build": "api.build",
+    "build": "builders.api",
     "calibrate": "studies.calibrate.study",
     "decomposer": "claims",
     "fit_judge": "studies.calibrate.study",

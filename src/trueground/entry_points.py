@@ -1,8 +1,8 @@
 """Entry points of installed packages: what each package adds to trueground.
 
-A package adds a component, a command or a kind of list by a line in its `entry_points.txt`, which an
-installer makes of its `pyproject.toml`. The parts of trueground outside its core are added in the
-same way.
+A package adds a component, a command or a kind of list by a line in its `entry_points.txt`, which
+an installer makes of its `pyproject.toml`. The parts of trueground outside its core are added in
+the same way.
 """
 
 from __future__ import annotations
@@ -64,14 +64,15 @@ def entry_points(group: str) -> list[EntryPoint]:
 def _read_all(folders: tuple[str, ...]) -> list[EntryPoint]:
     """Return all entry points whose group begins with PREFIX.
 
-    Importing importlib.metadata takes 15 to 37 ms, more than a tenth of `trueground --help`. Therefore
-    this reads the few files that matter by itself. It doesn't look into zip files.
+    Importing importlib.metadata takes 15 to 37 ms, more than a tenth of `trueground --help`.
+    Therefore this reads the few files that matter by itself, by `os`, which takes a third of the
+    time of `pathlib`. It doesn't look into zip files.
     """
     seen = set[str]()
     entries: list[EntryPoint] = []
     for folder in folders:
         try:
-            names = sorted(os.listdir(folder or "."))
+            names = sorted(os.listdir(folder or "."))  # noqa: PTH208
         except OSError:  # a zip file, or a folder that doesn't exist
             continue
         for name in names:
@@ -82,21 +83,21 @@ def _read_all(folders: tuple[str, ...]) -> list[EntryPoint]:
             if key in seen:  # as for imports, the first folder of sys.path wins
                 continue
             seen.add(key)
-            entries += _read_file(package, os.path.join(folder, name, "entry_points.txt"))
+            entries += _read_file(package, f"{folder or '.'}/{name}/entry_points.txt")
     return entries
 
 
 def _read_file(package: str, path: str) -> list[EntryPoint]:
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, ValueError):  # most packages have no such file
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:  # most packages have no such file
         return []
-    if f"[{PREFIX}" not in text:
+    if b"[" + PREFIX.encode() not in content:
         return []
     entries = []
     group = ""
-    for line in map(str.strip, text.splitlines()):
+    for line in map(str.strip, content.decode("utf-8", "replace").splitlines()):
         if line.startswith("["):
             group = line.strip("[] ")
         elif line and not line.startswith(("#", ";")) and group.startswith(PREFIX):

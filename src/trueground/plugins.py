@@ -4,10 +4,10 @@ A part is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)
 may stand in single or double quotes, and must where they hold parentheses or, in a value, commas; a
 quotation mark within is doubled. This is the one place that reads and writes such texts.
 
-A package names a module as an entry point of one of GROUPS; the module registers its components when
-it is imported. An entry point with the name of a component is loaded by itself when that component is
-requested. All are loaded for lists, and if a name isn't found. A component that a script registers by
-itself is known in that process only.
+A package names a module as an entry point of one of GROUPS. The module registers its components
+when it is imported. An entry point with the name of a component is loaded by itself when that
+component is requested. All are loaded for lists, and if a name isn't found. A component that a
+script registers by itself is known in that process only.
 """
 
 from __future__ import annotations
@@ -48,23 +48,22 @@ _loading: list[bool] = []
 _loaded: set[EntryPoint] = set()
 
 
-def load_plugins() -> None:
-    """Import every module that an installed package names in one of the groups.
+def load_plugins(kind: str) -> None:
+    """Import every module that may register components of a kind.
 
-    A package that can't be loaded gets a warning, so that the others can still be used.
+    A module of another package may register several kinds, so it is imported for each of them. The
+    modules of trueground keep to the kind of their group. A package that can't be loaded gets a
+    warning, so that the others can still be used.
     """
     for group in GROUPS:
-        load_group(group)
-
-
-def load_group(group: str) -> None:
-    """Import every module that an installed package names in this group, or warn."""
-    for entry in entry_points(group):
-        try:
-            _load(entry)
-        except PluginError as error:
-            _loaded.add(entry)  # one warning is enough
-            tell(str(error))
+        for entry in entry_points(group):
+            if entry.package == "trueground" and group != f"trueground.{kind}s":
+                continue
+            try:
+                _load(entry)
+            except PluginError as error:
+                _loaded.add(entry)  # one warning is enough
+                tell(str(error))
 
 
 def load_component(kind: str, name: str) -> None:
@@ -105,10 +104,17 @@ def find_part(kind: str, registry: MutableMapping[str, T], name: str) -> T:
     if name not in registry:
         load_component(kind, name)
     if name not in registry:
-        load_plugins()
+        load_plugins(kind)
     if name not in registry:
         raise unknown_name(kind, name, registry)
     return registry[name]
+
+
+def all_parts(kind: str, registry: Mapping[str, T]) -> dict[str, T]:
+    """All components of a kind: in the order of the entry points, then others as registered."""
+    load_plugins(kind)
+    names = [entry.name for entry in entry_points(f"trueground.{kind}s")]
+    return {name: registry[name] for name in names if name in registry} | dict(registry)
 
 
 def known_everywhere(kind: str, names: Iterable[str]) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from trueground.annotation.base import AnnotationTask, Label
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.base import (
     BatchStage,
     Builder,

@@ -18,7 +18,7 @@ from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 from tests.builders.test_build import done, start
 from tests.marks import mostly_long
 
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.build import BuildSettings
 from trueground.builders.store import BuildStore
 from trueground.models.base import ChatRequest, Reply

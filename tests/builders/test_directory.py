@@ -11,7 +11,7 @@ from tests.builders.little import Line, answering
 from tests.builders.scripted_server import scripted
 
 from trueground.annotation.base import AnnotationTask
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.directory import (
     build_directory,
     check_usable,

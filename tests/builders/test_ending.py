@@ -18,7 +18,7 @@ from tests.builders.little import BUILDER, Line, answering, prepare
 from tests.builders.scripted_server import all_text, scripted
 from tests.builders.test_build import command, done
 
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.base import BatchStage, CallEstimate, OtherModel
 from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.registry import BUILDERS

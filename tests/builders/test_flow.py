@@ -99,7 +99,7 @@ def test_only_new_items_are_worked_on(home: Path) -> None:
         built(home, server, n=3, cache=False)
         since = len(server.calls)
         path.write_text(path.read_text().replace("number 1", "number one"))
-        from trueground.api.build import build
+        from trueground.builders.api import build
         from trueground.builders.build import BuildSettings
         from trueground.builders.settings import EndpointDefaults
 

@@ -18,8 +18,8 @@ from tests.commands import trueground
 from tests.graph.loading.files import dump, item, nt, of_item, write
 from tests.graph.people import people
 
-from trueground.cli.graph import graph
 from trueground.errors import GraphError, InputError, OutputError, TruegroundError, UsageError
+from trueground.graph.command import graph
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(graph)

@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 
 pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 
-from trueground.cli.graph import link
 from trueground.errors import GraphError, InputError, OutputError, TruegroundError, UsageError
+from trueground.graph.command import link
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command("link")(link)

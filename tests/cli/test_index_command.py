@@ -12,8 +12,8 @@ import typer
 from tests.commands import trueground
 from typer.testing import CliRunner, Result
 
-from trueground.cli.index import index
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError
+from trueground.retrieval.command import index
 
 for library in ("bm25s", "Stemmer", "ir_measures"):
     pytest.importorskip(library, reason="the retrieval extra is not installed")

@@ -1,13 +1,11 @@
-"""The hooks that the functions of this package and the commands pass down.
+"""The hook that the functions of this package and the commands pass down.
 
 `trueground.reports` is imported when a page is written, so that bad input fails fast.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 
 def write_page(run_dir: Path, *, is_sample: bool = False) -> Path:
@@ -15,10 +13,3 @@ def write_page(run_dir: Path, *, is_sample: bool = False) -> Path:
     from trueground.reports.run_page import write_run_page
 
     return write_run_page(run_dir, is_sample=is_sample)
-
-
-def write_report(folder: Path, summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
-    """Write page and data card of a build; see `trueground.builders.base.ReportWriter`."""
-    from trueground.reports.build_report import write_build_report
-
-    write_build_report(folder, summary, manifest)

@@ -3,9 +3,8 @@
 A task is a stream of questions, each a record without its response and the messages to send, with
 the metrics that score the answers. It calls no model and writes nothing.
 
-A new benchmark is a folder whose `__init__` declares BENCHMARK, and one line in FOLDERS. One of
-another package calls `add_benchmark`, and its module is named as an entry point of the group
-`trueground.benchmarks`.
+A benchmark's module calls `add_benchmark`, and is an entry point of the group
+`trueground.benchmarks` with the name of the benchmark. That holds for those of any package.
 """
 
 from __future__ import annotations
@@ -33,17 +32,13 @@ from trueground.options import (
     resolve_options,
     unused_options,
 )
+from trueground.plugins import all_parts, find_part, load_component, register_part
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.base import Message, Params
     from trueground.models.prompts import Prompt, PromptFile
     from trueground.records import FileInfo
     from trueground.types import Record
-
-
-from trueground.plugins import find_part, load_plugins, register_part
-
-FOLDERS = ("faitheval", "truly_ground", "instruct_qa", "kalma")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +143,11 @@ class Benchmark:
     needed. `studies` are the paper's tables and figures, and what makes runs
     comparable with its numbers. `judge` names the judge under the options as given, for a user who
     names none.
+
+    `package` is the package that has `data.toml` and `published.json`, if there are any.
+    `count(name, data, corpus)`, a function or "package.module:name", does `trueground data stats`
+    for this benchmark, if its questions are counted in another way than those of its tasks, and
+    for names that aren't benchmarks: files and datasets of questions.
     """
 
     name: str
@@ -159,6 +159,8 @@ class Benchmark:
     make: Callable[[Any, Sources], Task] | str
     studies: Studies = field(default_factory=Studies)
     judge: Callable[[Mapping[str, Value]], str] = lambda _options: "lexical"
+    package: str = ""
+    count: Callable[[str, Path | None, Path | None], list[Any]] | str | None = None
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -175,10 +177,7 @@ class Benchmark:
         own_prompt = sources.prompt is not None
         options = parse_options(self.options, self.name, given, task=task, own_prompt=own_prompt)
         unused = unused_options(options, self.name, given)
-        make = self.make
-        if isinstance(make, str):
-            module, _, function = make.partition(":")
-            make = getattr(import_module(module), function)
+        make = load_function(self.make)
         sources = replace(sources)  # the reads of this task alone
         start_recording(options)
         start_recording(sources)
@@ -220,35 +219,38 @@ def _check_read(title: str, chosen: Sequence[str], options: Any, sources: Source
         )
 
 
+def load_function(function: Callable[..., Any] | str) -> Callable[..., Any]:
+    """Return a function of a declaration, where "package.module:name" is imported."""
+    if not isinstance(function, str):
+        return function
+    module, _, name = function.partition(":")
+    loaded: Callable[..., Any] = getattr(import_module(module), name)
+    return loaded
+
+
 BENCHMARKS: dict[str, Benchmark] = {}
 
 
 def add_benchmark(benchmark: Benchmark) -> Benchmark:
-    """Register a benchmark of another package. Raises UsageError if the name is taken."""
+    """Register a benchmark, and return it. Raises UsageError if the name is taken."""
     register_part("benchmark", BENCHMARKS, benchmark.name, benchmark)
     return benchmark
 
 
 def all_benchmarks() -> dict[str, Benchmark]:
     """Every benchmark by name, those of other packages included."""
-    load_plugins()
-    return _own_benchmarks()
+    return all_parts("benchmark", BENCHMARKS)
 
 
 def get_benchmark(name: str) -> Benchmark:
     """The benchmark of that name, or a UsageError with near names; `_` and `-` are alike."""
-    known = _own_benchmarks()
-    if name not in known:
-        alike = (one for one in all_benchmarks() if one.replace("_", "-") == name.replace("_", "-"))
+    if name not in BENCHMARKS:
+        load_component("benchmark", name)
+    if name not in BENCHMARKS:
+        plain = name.replace("_", "-")
+        alike = (known for known in all_benchmarks() if known.replace("_", "-") == plain)
         name = next(alike, name)
-    return find_part("benchmark", known, name)
-
-
-def _own_benchmarks() -> dict[str, Benchmark]:
-    for folder in FOLDERS:
-        found = import_module(f"trueground.benchmarks.{folder}").BENCHMARK
-        BENCHMARKS.setdefault(found.name, found)
-    return BENCHMARKS
+    return find_part("benchmark", BENCHMARKS, name)
 
 
 benchmark = add_benchmark

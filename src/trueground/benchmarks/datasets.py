@@ -3,7 +3,7 @@
 A dataset's files lie in `home()/data/NAME`. `origin.json` beside them records where each came from,
 its revision, size and SHA-256 at the first fetch; from then on they are checked against it.
 
-A benchmark's datasets stand in the `data.toml` of its folder; another package calls `add_dataset`.
+A benchmark's datasets are in the `data.toml` of its package, or registered by `add_dataset`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from trueground.benchmarks.base import FOLDERS
+from trueground.benchmarks.base import all_benchmarks
 from trueground.errors import InputError
 from trueground.net.files import home
-from trueground.plugins import find_part, load_plugins, register_part
+from trueground.plugins import find_part, register_part
 
 ORIGIN = "origin.json"
 
@@ -95,12 +95,14 @@ def add_dataset(dataset: Dataset) -> Dataset:
 
 def all_datasets() -> dict[str, Dataset]:
     """Every dataset by name, those of other packages included."""
-    for folder in FOLDERS:
-        file = files(f"trueground.benchmarks.{folder}") / "data.toml"
-        declared = tomllib.loads(file.read_text(encoding="utf-8"))["datasets"]
-        for dataset in msgspec.convert(declared, list[Dataset]):
-            DATASETS.setdefault(dataset.name, dataset)
-    load_plugins()
+    for benchmark in all_benchmarks().values():
+        if not benchmark.package:
+            continue
+        file = files(benchmark.package) / "data.toml"
+        if file.is_file():
+            declared = tomllib.loads(file.read_text(encoding="utf-8"))["datasets"]
+            for dataset in msgspec.convert(declared, list[Dataset]):
+                DATASETS.setdefault(dataset.name, dataset)
     return DATASETS
 
 

@@ -1,11 +1,11 @@
 """The one dictionary of builders, and the examples that come with the package.
 
-A new builder is a folder whose `__init__` declares BUILDER, and one line in _MODULES.
+A builder's module calls `add_builder`, and is an entry point of the group `trueground.builders`
+with the name of the builder.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,24 +14,29 @@ from typing import Any
 from trueground.builders.base import Builder
 from trueground.errors import OutputError, unknown_name
 from trueground.options import default_of
+from trueground.plugins import all_parts, find_part, register_part
 from trueground.runs.directory import write_error
 
 README = "README.txt"
 _EXAMPLES = files("trueground.builders") / "examples"
-_MODULES: tuple[str, ...] = ("contexts", "grounding", "kalma")
 
-BUILDERS: dict[str, Builder] = {
-    found.name: found
-    for module in _MODULES
-    if (found := import_module(f"trueground.builders.{module}").BUILDER)
-}
+BUILDERS: dict[str, Builder] = {}
+
+
+def add_builder(builder: Builder) -> Builder:
+    """Register a builder, and return it. Raises UsageError if the name is taken."""
+    register_part("builder", BUILDERS, builder.name, builder)
+    return builder
+
+
+def all_builders() -> dict[str, Builder]:
+    """Every builder by name, those of other packages included."""
+    return all_parts("builder", BUILDERS)
 
 
 def get_builder(name: str) -> Builder:
     """The builder of that name, or a UsageError with near names."""
-    if name not in BUILDERS:
-        raise unknown_name("builder", name, BUILDERS)
-    return BUILDERS[name]
+    return find_part("builder", BUILDERS, name)
 
 
 def catalogue() -> list[dict[str, Any]]:
@@ -48,7 +53,7 @@ def catalogue() -> list[dict[str, Any]]:
             },
             "source": builder.source,
         }
-        for builder in BUILDERS.values()
+        for builder in all_builders().values()
     ]
 
 

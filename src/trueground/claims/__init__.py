@@ -33,7 +33,7 @@ decomposers: dict[str, Factory] = {"rules": RuleDecomposer, "llm": _llm}
 
 def kinds() -> list[dict[str, str]]:
     """Every kind of decomposer by `name`, as a user writes it, and `doc`; none is made."""
-    load_plugins()
+    load_plugins("decomposer")
     return [
         {
             "name": "llm:MODEL" if name == "llm" else name,

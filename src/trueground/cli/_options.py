@@ -69,12 +69,12 @@ def takes(
                 parameters += [own[name] for name in (before or {}).get(parameter.name, ())]
                 parameters.append(parameter)
         rest = [p for p in own.values() if p.kind is _KEYWORD and p.name not in early]
-        return as_command(command, [*parameters, *rest])
+        return _as_command(command, [*parameters, *rest])
 
     return with_options
 
 
-def as_command(
+def _as_command(
     command: Callable[..., None],
     parameters: Sequence[inspect.Parameter],
     settings: Mapping[str, type] | None = None,
@@ -108,11 +108,27 @@ def as_command(
     return run
 
 
-class ListedGroup(TyperGroup):
-    """A group that makes a command when it is called; its help needs but their names and texts."""
+class CommandGroup(TyperGroup):
+    """Base class of a group that makes a command when it is called.
+
+    Its help needs only their names and texts.
+    """
+
+    @classmethod
+    def as_app(cls, name: str, help_text: str, metavar: str) -> typer.Typer:
+        """Return the group as a command of `trueground`; `metavar` is its usage line."""
+        return typer.Typer(
+            cls=cls,
+            name=name,
+            help=help_text,
+            subcommand_metavar=metavar,
+            no_args_is_help=True,
+            rich_markup_mode=None,
+            context_settings=HELP,
+        )
 
     def help_of(self, name: str) -> str | None:
-        """The help text of a command."""
+        """Return the help text of a command."""
         raise NotImplementedError
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -121,21 +137,48 @@ class ListedGroup(TyperGroup):
         listed = [TyperCommand(name, help=self.help_of(name)) for name in names]
         TyperGroup(name=self.name, commands=listed).format_commands(ctx, formatter)
 
+    def make_command(self, name: str, function: Callable[..., None]) -> Any:
+        """Return a command that calls the function, whose parameters typer understands."""
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name, help=self.help_of(name), context_settings=HELP)(function)
+        return typer.main.get_command(app)
 
-def order_options(
-    order: str, own: Callable[..., Any], *sources: Callable[..., Any]
+    def make_component_command(
+        self,
+        name: str,
+        function: Callable[..., None],
+        *,
+        order: str,
+        sources: Sequence[Callable[..., Any]],
+        settings: Mapping[str, type],
+        declared: Sequence[DeclaredOption],
+    ) -> Any:
+        """Return a command of a component that declares options besides the common ones.
+
+        Args:
+            name: The name of the command.
+            function: Called with the values of all options as keywords.
+            order: The names of the common options, in the order of the help.
+            sources: Functions and classes that have them as parameters. The first is a signature
+                with those that only the command has.
+            settings: Parameters of `function` that are objects: name → class, made of those common
+                options that are options of the class.
+            declared: The options of the component, which follow in the help. Their values are
+                texts, or lists of texts.
+        """
+        own, *others = sources
+        parameters = _order_options(order, own, others)
+        parameters += [_parameter_of(option) for option in declared]
+        return self.make_command(name, _as_command(function, parameters, settings))
+
+
+def _order_options(
+    order: str, own: Callable[..., Any], sources: Sequence[Callable[..., Any]]
 ) -> list[inspect.Parameter]:
     """The parameters with these names, of the command's own or declared by the sources."""
     known = {p.name: p for source in sources for p in option_parameters(source)}
     known |= {p.name: p for p in command_parameters(own)}
     return [known[name] for name in order.split()]
-
-
-def make_command(name: str, function: Callable[..., None], help_text: str | None = None) -> Any:
-    """A command of a group that makes its commands itself."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, help=help_text, context_settings=HELP)(function)
-    return typer.main.get_command(app)
 
 
 def command_parameters(command: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -215,8 +258,8 @@ def _arguments(
     return arguments
 
 
-def parameter_of(declared: DeclaredOption) -> inspect.Parameter:
-    """A benchmark's option as a parameter that typer understands."""
+def _parameter_of(declared: DeclaredOption) -> inspect.Parameter:
+    """A component's option as a parameter that typer understands."""
     default: Any = default_of(declared)
     is_flag = isinstance(default, bool)
     choices = f" [{'|'.join(declared.choices)}]" if declared.choices else ""

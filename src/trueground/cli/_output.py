@@ -181,9 +181,18 @@ class Screen:
                 typer.echo(text)
 
     def note(self, message: str) -> None:
-        """Say something on standard error, unless quiet."""
+        """Print a message on standard error, unless quiet."""
         if not self.quiet:
             echo_note(message)
+
+    def warn(self, message: str | None) -> None:
+        """Print a message on standard error, even if quiet; nothing for None and ""."""
+        echo_note(message)
+
+    @property
+    def command_line(self) -> list[str]:
+        """The command that runs, for manifests."""
+        return command_line()
 
     def call(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
         """What the function gives; its progress and its notes are shown meanwhile."""

@@ -12,62 +12,74 @@ from typing import Annotated, Any
 import typer
 
 from trueground._version import __version__
-from trueground.cli._options import HELP, ListedGroup
+from trueground.cli._options import HELP, CommandGroup
 from trueground.cli._output import drop_output, guard_streams
 from trueground.cli.exit_codes import Outcome, exit_code
-from trueground.errors import ExitCode, TruegroundError, UsageError, at_terminal
+from trueground.entry_points import EntryPoint, entry_points
+from trueground.errors import ExitCode, PluginError, TruegroundError, UsageError, at_terminal, tell
 
-# Where each command is found, in the order of the help.
+# Where each command of the core is found, in the order of the help. Others are entry points.
 COMMANDS = {
     "score": "score:score",
     "merge": "score:merge",
-    "agreement": "annotate:agreement",
     "validate": "labels:validate",
     "compare": "compare:compare",
-    "errors": "labels:errors",
     "report": "report:report",
     "view": "report:view",
     "list": "list:list_",
     "run": "run:group",
-    "build": "build:group",
-    "annotate": "annotate:annotate",
     "judge": "labels:judge",
     "data": "data:data",
-    "index": "index:index",
-    "graph": "graph:graph",
     "cache": "cache:cache",
 }
+_GROUP = "trueground.commands"
 
 
-class Commands(ListedGroup):
-    """The commands of COMMANDS, each imported when it is asked for."""
+class Commands(CommandGroup):
+    """The commands of the core and of plug-ins, each imported when it is asked for."""
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self.commands = dict.fromkeys(
-            COMMANDS, self
-        )  # names, for suggestions, where a name is wrong
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the core's commands in their order, then the others, sorted."""
+        for entry in entry_points(_GROUP):
+            if entry.name in COMMANDS:
+                tell(f"the command {entry.name!r} of {entry.package} is ignored: the name is taken")
+        return [*COMMANDS, *sorted(_added_commands())]
 
     def help_of(self, name: str) -> str | None:
-        """The docstring of a command, the text of a group."""
-        command = _import(name)
+        """The docstring of a command, the text of a group; an error in place of what is broken."""
+        try:
+            command = _import(name)
+        except PluginError as error:
+            return f"(error: {error})"
         return command.info.help if isinstance(command, typer.Typer) else inspect.getdoc(command)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command or group of this name; None where there is none."""
-        if cmd_name not in COMMANDS:
+        """The command or group of this name; None where there is none. Raises PluginError."""
+        if cmd_name not in COMMANDS and cmd_name not in _added_commands():
+            self.commands = dict.fromkeys(self.list_commands(ctx), self)  # to suggest names
             return None
         command, holder = _import(cmd_name), typer.Typer(rich_markup_mode=None)
         if isinstance(command, typer.Typer):
-            holder.add_typer(command)
+            holder.add_typer(command, name=cmd_name)
         else:
             holder.command(cmd_name)(command)
         return typer.main.get_group(holder).commands[cmd_name]
 
 
 def _import(name: str) -> Any:
+    if name not in COMMANDS:
+        return _added_commands()[name].load()
     module, _, attribute = COMMANDS[name].partition(":")
     return getattr(import_module(f"trueground.cli.{module}"), attribute)
+
+
+def _added_commands() -> dict[str, EntryPoint]:
+    """Commands that aren't the core's, by name; of two with one name, the first."""
+    added: dict[str, EntryPoint] = {}
+    for entry in entry_points(_GROUP):
+        if entry.name not in COMMANDS:
+            added.setdefault(entry.name, entry)
+    return added
 
 
 app = typer.Typer(

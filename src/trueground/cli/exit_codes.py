@@ -80,9 +80,14 @@ def check_scored(summary: Summary, place: str = "", *, chosen: bool = True) -> O
     return Outcome(uncovered=verdict.uncovered)
 
 
-def end_with(*outcomes: Outcome) -> None:
-    """End the command, unless its exit code is that of a command that simply returns."""
-    code = exit_code(*outcomes)
+def end_with(*outcomes: Outcome, uncovered: bool = False) -> None:
+    """End the command, unless its exit code is that of a command that simply returns.
+
+    Args:
+        outcomes: What the runs of the command came to.
+        uncovered: Whether the command itself could score or make nothing at all.
+    """
+    code = exit_code(*outcomes, Outcome(uncovered=uncovered))
     if code is not ExitCode.DONE:
         raise typer.Exit(code)
 

@@ -1,10 +1,7 @@
-"""`trueground validate`, `judge calibrate` and `errors`: metrics and judges against the labels of
-people."""
+"""`trueground validate` and `judge`: metrics and judges against human labels."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +9,10 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line
-from trueground.errors import InputError, UsageError
+from trueground.errors import InputError
 from trueground.options import Overwrite
 from trueground.studies.calibrate.study import calibrate as calibrate_judge
 from trueground.studies.calibrate.study import fit_judge
-from trueground.studies.errors import sort_errors
 from trueground.studies.validate.study import validate as validate_metrics
 
 judge = typer.Typer(name="judge", help="Judges: calibrate one, or weigh several, by human labels.")
@@ -114,49 +110,3 @@ def fit(
     if out is not None:
         result.write(out, overwrite=overwrite)
         screen.say(f"\nfile   {out}")
-
-
-@takes(sort_errors, before={"seed": ("page",)})
-def errors(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="A finished run that kept its records, or a file that this command wrote."
-        ),
-    ],
-    *,
-    page: Annotated[
-        Path | None, typer.Option(help="Also write the items as a page, FILE.html.")
-    ] = None,
-    screen: Screen,
-    **options: Any,
-) -> None:
-    """Answers that people call correct and a metric does not, by why; corrections are kept."""
-    from trueground.reports.errors import check_page, format_errors, write_errors
-    from trueground.studies.error_lines import read_errors, read_selected
-
-    if page is not None:
-        check_page(page)
-    if source.is_file():
-        _check_of_file(source, options)
-        result = read_errors(source)
-    else:
-        result = screen.call(sort_errors, source, **options)
-    file = Path(result["file"])
-    if page is not None:
-        write_errors(page, result, read_selected(file))
-    if screen.as_json:
-        result = result | {"items": read_selected(file)}
-    screen.show(result, lambda: format_errors(result, file))
-    if page is not None:
-        screen.say(f"page   {page}")
-
-
-def _check_of_file(source: Path, options: Mapping[str, Any]) -> None:
-    """UsageError for an option that means nothing where the items are read from a file."""
-    declared = inspect.signature(sort_errors).parameters
-    for name in ("proposer", "out", "metric", "at_most", "label", "seed", "resamples", "level"):
-        always = name in ("seed", "resamples", "level")  # then it has its default here
-        if name in options and not (always and options[name] == declared[name].default):
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} is for a run; {source} is a file. Leave it out.")

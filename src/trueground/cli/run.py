@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.cli._options import (
-    HELP,
-    ListedGroup,
-    as_command,
-    make_command,
-    order_options,
-    parameter_of,
-)
+from trueground.cli._options import CommandGroup
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
 from trueground.errors import UsageError, unknown_name
@@ -46,7 +39,7 @@ _ORDER = """
 """
 
 
-class BenchmarkGroup(ListedGroup):
+class BenchmarkGroup(CommandGroup):
     """`run` with a command for every benchmark, and for each of its tasks as `NAME/TASK`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -61,7 +54,26 @@ class BenchmarkGroup(ListedGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a benchmark, or of one of its tasks. Raises UsageError."""
-        return _command(*_read_name(cmd_name), cmd_name)
+        from trueground.evaluate.run_settings import RunOptions, RunRequest
+        from trueground.models.base import Params
+        from trueground.models.options import ModelOptions
+
+        benchmark, tasks = _read_name(cmd_name)
+        fields = {option.field: option.name for option in benchmark.declared}
+
+        def run(**values: Any) -> None:
+            options = {name: values[field] for field, name in fields.items()}
+            common = {name: value for name, value in values.items() if name not in fields}
+            _start(benchmark, tasks, options, **common)
+
+        return self.make_component_command(
+            cmd_name,
+            run,
+            order=_ORDER,
+            sources=(_own_options, RunRequest, ModelOptions, Params),
+            settings={"settings": RunOptions, "model_options": ModelOptions, "params": Params},
+            declared=benchmark.declared,
+        )
 
 
 def _read_name(written: str) -> tuple[Benchmark, tuple[str, ...]]:
@@ -83,34 +95,11 @@ def _help(benchmark: Benchmark, tasks: tuple[str, ...]) -> str:
     )
 
 
-group = typer.Typer(
-    cls=BenchmarkGroup,
-    name="run",
-    help="Ask a model a benchmark's questions, then score its answers. Goes on where it stopped.",
-    subcommand_metavar="BENCHMARK[/TASK] --model NAME [OPTIONS]",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings=HELP,
+group = BenchmarkGroup.as_app(
+    "run",
+    "Ask a model a benchmark's questions, then score its answers. Goes on where it stopped.",
+    "BENCHMARK[/TASK] --model NAME [OPTIONS]",
 )
-
-
-def _command(benchmark: Benchmark, tasks: tuple[str, ...], name: str) -> Any:
-    from trueground.evaluate.run_settings import RunOptions, RunRequest
-    from trueground.models.base import Params
-    from trueground.models.options import ModelOptions
-
-    fields = {option.field: option.name for option in benchmark.declared}
-
-    def run(**values: Any) -> None:
-        options = {name: values[field] for field, name in fields.items()}
-        common = {name: value for name, value in values.items() if name not in fields}
-        _start(benchmark, tasks, options, **common)
-
-    parameters = order_options(_ORDER, _own_options, RunRequest, ModelOptions, Params)
-    parameters += [parameter_of(option) for option in benchmark.declared]
-    settings = {"settings": RunOptions, "model_options": ModelOptions, "params": Params}
-    command = as_command(run, parameters, settings)
-    return make_command(name, command, _help(benchmark, tasks))
 
 
 def _own_options(

@@ -183,7 +183,7 @@ def kinds() -> list[dict[str, Any]]:
     `name` as a user writes it, `doc` in one line, `extra` that must be installed (None: nothing),
     and the `model` where none is named (None: there is no default).
     """
-    load_plugins()
+    load_plugins("judge")
     shown = {"llm": "llm:MODEL", **{name: f"{name}[:MODEL]" for name in MODELS}}
     return [
         {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, TypeVar
 
 from trueground.labels.base import LabelDraw, Votes
-from trueground.plugins import load_group, register_part
+from trueground.plugins import load_plugins, register_part
 from trueground.types import Record
 
 LabelScope = Literal["record", "passages", "part"]
@@ -82,5 +82,5 @@ def label_format(name: str) -> Callable[[FormatT], FormatT]:
 
 def label_formats() -> list[type[TaskLabels]]:
     """Return the formats of all installed packages."""
-    load_group("trueground.labels")
+    load_plugins("label")
     return list(_formats.values())

@@ -19,7 +19,7 @@ from trueground.metrics.batch import NEEDS
 from trueground.plugins import (
     bare_name,
     load_component,
-    load_group,
+    load_plugins,
     parse_part,
     register_part,
     split_outside,
@@ -46,7 +46,6 @@ _MODULES = [
     """.strip().splitlines()
 ]
 _NO_FIELD = "-"
-_GROUP = "trueground.metrics"
 ItemFunction = TypeVar("ItemFunction", bound=Callable[..., float | Awaitable[float | None] | None])
 _MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
 _FIELD_OF = {name: field for _, field, *names in _MODULES for name in names}
@@ -354,7 +353,7 @@ def register_metrics(
 
 def all_metrics() -> MetricTable:
     """Every metric by name, those of other packages included."""
-    load_group(_GROUP)
+    load_plugins("metric")
     return METRICS
 
 

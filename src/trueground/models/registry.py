@@ -59,7 +59,7 @@ def make_model(name: str, options: ModelOptions) -> ChatModel:
     prefix, colon, rest = name.partition(":")
     if colon and options.base_url is None:
         if prefix not in models:
-            load_plugins()
+            load_plugins("model")
         if prefix in models:
             if not rest:
                 raise UsageError(f"{name!r} names no model; something belongs after the colon")
@@ -112,7 +112,7 @@ def model(prefix: str) -> Callable[[Factory], Factory]:
 
 def kinds() -> list[dict[str, Any]]:
     """Every kind of model, those of other packages included: name, doc, and the extra it needs."""
-    load_plugins()
+    load_plugins("model")
     openai = "A model behind an OpenAI-compatible endpoint (--base-url), by its name there."
     return [
         {"name": "NAME", "doc": openai},

@@ -18,7 +18,14 @@ from contextlib import ExitStack
 from typing import Any
 
 from trueground.errors import UsageError, unknown_name
-from trueground.plugins import PartSpec, load_plugins, mask_quoted, parse_part, register_part
+from trueground.plugins import (
+    PartSpec,
+    load_component,
+    load_plugins,
+    mask_quoted,
+    parse_part,
+    register_part,
+)
 from trueground.retrieval import results
 from trueground.retrieval.base import OpenedRetriever, Retriever, RetrieverKind
 from trueground.retrieval.compound import BEAM, DEPTH, HOPS, Hybrid, K, MultiHop
@@ -98,7 +105,7 @@ def retriever(name: str) -> Callable[[Factory], Factory]:
 
 def kinds() -> list[dict[str, Any]]:
     """Every kind of retriever: `name` as a user writes it, `doc` in one line, `extra` or None."""
-    load_plugins()
+    load_plugins("retriever")
     docs = {name: kind.__doc__ for name, kind in (*retrievers.items(), *_COMPOUNDS.items())}
     docs[results.NAME] = "Results that were found elsewhere: DPR's ctxs, a TREC run"
     return [
@@ -137,7 +144,9 @@ class _Placeholder:
 def kind_of(given: PartSpec) -> RetrieverKind:
     """The kind of a part that keeps files. UsageError with near names where there is none."""
     if given.name not in retrievers:
-        load_plugins()
+        load_component("retriever", given.name)
+    if given.name not in retrievers:
+        load_plugins("retriever")
     if given.name not in retrievers:
         raise unknown_name("retriever", given.name, (*retrievers, *_COMPOUNDS, results.NAME))
     return retrievers[given.name]()

@@ -28,7 +28,7 @@ from tests.builders.contexts.world import (
 from tests.builders.scripted_server import ScriptedServer, scripted
 from typer.testing import CliRunner
 
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.build import NO_PEOPLE, OWN_WORK, BuildSettings, Built
 from trueground.builders.contexts import stages
 from trueground.builders.settings import EndpointDefaults

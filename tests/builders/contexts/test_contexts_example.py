@@ -11,7 +11,7 @@ from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 from typer.testing import CliRunner
 
 import trueground.builders.checks as languages
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.registry import copy_example
 from trueground.builders.settings import EndpointDefaults

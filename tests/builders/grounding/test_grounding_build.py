@@ -15,8 +15,8 @@ from tests.builders.grounding import towns
 from tests.builders.scripted_server import scripted
 
 import trueground as tg
-from trueground.api.build import build
 from trueground.benchmarks.truly_ground.source import VersionQuestion, read_items
+from trueground.builders.api import build
 from trueground.builders.build import BuildSettings, Built, dry_run
 from trueground.builders.directory import DROPPED
 from trueground.builders.grounding.items import Instance

@@ -7,7 +7,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import trueground as tg
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.build import BuildSettings
 from trueground.builders.directory import DROPPED
 from trueground.testing import FakeModel

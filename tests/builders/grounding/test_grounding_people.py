@@ -14,7 +14,7 @@ from tests.builders.grounding.test_output import INSTANCES
 from tests.builders.scripted_server import scripted
 
 from trueground.annotation.base import AnnotationTask, Label
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.base import BatchStage, Rejected
 from trueground.builders.build import BuildSettings, Built
 from trueground.builders.grounding.items import Factual, Instance

@@ -10,7 +10,7 @@ from typing import Any
 from tests.builders.kalma.world import GOOD, good_reply, graph_file, kind_of, pairs_file, part
 from tests.builders.scripted_server import ScriptedServer
 
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.build import BuildSettings, Built
 
 Rule = Callable[[str], Any]

@@ -20,7 +20,7 @@ from tests.builders.kalma.world import GOOD, bad_rows, good_reply, graph_file, k
 from tests.builders.scripted_server import last_text, scripted
 
 import trueground as tg
-from trueground.api.build import build
+from trueground.builders.api import build
 from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.registry import copy_example
 from trueground.builders.settings import EndpointDefaults

@@ -204,9 +204,7 @@ def _read_file(file: Path, page: str, note: Callable[[str], None]) -> RawDocumen
         title=_tidy_title(title),
         text=text,
         names=[page.rpartition(".")[0], file.stem, title],
-        targets=[
-            name for one in (*(addresses or ()), *targets) for name in (path_below(one, page), one)
-        ],
+        targets=[name for target in linked for name in (path_below(target, page), target)],
     )
 
 

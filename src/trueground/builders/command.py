@@ -6,7 +6,6 @@ made when they are asked for, so that other commands do not wait for them.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,18 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.cli._options import (
-    HELP,
-    ListedGroup,
-    as_command,
-    make_command,
-    order_options,
-    parameter_of,
-    takes,
-)
-from trueground.cli._output import Screen, command_line, echo_note
-from trueground.cli.exit_codes import Outcome, end_with
+from trueground.cli import CommandGroup, Screen, end_with, takes
 from trueground.evaluate.score import OneShard
+from trueground.options import Option, declare
 
 if TYPE_CHECKING:
     from trueground.builders.base import Builder
@@ -38,15 +28,17 @@ _ORDER = """
     reuse_bad format_ quiet no_progress
 """
 
+_MODEL_HELP = "NAME, or NAME(base_url=URL)."
 
-class BuilderGroup(ListedGroup):
+
+class BuilderGroup(CommandGroup):
     """`build` with a command for every builder."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of the builders."""
-        from trueground.builders.registry import BUILDERS
+        from trueground.builders.registry import all_builders
 
-        return [*BUILDERS, "example", "report"]
+        return [*all_builders(), "example", "report"]
 
     def help_of(self, name: str) -> str | None:
         """What the builder makes, and of what."""
@@ -59,51 +51,43 @@ class BuilderGroup(ListedGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a builder, `example` or `report`. Raises UsageError."""
         if cmd_name in ("example", "report"):
-            return make_command(cmd_name, example if cmd_name == "example" else report)
+            return self.make_command(cmd_name, example if cmd_name == "example" else report)
         from trueground.builders.registry import get_builder
+        from trueground.builders.settings import BuildSettings, EndpointDefaults
 
-        return _command(get_builder(cmd_name))
+        builder = get_builder(cmd_name)
+        first, *others = builder.roles
+        role_options = [
+            declare(_field(role.name), str | None, None, Option(f"{role.doc} {_MODEL_HELP}"))
+            for role in others
+        ]
+        fields = {option.field: option.name for option in builder.options}
+        roles = {"model": first.name, **{_field(role.name): role.name for role in others}}
 
+        def run(**values: Any) -> None:
+            options = {name: values[field] for field, name in fields.items()}
+            models = {
+                role: values[field] for field, role in roles.items() if values[field] is not None
+            }
+            own = {*fields, *roles}
+            common = {name: value for name, value in values.items() if name not in own}
+            _start(builder, models, options, **common)
 
-group = typer.Typer(
-    cls=BuilderGroup,
-    name="build",
-    help="Make a benchmark of your own documents or graph. Goes on where it stopped.",
-    subcommand_metavar="KIND SOURCE… --model NAME --out DIR [OPTIONS]",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings=HELP,
-)
-
-
-def _command(builder: Builder) -> Any:
-    from trueground.builders.settings import BuildSettings, EndpointDefaults
-
-    first, *others = (role.name for role in builder.roles)
-
-    fields = {option.field: option.name for option in builder.options}
-    roles = {"model": first, **{_field(role): role for role in others}}
-
-    def run(**values: Any) -> None:
-        options = {name: values[field] for field, name in fields.items()}
-        models = {role: values[field] for field, role in roles.items() if values[field] is not None}
-        own = {*fields, *roles}
-        common = {name: value for name, value in values.items() if name not in own}
-        _start(builder, models, options, **common)
-
-    parameters = order_options(_ORDER, _own_options, EndpointDefaults, BuildSettings)
-    for role in builder.roles[1:]:
-        info = typer.Option(f"--{role.name}-model", help=f"{role.doc} NAME, or NAME(base_url=URL).")
-        kind = Annotated[str | None, info]
-        parameters.append(
-            inspect.Parameter(
-                _field(role.name), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind
-            )
+        return self.make_component_command(
+            cmd_name,
+            run,
+            order=_ORDER,
+            sources=(_own_options, EndpointDefaults, BuildSettings),
+            settings={"settings": BuildSettings, "endpoint": EndpointDefaults},
+            declared=[*role_options, *builder.options],
         )
-    parameters += [parameter_of(option) for option in builder.options]
-    settings = {"settings": BuildSettings, "endpoint": EndpointDefaults}
-    command = as_command(run, parameters, settings)
-    return make_command(builder.name, command, _help(builder))
+
+
+group = BuilderGroup.as_app(
+    "build",
+    "Make a benchmark of your own documents or graph. Goes on where it stopped.",
+    "KIND SOURCE… --model NAME --out DIR [OPTIONS]",
+)
 
 
 def _help(builder: Builder) -> str:
@@ -146,7 +130,7 @@ def _start(
     screen: Screen,
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
-    from trueground.api.build import build
+    from trueground.builders.api import build
     from trueground.builders.build import Built, ask_shard
     from trueground.builders.build import dry_run as estimate
     from trueground.models.options import price_of
@@ -161,13 +145,13 @@ def _start(
             settings,
             endpoint=endpoint,
             shard=part,
-            note=echo_note,
+            note=screen.warn,
             progress=progress,
-            command=command_line(),
+            command=screen.command_line,
         )
         if part is not None and not dry_run:
             ask_shard(builder.name, sources, out, models=models, options=options, settings=settings)
-            echo_note(f"when all shards are asked: trueground merge {out}")
+            screen.warn(f"when all shards are asked: trueground merge {out}")
             return
         do = estimate if dry_run else build
         result = do(builder.name, sources, out, models=models, options=options, settings=settings)
@@ -185,7 +169,7 @@ def _start(
         {**result.summary, "spent": result.spent, "out": str(result.path)},
         lambda: render_built(result.summary, result.path, result.spent, usd),
     )
-    end_with(Outcome(uncovered=not result.items))
+    end_with(uncovered=not result.items)
 
 
 def example(

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from trueground.annotation import export_tasks, import_answers, measure_agreement
-from trueground.cli._options import takes
-from trueground.cli._output import Screen
+from trueground.cli import Screen, takes
 from trueground.studies.label_plan import plan_labels
 from trueground.web.labels import serve_project
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli._options import takes
-from trueground.cli._output import Screen
+from trueground.cli import Screen, takes
 from trueground.retrieval import evaluate_index, make_index, search_index
 
 index = typer.Typer(name="index", help="Passages that can be searched: build, search, evaluate.")

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli._options import takes
-from trueground.cli._output import Screen
+from trueground.cli import Screen, takes
 from trueground.graph import find_entities, link_questions, load_graph, query_graph
 from trueground.options import Overwrite
 

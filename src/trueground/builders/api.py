@@ -1,12 +1,14 @@
-"""`tg.build`."""
+"""`tg.build`: build, then render.
+
+`trueground.reports` is imported when a page is written, so that bad input fails fast.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from trueground.api.pages import write_report
 from trueground.builders.settings import BuildSettings
 from trueground.options import Value
 
@@ -44,3 +46,10 @@ def build(
         settings=settings,
         write_report=write_report,
     )
+
+
+def write_report(folder: Path, summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
+    """Write page and data card of a build; see `trueground.builders.base.ReportWriter`."""
+    from trueground.reports.build_report import write_build_report
+
+    write_build_report(folder, summary, manifest)
