@@ -13,7 +13,7 @@ from tests.builders.scripted_server import ScriptedServer
 
 from trueground.builders.api import build
 from trueground.builders.build import BuildSettings, Built
-from trueground.builders.registry import BUILDERS
+from trueground.builders.registry import BUILDERS, all_builders
 from trueground.builders.settings import EndpointDefaults
 
 FAST = {"timeout": 5.0, "deadline": 10.0, "max_attempts": 2, "max_connections": 8}
@@ -23,7 +23,7 @@ OWN = ("manifest.json", "work")  # what may differ between builds that end alike
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     """A place for the cache, and the little builder."""
-    before = dict(BUILDERS)
+    before = all_builders()
     register()
     yield tmp_path
     BUILDERS.clear()

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from trueground.builders.registry import BUILDERS, catalogue, copy_example, examples
+from trueground.builders.registry import all_builders, catalogue, copy_example, examples
 from trueground.cli.app import app
 from trueground.errors import OutputError, UsageError
 
 
 def test_every_builder_has_an_example_and_no_other() -> None:
-    assert examples() == sorted(BUILDERS)
+    assert examples() == sorted(all_builders())
 
 
 @pytest.mark.parametrize("name", examples())
@@ -43,7 +43,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_builders_are_listed() -> None:
-    assert [one["name"] for one in catalogue()] == list(BUILDERS)
+    assert [one["name"] for one in catalogue()] == list(all_builders())
     done = CliRunner().invoke(app, ["list", "builders", "--format", "json"])
     assert json.loads(done.output) == json.loads(json.dumps(catalogue()))
     assert CliRunner().invoke(app, ["list", "builders"]).exit_code == 0
@@ -51,4 +51,4 @@ def test_builders_are_listed() -> None:
 
 def test_help_names_all_builders() -> None:
     shown = CliRunner().invoke(app, ["build", "--help"]).output
-    assert all(name in shown for name in [*BUILDERS, "example"])
+    assert all(name in shown for name in [*all_builders(), "example"])

@@ -57,15 +57,6 @@ def count_data(
     Or of a dataset of questions, or a file of them, one entry for each file. UsageError: neither a
     benchmark nor a dataset nor a path. InputError: not fetched, a broken row.
     """
-    from trueground.benchmarks.base import all_benchmarks
-    from trueground.benchmarks.instruct_qa.source import DATASETS
-    from trueground.benchmarks.statistics import benchmark_statistics, question_statistics
+    from trueground.benchmarks.statistics import count_questions
 
-    bare, _, task = name.partition("/")
-    if Path(name).exists() or bare not in all_benchmarks():
-        return question_statistics(name, corpus)
-    if bare != "instruct-qa":
-        return benchmark_statistics(name, data)
-    # Its questions are what they are without any retrieval.
-    found = [DATASETS[task]] if task in DATASETS else list(DATASETS.values())
-    return [one for dataset in found for one in question_statistics(str(data or dataset), corpus)]
+    return count_questions(name, data, corpus)

@@ -3,9 +3,8 @@
 A task is a stream of questions, each a record without its response and the messages to send, with
 the metrics that score the answers. It calls no model and writes nothing.
 
-A new benchmark is a folder whose `__init__` declares BENCHMARK, and one line in FOLDERS. One of
-another package calls `add_benchmark`, and its module is named as an entry point of the group
-`trueground.benchmarks`.
+A benchmark's module calls `add_benchmark`, and is an entry point of the group
+`trueground.benchmarks` with the name of the benchmark. That holds for those of any package.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from trueground.benchmarks.reads import RecordsReads, peek, start_recording, unread_fields
 from trueground.benchmarks.studies import Studies
+from trueground.components.registry import Registry
 from trueground.errors import UsageError, unknown_name
 from trueground.options import (
     DeclaredOption,
@@ -34,16 +34,11 @@ from trueground.options import (
     unused_options,
 )
 
-if TYPE_CHECKING:  # a declaration must be quick to load
+if TYPE_CHECKING:
     from trueground.models.base import Message, Params
     from trueground.models.prompts import Prompt
     from trueground.records import FileInfo
     from trueground.types import PromptFile, Record
-
-
-from trueground.components.registry import Registry
-
-FOLDERS = ("faitheval", "truly_ground", "instruct_qa", "kalma")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +143,11 @@ class Benchmark:
     needed. `studies` are the paper's tables and figures, and what makes runs
     comparable with its numbers. `judge` names the judge under the options as given, for a user who
     names none.
+
+    `package` is the package that has `data.toml` and `published.json`, if there are any.
+    `count(name, data, corpus)`, a function or "package.module:name", does `trueground data stats`
+    for this benchmark, if its questions are counted in another way than those of its tasks, and
+    for names that aren't benchmarks: files and datasets of questions.
     """
 
     name: str
@@ -159,6 +159,8 @@ class Benchmark:
     make: Callable[[Any, Sources], Task] | str
     studies: Studies = field(default_factory=Studies)
     judge: Callable[[Mapping[str, Value]], str] = lambda _options: "lexical"
+    package: str = ""
+    count: Callable[[str, Path | None, Path | None], list[Any]] | str | None = None
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -175,10 +177,7 @@ class Benchmark:
         own_prompt = sources.prompt is not None
         options = parse_options(self.options, self.name, given, task=task, own_prompt=own_prompt)
         unused = unused_options(options, self.name, given)
-        make = self.make
-        if isinstance(make, str):
-            module, _, function = make.partition(":")
-            make = getattr(import_module(module), function)
+        make = load_function(self.make)
         sources = replace(sources)  # the reads of this task alone
         start_recording(options)
         start_recording(sources)
@@ -220,35 +219,38 @@ def _check_read(title: str, chosen: Sequence[str], options: Any, sources: Source
         )
 
 
+def load_function(function: Callable[..., Any] | str) -> Callable[..., Any]:
+    """Return a function of a declaration, where "package.module:name" is imported."""
+    if not isinstance(function, str):
+        return function
+    module, _, name = function.partition(":")
+    loaded: Callable[..., Any] = getattr(import_module(module), name)
+    return loaded
+
+
 BENCHMARKS: Registry[Benchmark] = Registry("benchmark")
 
 
 def add_benchmark(benchmark: Benchmark) -> Benchmark:
-    """Register a benchmark of another package. Raises UsageError if the name is taken."""
+    """Register a benchmark, and return it. Raises UsageError if the name is taken."""
     BENCHMARKS.register(benchmark.name, benchmark)
     return benchmark
 
 
 def all_benchmarks() -> Registry[Benchmark]:
     """Every benchmark by name, those of other packages included."""
-    BENCHMARKS.load()
-    return _own_benchmarks()
+    return BENCHMARKS.load()
 
 
 def get_benchmark(name: str) -> Benchmark:
     """The benchmark of that name, or a UsageError with near names; `_` and `-` are alike."""
-    known = _own_benchmarks()
-    if name not in known:
-        alike = (one for one in all_benchmarks() if one.replace("_", "-") == name.replace("_", "-"))
+    if name not in BENCHMARKS:
+        BENCHMARKS.load_component(name)
+    if name not in BENCHMARKS:
+        plain = name.replace("_", "-")
+        alike = (known for known in all_benchmarks() if known.replace("_", "-") == plain)
         name = next(alike, name)
-    return known.find(name)
-
-
-def _own_benchmarks() -> Registry[Benchmark]:
-    for folder in FOLDERS:
-        found = import_module(f"trueground.benchmarks.{folder}").BENCHMARK
-        BENCHMARKS.setdefault(found.name, found)
-    return BENCHMARKS
+    return BENCHMARKS.find(name)
 
 
 benchmark = add_benchmark

@@ -3,7 +3,7 @@
 A dataset's files lie in `home()/data/NAME`. `origin.json` beside them records where each came from,
 its revision, size and SHA-256 at the first fetch; from then on they are checked against it.
 
-A benchmark's datasets stand in the `data.toml` of its folder; another package calls `add_dataset`.
+A benchmark's datasets are in the `data.toml` of its package, or registered by `add_dataset`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from trueground.benchmarks.base import FOLDERS
+from trueground.benchmarks.base import all_benchmarks
 from trueground.components.registry import Registry
 from trueground.errors import InputError
 from trueground.files.home import home
@@ -95,12 +95,15 @@ def add_dataset(dataset: Dataset) -> Dataset:
 
 def all_datasets() -> Registry[Dataset]:
     """Every dataset by name, those of other packages included."""
-    for folder in FOLDERS:
-        file = files(f"trueground.benchmarks.{folder}") / "data.toml"
-        declared = tomllib.loads(file.read_text(encoding="utf-8"))["datasets"]
-        for dataset in msgspec.convert(declared, list[Dataset]):
-            DATASETS.setdefault(dataset.name, dataset)
-    return DATASETS.load()
+    for benchmark in all_benchmarks().values():
+        if not benchmark.package:
+            continue
+        file = files(benchmark.package) / "data.toml"
+        if file.is_file():
+            declared = tomllib.loads(file.read_text(encoding="utf-8"))["datasets"]
+            for dataset in msgspec.convert(declared, list[Dataset]):
+                DATASETS.setdefault(dataset.name, dataset)
+    return DATASETS
 
 
 def get_dataset(name: str) -> Dataset:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from trueground.benchmarks.base import all_benchmarks
 from trueground.options import Value
 
 
@@ -118,7 +119,10 @@ def published(benchmark: str) -> tuple[PublishedTable, ...]:
 
     Where tables print the same score, the first is the one to compare with.
     """
-    file = files("trueground.benchmarks") / benchmark.replace("-", "_") / "published.json"
+    declared = all_benchmarks().get(benchmark)
+    if declared is None or not declared.package:
+        return ()
+    file = files(declared.package) / "published.json"
     if not file.is_file():
         return ()
     found = msgspec.json.decode(file.read_bytes())

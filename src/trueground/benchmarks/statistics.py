@@ -5,26 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
 from pathlib import Path
 from statistics import fmean
 
-from trueground.benchmarks.base import Sources, get_benchmark
-from trueground.benchmarks.datasets import all_local_files, get_dataset
-from trueground.benchmarks.instruct_qa.source import DATASETS, rows_to_questions
+from trueground.benchmarks.base import Sources, all_benchmarks, get_benchmark, load_function
 from trueground.benchmarks.published import published
-from trueground.errors import InputError, UsageError, unknown_name
+from trueground.errors import unknown_name
 from trueground.records.columns import field_text
-from trueground.records.files import data_files
-from trueground.records.reading import plain_rows
 from trueground.types import Record
-
-# By which fields a file shows whose questions it holds; the first that fits.
-_SIGNS = (
-    ("topiocqa", {"Conversation_no", "Question"}),
-    ("hotpotqa", {"supporting_facts", "question"}),
-    ("nq", {"question", "answer"}),
-)
 
 
 def _words(texts: Iterable[str]) -> list[int]:
@@ -67,6 +55,20 @@ class TaskStatistics:
     published: dict[str, float] = field(default_factory=dict)
 
 
+def count_questions(name: str, data: Path | None, corpus: Path | None) -> list[TaskStatistics]:
+    """As `benchmarks.count_data`."""
+    known = all_benchmarks()
+    benchmark = None if Path(name).exists() else known.get(name.partition("/")[0])
+    if benchmark is not None and benchmark.count is None:
+        return benchmark_statistics(name, data)
+    candidates = known.values() if benchmark is None else [benchmark]
+    for candidate in candidates:
+        if candidate.count is not None:
+            counted: list[TaskStatistics] = load_function(candidate.count)(name, data, corpus)
+            return counted
+    raise unknown_name("benchmark", name, known)
+
+
 def benchmark_statistics(name: str, data: Path | None) -> list[TaskStatistics]:
     """The numbers of a benchmark's tasks, NAME, or of one, NAME/TASK. InputError, UsageError."""
     bare, slash, task = name.partition("/")
@@ -77,74 +79,13 @@ def benchmark_statistics(name: str, data: Path | None) -> list[TaskStatistics]:
     for one in (task,) if slash else benchmark.default_tasks:
         prepared = benchmark.prepare(one, {}, Sources(data=data))
         records = (question.record for question in prepared.questions())
-        counted = _count(f"{bare}/{one}", records, prepared.by)
-        found.append(_beside_paper(counted, bare, one))
+        counted = count_records(f"{bare}/{one}", records, prepared.by)
+        found.append(with_published_numbers(counted, bare, one))
     return found
 
 
-def question_statistics(what: str, corpus: Path | None) -> list[TaskStatistics]:
-    """The numbers of a file of questions, or of a dataset of them, one entry for each of its files.
-
-    The paper's stand beside those of its own data. UsageError, InputError.
-    """
-    passages = None
-    if corpus is not None:
-        from trueground.retrieval.building import ready_index
-
-        passages = len(ready_index(corpus, []).passages)
-    if Path(what).exists():
-        return [_count_questions(what, data_files(Path(what)), passages)]
-    try:
-        dataset = get_dataset(what)
-    except UsageError as error:
-        raise UsageError(f"{error}; or name a file of questions") from None
-    if what not in DATASETS.values():
-        raise UsageError(
-            f"{what} is no dataset of questions with references; expected one of "
-            f"{', '.join(DATASETS.values())}, or a file of questions"
-        )
-    files = all_local_files(what)
-    if not files:
-        raise InputError(f"{what} is not fetched yet: trueground data fetch {what}")
-    kinds: dict[str, list[Path]] = {}
-    for file in files:
-        part = next((f.name for f in dataset.files if file.name.startswith(f.name)), "")
-        kinds.setdefault(f"{what} ({part})", []).append(file)
-    return [_count_questions(name, some, passages, fetched=True) for name, some in kinds.items()]
-
-
-def _count_questions(
-    name: str, files: Sequence[Path], passages: int | None, *, fetched: bool = False
-) -> TaskStatistics:
-    rows = chain.from_iterable(map(plain_rows, files))
-    first = list(islice(rows, 1))
-    fields = {field for _, row in first for field in row}
-    task = next((whose for whose, signs in _SIGNS if signs <= fields), "questions")
-    items = list(rows_to_questions(task, chain(first, rows)))
-    if not items:
-        raise InputError(f"{name}: found no questions; expected one a row")
-    records = (
-        Record(
-            id=one.id,
-            response="",
-            question=one.question,
-            history=list(one.history),
-            references=list(one.references),
-            group=one.group,
-        )
-        for one in items
-    )
-    counted = _count(name, records)
-    counted.counts["with_gold"] = sum(bool(item.gold) for item in items)
-    if passages is not None:
-        counted.counts["passages"] = passages
-    compared = _beside_paper(counted, "instruct-qa", task)
-    # A file of one's own is the paper's where it has as many questions.
-    ours = fetched or compared.published.get("questions") == len(items)
-    return compared if ours else counted
-
-
-def _count(name: str, records: Iterable[Record], by: Sequence[str] = ()) -> TaskStatistics:
+def count_records(name: str, records: Iterable[Record], by: Sequence[str] = ()) -> TaskStatistics:
+    """Return the numbers of records without responses; `by` are the fields of their shares."""
     n, totals, having = 0, Counter[str](), Counter[str]()
     parts, groups = Counter[str](), set[str]()
     for record in records:
@@ -165,7 +106,8 @@ def _count(name: str, records: Iterable[Record], by: Sequence[str] = ()) -> Task
     )
 
 
-def _beside_paper(counted: TaskStatistics, benchmark: str, task: str) -> TaskStatistics:
+def with_published_numbers(counted: TaskStatistics, benchmark: str, task: str) -> TaskStatistics:
+    """Return the statistics with the paper's numbers of the same names."""
     ours = {*counted.counts, *counted.means, *counted.shares}
     told = {
         number.name: number.value

@@ -37,9 +37,9 @@ class BuilderGroup(CommandGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of the builders."""
-        from trueground.builders.registry import BUILDERS
+        from trueground.builders.registry import all_builders
 
-        return [*BUILDERS, "example", "report"]
+        return [*all_builders(), "example", "report"]
 
     def help_of(self, name: str) -> str | None:
         """What the builder makes, and of what."""

@@ -1,37 +1,42 @@
 """The one dictionary of builders, and the examples that come with the package.
 
-A new builder is a folder whose `__init__` declares BUILDER, and one line in _MODULES.
+A builder's module calls `add_builder`, and is an entry point of the group `trueground.builders`
+with the name of the builder.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from trueground.builders.base import Builder
+from trueground.components.registry import Registry
 from trueground.errors import OutputError, unknown_name
 from trueground.options import default_of
 from trueground.runs.directory import write_error
 
 README = "README.txt"
 _EXAMPLES = files("trueground.builders") / "examples"
-_MODULES: tuple[str, ...] = ("contexts", "grounding", "kalma")
 
-BUILDERS: dict[str, Builder] = {
-    found.name: found
-    for module in _MODULES
-    if (found := import_module(f"trueground.builders.{module}").BUILDER)
-}
+BUILDERS: Registry[Builder] = Registry("builder")
+
+
+def add_builder(builder: Builder) -> Builder:
+    """Register a builder, and return it. Raises UsageError if the name is taken."""
+    BUILDERS.register(builder.name, builder)
+    return builder
+
+
+def all_builders() -> Registry[Builder]:
+    """Every builder by name, those of other packages included."""
+    return BUILDERS.load()
 
 
 def get_builder(name: str) -> Builder:
     """The builder of that name, or a UsageError with near names."""
-    if name not in BUILDERS:
-        raise unknown_name("builder", name, BUILDERS)
-    return BUILDERS[name]
+    return BUILDERS.find(name)
 
 
 def catalogue() -> list[dict[str, Any]]:
@@ -48,7 +53,7 @@ def catalogue() -> list[dict[str, Any]]:
             },
             "source": builder.source,
         }
-        for builder in BUILDERS.values()
+        for builder in all_builders().values()
     ]
 
 

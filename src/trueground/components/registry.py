@@ -35,23 +35,22 @@ _loading: list[bool] = []
 _loaded: set[EntryPoint] = set()
 
 
-def load_plugins() -> None:
-    """Import every module that an installed package names in one of the groups.
+def load_plugins(wanted: str) -> None:
+    """Import every module that may register components of a group.
 
-    A package that can't be loaded gets a warning, so that the others can still be used.
+    A module of another package may register several kinds, so it is imported for each of them. The
+    modules of trueground keep to the kind of their group. A package that can't be loaded gets a
+    warning, so that the others can still be used.
     """
     for group in GROUPS:
-        load_group(group)
-
-
-def load_group(group: str) -> None:
-    """Import every module that an installed package names in this group, or warn."""
-    for entry in entry_points(group):
-        try:
-            _load(entry)
-        except PluginError as error:
-            _loaded.add(entry)  # one warning is enough
-            tell(str(error))
+        for entry in entry_points(group):
+            if entry.package == "trueground" and group != wanted:
+                continue
+            try:
+                _load(entry)
+            except PluginError as error:
+                _loaded.add(entry)  # one warning is enough
+                tell(str(error))
 
 
 def _load(entry: EntryPoint) -> None:
@@ -100,8 +99,13 @@ class Registry(MutableMapping[str, T]):
         return name in self._components
 
     def load(self) -> Self:
-        """Import the modules of the entry points of the group, and return the registry."""
-        load_group(self.group)
+        """Import the modules that add components, and return the registry.
+
+        Components with entry points come first, in the order of these.
+        """
+        load_plugins(self.group)
+        names = [e.name for e in entry_points(self.group) if e.name in self._components]
+        self._components = {name: self._components[name] for name in names} | self._components
         return self
 
     def load_component(self, name: str) -> None:
@@ -126,7 +130,7 @@ class Registry(MutableMapping[str, T]):
         if name not in self:
             self.load_component(name)
         if name not in self:
-            load_plugins()
+            self.load()
         if name not in self:
             raise unknown_name(self.kind, name, self)
         return self[name]

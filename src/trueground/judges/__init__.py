@@ -14,6 +14,7 @@ from trueground.judges.lexical import LexicalJudge
 if TYPE_CHECKING:
     from trueground.judges.from_functions import FunctionJudge
 
+
 __all__ = ["Judge", "LexicalJudge", "SupportsJudge", "get_judge", "judge", "judges", "kinds"]
 
 Factory = Callable[..., SupportsJudge]

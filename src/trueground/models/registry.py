@@ -19,6 +19,7 @@ from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
 if TYPE_CHECKING:
     from trueground.models.perplexity import PromptScorer
 
+
 _SCORERS = "NAME of a model behind an endpoint, hf:PATH, or fake:words to try things out"
 Factory = Callable[[str, ModelOptions], ChatModel]
 

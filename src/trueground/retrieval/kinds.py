@@ -140,6 +140,8 @@ class _Placeholder:
 def kind_of(given: ComponentSpec) -> RetrieverKind:
     """The kind of a part that keeps files. UsageError with near names where there is none."""
     if given.name not in retrievers:
+        retrievers.load_component(given.name)
+    if given.name not in retrievers:
         retrievers.load()
     if given.name not in retrievers:
         raise unknown_name("retriever", given.name, (*retrievers, *_COMPOUNDS, results.NAME))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, TaskOptions
+from trueground.benchmarks.base import Benchmark, TaskOptions, add_benchmark
 from trueground.benchmarks.faitheval.studies import STUDIES, TASKS
 from trueground.errors import UsageError
 from trueground.options import Option
@@ -116,4 +116,6 @@ BENCHMARK = Benchmark(
     options=FaithEvalOptions,
     make="trueground.benchmarks.faitheval.task:make_task",
     studies=STUDIES,
+    package=__name__,
 )
+add_benchmark(BENCHMARK)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, TaskOptions
+from trueground.benchmarks.base import Benchmark, TaskOptions, add_benchmark
 from trueground.benchmarks.instruct_qa.studies import STUDIES
 from trueground.options import Option
 
@@ -177,4 +177,7 @@ BENCHMARK = Benchmark(
     options=QaOptions,
     make="trueground.benchmarks.instruct_qa.task:make_task",
     studies=STUDIES,
+    package=__name__,
+    count="trueground.benchmarks.instruct_qa.statistics:count_questions",
 )
+add_benchmark(BENCHMARK)

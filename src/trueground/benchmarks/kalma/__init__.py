@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, TaskOptions
+from trueground.benchmarks.base import Benchmark, TaskOptions, add_benchmark
 from trueground.benchmarks.kalma.studies import STUDIES
 from trueground.errors import UsageError
 from trueground.options import Option
@@ -192,4 +192,6 @@ BENCHMARK = Benchmark(
     options=KalmaOptions,
     make="trueground.benchmarks.kalma.task:make_task",
     studies=STUDIES,
+    package=__name__,
 )
+add_benchmark(BENCHMARK)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, TaskOptions
+from trueground.benchmarks.base import Benchmark, TaskOptions, add_benchmark
 from trueground.benchmarks.truly_ground.studies import STUDIES
 from trueground.errors import UsageError
 from trueground.options import Option
@@ -139,4 +139,6 @@ BENCHMARK = Benchmark(
     make="trueground.benchmarks.truly_ground.task:make_task",
     studies=STUDIES,
     judge=lambda given: "cross-encoder" if given.get("preset") == "paper" else "lexical",
+    package=__name__,
 )
+add_benchmark(BENCHMARK)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from trueground.builders.base import Builder, Role, prepare_in
+from trueground.builders.registry import add_builder
 from trueground.options import Option, declared_options
 
 
@@ -82,3 +83,4 @@ BUILDER = Builder(
     ),
     prepare=prepare_in(f"{__name__}.plan"),
 )
+add_builder(BUILDER)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from trueground.builders.base import Builder, Role, prepare_in
+from trueground.builders.registry import add_builder
 from trueground.options import Option, declared_options
 
 LINKS = "links"
@@ -79,7 +80,8 @@ BUILDER = Builder(
     roles=(
         Role("writer", "who writes questions and answers"),
         Role(
-            "judge", "who classifies and rates the questions; best another model than the writer."
+            "judge",
+            "who classifies and rates the questions; best another model than the writer.",
         ),
         Role("second-judge", "who proposes gold facts too, for kappa", needed=False),
     ),
@@ -87,3 +89,4 @@ BUILDER = Builder(
     prompts=("candidates", "classify", "gold", "enough", "conflict", "consistent", "follows"),
     prepare=prepare_in(f"{__name__}.plan"),
 )
+add_builder(BUILDER)

@@ -16,6 +16,7 @@ import msgspec
 
 from trueground.annotation.base import AnnotationTask
 from trueground.benchmarks.truly_ground.distractors import make_counter
+from trueground.benchmarks.truly_ground.mining import Gold, fill, mine
 from trueground.benchmarks.truly_ground.source import (
     DISTRACTORS,
     META,
@@ -24,13 +25,7 @@ from trueground.benchmarks.truly_ground.source import (
     VERSIONS,
     format_context,
 )
-from trueground.builders.base import (
-    BatchStage,
-    BuildPlan,
-    BuiltDataset,
-    OtherModel,
-    Rejected,
-)
+from trueground.builders.base import BatchStage, BuildPlan, BuiltDataset, OtherModel, Rejected
 from trueground.builders.grounding import GroundingBuildOptions
 from trueground.builders.grounding.conflict import conflict_stage
 from trueground.builders.grounding.documents import DocumentLibrary
@@ -60,7 +55,6 @@ from trueground.components.specs import ComponentSpec
 from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.options import Value, parse_options
 from trueground.records import FileInfo
-from trueground.retrieval.gold import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
 from trueground.retrieval.store import PassageEntry, PassageStore
 from trueground.types import Passage

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from trueground.builders.base import Builder, Role, prepare_in
+from trueground.builders.registry import add_builder
 from trueground.errors import UsageError
 from trueground.options import Option, declared_options
 
@@ -124,3 +125,4 @@ BUILDER = Builder(
     prompts=("annotate", "extend", "said", "general", "specific", "judge"),
     prepare=prepare_in(f"{__name__}.plan"),
 )
+add_builder(BUILDER)
