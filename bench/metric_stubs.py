@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.metrics.base import Metric
-from trueground.metrics.registry import METRICS
+from trueground.metrics.registry import all_metrics
 from trueground.metrics.signatures import ALIASES, signature_of, summary_of
 
 STUB = Path(__file__).parents[1] / "src" / "trueground" / "metrics" / "__init__.pyi"
@@ -35,7 +35,8 @@ def __dir__() -> list[str]: ...
 
 def make_stub() -> str:
     """Return the text of the stub, before it is formatted."""
-    functions = "".join(_make_function(name, METRICS[name]) for name in sorted(METRICS))
+    metrics = all_metrics()
+    functions = "".join(_make_function(name, metrics[name]) for name in sorted(metrics))
     used = [alias for alias in sorted(ALIASES) if f": {alias}" in functions]
     return _HEAD.format(aliases=",\n    ".join(used) + ",") + functions
 

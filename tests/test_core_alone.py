@@ -16,11 +16,6 @@ from tests.test_rooms import SRC, WINGS
 from trueground.cli.app import COMMANDS as COMMANDS_OF_CORE
 
 EXAMPLES = SRC.parents[1] / "examples"
-# TEMPORARY: places of wings that the core still needs, until the branch that is named is merged.
-PENDING: dict[str, str] = {
-    "annotation": "parts: validate and run read label files with it",
-    "metrics/triples.py": "parts: metrics/entailment.py imports it",
-}
 BENCHMARK = '''
 """A benchmark of another package: one question."""
 
@@ -61,6 +56,10 @@ COMMANDS = {
     "score again": ("score", "answers.jsonl", "--out", "b", "--no-cache"),
     "validate": ("validate", "labelled.jsonl", "--resamples", "50"),
     "compare": ("compare", "a", "b"),
+    "labels": (
+        *("score", "labelled.jsonl", "--metrics", "support", "--out", "c"),
+        *("--labels", "labels.jsonl", "--labels-drawn", "random"),
+    ),
     "view": ("view", "a", "b", "--bundle", "pages"),
     "help": ("--help",),
     "list": ("list",),
@@ -102,8 +101,7 @@ def make_core(packages: Path) -> None:
     shutil.copytree(SRC, packages / "trueground", ignore=ignored)
     for places in WINGS.values():
         for place in places:
-            if place not in PENDING:
-                remove(packages / "trueground" / place)
+            remove(packages / "trueground" / place)
     # These metadata come before those of the installed package, which name the wings.
     write_metadata(packages, "trueground", "[console_scripts]\n")
     write_metadata(packages, "tiny", "[trueground.benchmarks]\ntiny = tiny_benchmark\n")
@@ -133,9 +131,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(40):
         supported = number % 2
         response = "Ann did it." if supported else "Bob saw nothing."
-        row = {"response": response, "contexts": ["Ann did it."], "human": {"grounded": supported}}
-        rows.append(json.dumps(row))
+        row = {"id": str(number), "response": response, "contexts": ["Ann did it."]}
+        rows.append(json.dumps({**row, "human": {"faithful": supported}}))
     (made / "labelled.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    labels = [json.dumps({"id": str(n), "human": {"faithful": n % 2}}) for n in range(40)]
+    (made / "labels.jsonl").write_text("\n".join(labels), encoding="utf-8")
     return made
 
 

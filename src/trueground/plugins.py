@@ -31,6 +31,8 @@ GROUPS = (
     "trueground.benchmarks",
     "trueground.retrievers",
     "trueground.builders",
+    "trueground.labels",
+    "trueground.rankers",
 )
 T = TypeVar("T")
 _QUOTES = "\"'"

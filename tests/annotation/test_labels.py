@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from trueground.annotation.labels import LabelFiles
 from trueground.errors import InputError
+from trueground.labels.files import LabelFiles
 
 
 def write(path: Path, *lines: dict[str, Any]) -> Path:

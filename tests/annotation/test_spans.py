@@ -15,9 +15,9 @@ from trueground.annotation.answers import Answer, merge, parse_values
 from trueground.annotation.base import AnnotationTask, BadAnswer
 from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import KINDS, Tie
-from trueground.annotation.labels import LabelFiles
 from trueground.annotation.spans import SpanMark, label_words
 from trueground.errors import InputError
+from trueground.labels.files import LabelFiles
 from trueground.records import open_records
 from trueground.studies.calibrate.study import calibrate
 from trueground.studies.validate.study import validate

@@ -31,7 +31,7 @@ from trueground.evaluate.scorer import Scorer
 from trueground.judges import ask, get_judge
 from trueground.judges.comparing import comparers
 from trueground.metrics.base import Spec
-from trueground.metrics.registry import METRICS, parse_specs
+from trueground.metrics.registry import all_metrics, parse_specs
 from trueground.models.calls import Spent
 from trueground.processes import WorkerPool
 from trueground.records.problems import to_record
@@ -46,6 +46,8 @@ from trueground.types import (
     Record,
     Status,
 )
+
+METRICS = all_metrics()
 
 MARK = "Zyxomma"  # stands in the item that fails
 N = 13
@@ -353,7 +355,7 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
             ["abstained", "k_precision(abstain=zero)"],
         ),
         ("trueground.metrics.context", "tokenise", ["f1", "support"], ["f1"]),
-        ("trueground.text.citations", "read_triples", ["citation_precision", "f1"], None),
+        ("trueground.benchmarks.kalma.triples", "read_triples", ["citation_precision", "f1"], None),
         ("trueground.text.citations", "read_numbers", ["passage_citation_recall", "f1"], None),
     ],
 )

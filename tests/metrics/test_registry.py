@@ -55,8 +55,8 @@ def test_modules_are_imported_for_their_metrics_only() -> None:
     code = (
         "import sys; from trueground.metrics.registry import default_specs, get_metric\n"
         "default_specs(['references', 'contexts', 'question', 'answerable', 'gold_facts'])\n"
-        "lazy = ('compared', 'triples', 'entailment', 'passages', 'ratings')\n"
-        "print([n for n in lazy if f'trueground.metrics.{n}' in sys.modules])\n"
+        "lazy = ('metrics.compared', 'metrics.passages', 'metrics.ratings', 'benchmarks')\n"
+        "print([n for n in lazy if f'trueground.{n}' in sys.modules])\n"
         "print(get_metric('q2_f1').name, 'trueground.metrics.compared' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -138,6 +138,39 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
         [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path
     )
     assert done.stdout.split("\n")[:2] == ["[2.0, 0.0]", "[2.0, 0.0]"], done.stderr
+
+
+def test_default_set_with_field_of_another_package_has_its_metrics(tmp_path: Path) -> None:
+    (tmp_path / "their_metrics.py").write_text(
+        "import numpy as np\n"
+        "from trueground.metrics.base import Metric\n"
+        "from trueground.metrics.batch import Column\n"
+        "from trueground.metrics.registry import register_metrics\n"
+        "def graphs(context, options):\n"
+        "    return Column.of(np.array([len(graphs) for graphs in context.batch.graphs]))\n"
+        "new = Metric('graphs', 'other', ('knowledge',), graphs, 'number of graphs', 'here')\n"
+        "register_metrics([new], field='knowledge', before='f1')\n"
+    )
+    info = tmp_path / "their_metrics-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-metrics\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[trueground.metrics]\nknowledge = their_metrics\n")
+    code = (
+        "import sys\n"
+        "from trueground.metrics.registry import default_specs\n"
+        "print('graphs' in [spec.key for spec in default_specs(['references'])])\n"
+        "print('their_metrics' in sys.modules)\n"
+        "names = [spec.key for spec in default_specs(['references', 'knowledge'])]\n"
+        "print(names.index('graphs') + 1 == names.index('f1'), 'citation_correctness' in names)\n"
+    )
+    script = tmp_path / "use.py"
+    script.write_text(code)
+
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path
+    )
+
+    assert done.stdout == "False\nFalse\nTrue True\n", done.stderr
 
 
 def test_a_judge_and_a_decomposer_of_a_script() -> None:

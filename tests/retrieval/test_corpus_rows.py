@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from trueground.errors import InputError
-from trueground.retrieval.corpus import read_corpus, read_published, read_title
+from trueground.retrieval.corpus import read_corpus, read_title
 from trueground.retrieval.store import PassageStore, page_key
 from trueground.types import Passage
 
@@ -23,7 +23,7 @@ def save(path: Path, value: object) -> Path:
 
 
 def published(tmp_path: Path, texts: object, titles: object) -> PassageStore:
-    return read_published(save(tmp_path / "t.json", texts), save(tmp_path / "n.json", titles))
+    return read_corpus(save(tmp_path / "t.json", texts), save(tmp_path / "n.json", titles))
 
 
 def test_the_published_files(tmp_path: Path) -> None:
@@ -58,11 +58,11 @@ def test_published_files_that_are_wrong(
 def test_published_files_that_cannot_be_read(tmp_path: Path) -> None:
     good = save(tmp_path / "t.json", {"a": "x"})
     with pytest.raises(InputError, match=r"none\.json cannot be read: No such file"):
-        read_published(good, tmp_path / "none.json")
+        read_corpus(good, tmp_path / "none.json")
     broken = tmp_path / "n.json"
     broken.write_text('{"a": ')
     with pytest.raises(InputError, match=r"n\.json is no JSON file"):
-        read_published(good, broken)
+        read_corpus(good, broken)
 
 
 ROWS = [
@@ -137,9 +137,7 @@ def test_pages_are_compared_without_case_and_underscores() -> None:
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the published Truly-Ground files are not here")
 def test_the_real_corpus() -> None:
-    corpus = read_published(
-        SHARED / "localDocId2localDocText.json", SHARED / "localDocId2title.json"
-    )
+    corpus = read_corpus(SHARED / "localDocId2localDocText.json", SHARED / "localDocId2title.json")
     assert len(corpus) == 2620
     assert corpus[0].title == "Lisztomania"
     assert all(str(one.source).startswith("https://") for one in corpus)

@@ -11,10 +11,7 @@ import pytest
 from trueground.errors import InputError
 from trueground.retrieval.gold import (
     GoldPassage,
-    find_gold,
     gold_numbers,
-    is_gold,
-    read_gold,
     read_questions,
     same_text,
 )
@@ -37,7 +34,7 @@ def store(tmp_path: Path) -> PassageStore:
 
 
 def numbers(store: PassageStore, gold: GoldPassage) -> list[int]:
-    return sorted(find_gold(store, [gold])[gold])
+    return sorted(GoldPassage.find(store, [gold])[gold])
 
 
 @pytest.mark.parametrize(
@@ -75,7 +72,7 @@ def test_a_search_for_texts_finds_what_each_comparison_does(store: PassageStore)
         gold = GoldPassage(text)
         one_by_one = [i for i in range(len(store)) if same_text(text, store[i].text)]
         assert numbers(store, gold) == one_by_one
-        assert one_by_one == [i for i in range(len(store)) if is_gold(store, i, gold)]
+        assert one_by_one == [i for i in range(len(store)) if gold.is_passage(store, i)]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +95,7 @@ def test_what_is_found_and_what_is_gold_are_the_same(
     # The last is called as another's id.
     corpus = PassageStore.write(tmp_path / "s", [*ENTRIES, PassageEntry("Two.", "6", "2", "2")])
     assert numbers(corpus, gold) == expected
-    assert [i for i in range(len(corpus)) if is_gold(corpus, i, gold)] == expected
+    assert [i for i in range(len(corpus)) if gold.is_passage(corpus, i)] == expected
 
 
 @pytest.mark.parametrize(
@@ -129,7 +126,7 @@ def test_what_is_found_and_what_is_gold_are_the_same(
     ],
 )
 def test_how_gold_passages_are_written(row: dict[str, Any], expected: list[GoldPassage]) -> None:
-    assert list(read_gold("here", row)) == expected
+    assert list(GoldPassage.read("here", row)) == expected
 
 
 @pytest.mark.parametrize(
@@ -143,7 +140,7 @@ def test_how_gold_passages_are_written(row: dict[str, Any], expected: list[GoldP
 )
 def test_gold_passages_that_cannot_be_read(row: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        read_gold("here", row)
+        GoldPassage.read("here", row)
 
 
 def questions(tmp_path: Path, *rows: dict[str, Any]) -> Path:

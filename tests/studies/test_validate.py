@@ -452,7 +452,7 @@ def test_single_files(tmp_path: Path) -> None:
 
 def test_metrics_beyond_one_have_no_default_threshold() -> None:
     """A rating from 1 to 5 is held against labels by its best threshold."""
-    from trueground.annotation.labels import LabelRule
+    from trueground.labels.base import LabelRule
     from trueground.studies.validate.measures import MeasureSettings
 
     settings = MeasureSettings(LabelRule("faithful"), resamples=20)

@@ -1,4 +1,4 @@
-"""Annotation tasks, labels of people, and labels that are planned."""
+"""Annotation tasks, and what the annotators of one task say together."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from trueground.labels.base import LabelDraw
 from trueground.records.problems import describe
 
 _MARK, _DIGEST = "~", 8
@@ -18,22 +19,6 @@ class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
 
     def __init__(self, found: Any, expected: str) -> None:
         super().__init__(f"found {describe(found)}; expected {expected}")
-
-
-class LabelDraw(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How an item came to be labelled: the probability, and the stratum that it was drawn from."""
-
-    probability: float
-    stratum: str = ""
-
-    @classmethod
-    def of(cls, value: Any) -> LabelDraw | None:
-        """What stands under `drawn` in a line; None where it tells no probability."""
-        try:
-            draw = msgspec.convert(value, cls, strict=False)
-        except msgspec.ValidationError:
-            return None
-        return draw if 0 < draw.probability <= 1 else None
 
 
 class AnnotationTask(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -85,36 +70,3 @@ class Label(msgspec.Struct, omit_defaults=True):
     def disputed(self) -> tuple[str, ...]:
         """The fields without a majority, whatever the tie rule made of them."""
         return tuple(name for name, how in self.how.items() if how in ("open", "tie"))
-
-
-class LabelStratum(msgspec.Struct):
-    """Answers with scores from `low` to `high`: how many, how many of them to label."""
-
-    low: float
-    high: float
-    answers: int
-    labels: int
-
-
-class PlannedLabels(msgspec.Struct):
-    """What `annotate plan` drew from a run. `alone` is how many labels it takes without the judge.
-
-    `basis` says how it is known what the judge is worth: "pilot", "labelled sets", or "nothing"
-    where it is taken to know nothing. `expected` is the half-width that these labels should give.
-    """
-
-    file: str
-    run: str
-    metric: str
-    label: str
-    half_width: float
-    level: float
-    expected: float
-    labels: int
-    alone: int
-    answers: int
-    unscored: int
-    basis: str
-    pilot: int
-    seed: int
-    strata: list[LabelStratum]

@@ -13,17 +13,18 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.annotation.base import AnnotationTask, LabelDraw, item_of
+from trueground.annotation.base import AnnotationTask, item_of
 from trueground.annotation.files import (
     LONGEST_CELL,
     ShownTask,
-    decode_lines,
     format_tasks,
     render_value,
 )
 from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.annotation.record_parts import MissingPart, Pairing
 from trueground.errors import InputError, OutputError, UsageError
+from trueground.labels.base import LabelDraw
+from trueground.labels.lines import decode_lines
 from trueground.options import split_pair
 from trueground.records.columns import field_text
 from trueground.records.problems import UNREADABLE

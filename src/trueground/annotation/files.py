@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.annotation.base import AnnotationTask, LabelDraw
+from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS, NONE, Field, TaskKind
 from trueground.errors import InputError
-from trueground.records.files import open_unpacked
+from trueground.labels.base import LabelDraw
+from trueground.labels.lines import decode_lines
 from trueground.records.formulas import guard, unguard
-from trueground.records.problems import UNREADABLE, describe, shorten
+from trueground.records.problems import describe, shorten
 
-T = TypeVar("T")
 LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer
 _HALF = 10  # letters and digits in each half of a check
 _OWN_COLUMNS = ("kind", "id", "annotator", "check")
@@ -177,26 +177,6 @@ def read_filled(path: Path, tell: Callable[[str], None]) -> Iterator[FilledTask]
             tell(str(error))
         else:
             yield FilledTask(place, shown, line)
-
-
-def decode_lines(
-    path: Path, kind: type[T], found: str, remedy: str, *, strict: bool = True
-) -> Iterator[tuple[int, T]]:
-    """The lines of a file that are not blank, each with its number.
-
-    InputError: the file cannot be read, or a line is none of this kind: what was `found` then, and
-    the `remedy`.
-    """
-    decoder = msgspec.json.Decoder(kind, strict=strict)
-    with open_unpacked(path) as lines:
-        for number, content in enumerate(lines, 1):
-            if content.strip():
-                try:
-                    yield number, decoder.decode(content)
-                except UNREADABLE as error:
-                    raise InputError(
-                        f"{path}, line {number}: {found} ({error}); {remedy}"
-                    ) from None
 
 
 def render_value(value: Any) -> str:

@@ -16,10 +16,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueground.annotation.base import AnnotationTask, BadAnswer, LabelDraw
+from trueground.annotation.base import AnnotationTask, BadAnswer
 from trueground.annotation.record_parts import PARTS, Pairing, TaskPart
 from trueground.annotation.spans import label_words, merge_marks, read_marks
 from trueground.errors import unknown_name
+from trueground.labels.base import LabelDraw
 from trueground.types import Record
 
 NONE = "none"  # typed in a spreadsheet where none of several values apply

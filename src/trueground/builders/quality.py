@@ -117,7 +117,7 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     words. `answer`: in how many items one of the answers stands there as a whole phrase, of those
     with answers and contexts.
     """
-    from trueground.metrics.entailment import content_words
+    from trueground.benchmarks.kalma.entailment import content_words
     from trueground.text.normalize import contains_words, get_normalizer
     from trueground.text.tokens import overlap as shared
     from trueground.text.tokens import tokenise

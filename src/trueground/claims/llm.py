@@ -16,6 +16,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from trueground.claims.base import Decomposed, Span, clean, is_one_word
+from trueground.claims.ranking import make_ranker
 from trueground.claims.statements import find_statements
 from trueground.errors import InputError, UsageError
 from trueground.models.base import ChatRequest, Reply
@@ -30,11 +31,11 @@ from trueground.models.prompts import (
 )
 from trueground.plugins import PartSpec
 from trueground.records.problems import shorten
-from trueground.retrieval.bm25 import BM25
 from trueground.text.lines import one_line
 from trueground.types import Failure, Status
 
 EXAMPLES = 8
+_RANKER = "bm25"  # of demonstrations
 # Far more than the facts of a sentence; models that think before they answer need it.
 MAX_TOKENS = 1024
 _SHOWN = 200  # characters of a reply that cannot be read
@@ -217,8 +218,8 @@ class Demonstrations:
         ]
         if not self._all:
             raise InputError(f"{name} holds no demonstration; expected lines like {_SHAPE}")
-        self._retriever = BM25([demo.sentence for demo in self._all])
-        self.signature = f"{id_}:{self.file.sha256[:12]}/{self._retriever.signature}"
+        self._ranker = make_ranker(_RANKER, [demo.sentence for demo in self._all])
+        self.signature = f"{id_}:{self.file.sha256[:12]}/{self._ranker.signature}"
 
     def nearest(self, sentences: Sequence[str], most: int) -> list[list[Demonstration]]:
         """For each sentence the `most` nearest by BM25, the nearest last, next to the sentence.
@@ -226,8 +227,7 @@ class Demonstrations:
         Where fewer share a word with it, the first ones of the file make up the number.
         """
         picked = []
-        for hits in self._retriever.search(sentences, most):
-            near = [hit.index for hit in hits]
+        for near in self._ranker.rank(sentences, most):
             others = (i for i in range(len(self._all)) if i not in near)
             order = [*near, *others][:most]
             picked.append([self._all[i] for i in reversed(order)])

@@ -11,19 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from msgspec.structs import replace
 
-from trueground.annotation.base import LabelDraw
-from trueground.annotation.labels import (
-    TIED,
-    LabelFiles,
-    LabelRule,
-    RecordLabel,
-    describe_changed,
-    list_paths,
-)
 from trueground.arithmetic.sums import count_true, mean, total
 from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
+from trueground.labels.base import TIED, LabelDraw, LabelRule, RecordLabel
+from trueground.labels.files import LabelFiles, describe_changed, list_paths
 from trueground.metrics.base import Metric, Spec
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.files import file_digest

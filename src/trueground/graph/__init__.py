@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.options import Note, Option, Progress, no_note, no_progress, split_pair
+from trueground.types import Graph
 
 if TYPE_CHECKING:
     from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, Row
@@ -25,13 +26,13 @@ WRITTEN = (
 
 
 def open_graph(
-    written: str | Path,
+    written: str | Path | Sequence[Graph],
     *,
     lang: str | None = None,
     cache: bool = True,
     progress: Progress = no_progress,
 ) -> "KnowledgeGraph":
-    """The graph that is written so (WRITTEN says how one is).
+    """The graph that is written so (WRITTEN says how one is), or of graphs as records have them.
 
     Files are read into memory; they are for what fits there. `lang` chooses names where a
     graph has them in several languages, default that in which a folder was loaded, else English.
@@ -40,6 +41,10 @@ def open_graph(
     """
     from trueground.errors import GraphError
 
+    if not isinstance(written, str | Path):
+        from trueground.graph.json_graph import JsonGraph
+
+        return JsonGraph.of(written)
     text = str(written)
     if text == "wikidata" or text.startswith("sparql:"):
         from trueground.graph.endpoint import WIKIDATA, EndpointGraph

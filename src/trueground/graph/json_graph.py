@@ -40,6 +40,14 @@ def items(stream: io.BufferedReader, name: str, expected: str) -> Placed:
         yield place, decoded(place, text, expected)
 
 
+def array_items(stream: io.BufferedReader, name: str, expected: str) -> Placed | None:
+    """Return the elements of a JSON array, with their places. None if the stream has no array.
+
+    Raises InputError when an element is read that isn't JSON.
+    """
+    return items(stream, name, expected) if begins_array(stream) else None
+
+
 def begins_array(stream: io.BufferedReader) -> bool:
     """Whether the first sign is that of an array. Nothing is taken from the stream."""
     return stream.peek(1)[:1] == b"[" or stream.peek(1 << 12).lstrip()[:1] == b"["

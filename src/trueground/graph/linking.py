@@ -16,7 +16,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, id_order
-from trueground.graph.json_graph import PAIR, begins_array, decoded, items
+from trueground.graph.json_graph import PAIR, array_items, decoded
 from trueground.graph.names import fold, name_key, nfc
 from trueground.graph.recognizers import Mention, Recognizer, get_recognizer, has_type, stands_alone
 from trueground.options import Progress, no_progress
@@ -252,7 +252,8 @@ def _array(path: Path) -> list[tuple[str, Any]] | None:
     if inner_ending(path) != ".json" or not path.is_file():
         return None
     with open_unpacked(path) as stream:
-        return list(items(stream, str(path), _EXPECTED)) if begins_array(stream) else None
+        found = array_items(stream, str(path), _EXPECTED)
+        return None if found is None else list(found)
 
 
 def _item(place: str, item: Any) -> LinkingQuestion:

@@ -24,6 +24,6 @@ def __getattr__(name: str) -> Callable[..., Floats]:
 
 
 def __dir__() -> list[str]:
-    from trueground.metrics.registry import METRICS
+    from trueground.metrics.registry import all_metrics
 
-    return sorted(METRICS)
+    return sorted(all_metrics())

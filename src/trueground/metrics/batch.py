@@ -143,14 +143,6 @@ class Batch:
         ]
 
     @cached_property
-    def cited(self) -> list[tuple[Sentence, ...]]:
-        """The sentences of each response with the triples that they cite."""
-        from trueground.text.citations import read_triples
-
-        pairs = zip(self.responses, self.graphs, strict=True)
-        return [read_triples(response, graphs or ()) for response, graphs in pairs]
-
-    @cached_property
     def numbered(self) -> list[tuple[Sentence, ...]]:
         """The sentences of each response with the numbers of passages that they cite."""
         from trueground.text.citations import read_numbers

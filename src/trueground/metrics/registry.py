@@ -1,8 +1,10 @@
 """The one dictionary of metrics, and the reading of metric names with options.
 
-A new metric is one declaration in its own module and its name in _MODULES. A metric of another
-package is decorated with `metric`, and its module is named as an entry point of the group
-`trueground.metrics`; entry points are loaded when a name is not found here or all are listed.
+A new metric is one declaration in its own module and its name in _MODULES. Another package
+decorates functions with `metric`, or calls `register_metrics`, in a module that is an entry point
+of the group `trueground.metrics`. These modules are loaded if a name isn't found here, or for a
+list of all. If an entry point is called like a field of the record, the default set of `score`
+loads its module for records that have this field.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
 from trueground.plugins import (
     bare_name,
+    load_component,
     load_plugins,
     parse_part,
     register_part,
@@ -34,8 +37,6 @@ _MODULES = [
     compared - k_bertscore_recall k_bertscore_f1 faith_critic q2_f1 q2_nli
     grounding any grounding_precision grounding_recall grounding_f1 support support_min
     grounding any correct_support context_entails
-    triples knowledge citation_correctness citation_precision citation_recall citation_f1
-    entailment knowledge alignment na_precision na_recall na_f1
     passages - passage_citation_recall passage_citation_precision passage_citation_f1
     ratings - fluency coherence consistency relevance rated
     abstention any abstained p_ir p_g
@@ -44,8 +45,10 @@ _MODULES = [
     lexical choices choice_accuracy
     """.strip().splitlines()
 ]
+_NO_FIELD = "-"
 ItemFunction = TypeVar("ItemFunction", bound=Callable[..., float | Awaitable[float | None] | None])
 _MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
+_FIELD_OF = {name: field for _, field, *names in _MODULES for name in names}
 
 
 class MetricTable(MutableMapping[str, Metric]):
@@ -76,6 +79,13 @@ class MetricTable(MutableMapping[str, Metric]):
 
     def __len__(self) -> int:
         return len(self._metrics)
+
+    def move(self, names: Sequence[str], before: str) -> None:
+        """Move metrics to the place before another one, in the order of `names`."""
+        moved = {name: self._metrics.pop(name) for name in names}
+        order = list(self._metrics.items())
+        place = list(self._metrics).index(before)
+        self._metrics = dict([*order[:place], *moved.items(), *order[place:]])
 
 
 METRICS = MetricTable()
@@ -314,10 +324,46 @@ def _register_function(
     return function
 
 
+def register_metrics(
+    metrics: Iterable[Metric], *, field: str | None = None, before: str | None = None
+) -> None:
+    """Register declarations of another package, in their order.
+
+    Args:
+        metrics: The declarations.
+        field: Field of the record. If records have it, those metrics that are declared
+            `in_default_set` are in the default set. The module must then be an entry point of the
+            group `trueground.metrics` that is called like the field. Default: none is in the
+            default set.
+        before: The metric before which they are computed and shown. Default: after all others.
+
+    Raises:
+        UsageError: A name is taken, or `before` doesn't exist.
+    """
+    if before is not None and before not in METRICS:
+        raise unknown_name("metric", before, METRICS)
+    names = []
+    for new in metrics:
+        register_part("metric", METRICS, new.name, new)
+        _FIELD_OF[new.name] = field or _NO_FIELD
+        names.append(new.name)
+    if before is not None:
+        METRICS.move(names, before)
+
+
 def all_metrics() -> MetricTable:
     """Every metric by name, those of other packages included."""
     load_plugins("metric")
     return METRICS
+
+
+def _find(*names: str) -> Metric | None:
+    """The metric of the first of these names that exists; other packages are looked at last."""
+    for name in names:
+        if name in METRICS:
+            return METRICS[name]
+    known = all_metrics()
+    return next((known[name] for name in names if name in known), None)
 
 
 def get_metric(name: str) -> Metric:
@@ -336,7 +382,7 @@ def get_metric(name: str) -> Metric:
 
 def metric_of_key(key: str) -> Metric | None:
     """The metric behind a key of results, `name(option=value)@judge`; None: not known here."""
-    return all_metrics().get(bare_name(key))
+    return _find(bare_name(key))
 
 
 def higher_is_better(key: str) -> bool | None:
@@ -346,8 +392,7 @@ def higher_is_better(key: str) -> bool | None:
     place that calls something best, worst, won or lost asks here.
     """
     name = bare_name(key)
-    known = all_metrics()
-    metric = known.get(name) or known.get(name.removesuffix(MICRO))  # its own name comes first
+    metric = _find(name, name.removesuffix(MICRO))  # its own name comes first
     return None if metric is None else metric.higher_is_better
 
 
@@ -406,6 +451,8 @@ def default_specs(fields: Iterable[str]) -> list[Spec]:
     present = {"any", *fields}
     if "references" in present:
         present.add("given_references")
-    may_be = [METRICS[name] for _, need, *names in _MODULES if need in present for name in names]
+    for field in sorted(present):
+        load_component("metric", field)
+    may_be = [METRICS[name] for name in METRICS if _FIELD_OF.get(name) in present]
     chosen = [m for m in may_be if m.in_default_set and present.issuperset(m.needs)]
     return [make_spec(metric, {}) for metric in chosen]

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
         PairAgreement,
     )
     from trueground.annotation.answers import Annotator, Imported
-    from trueground.annotation.base import PlannedLabels
     from trueground.annotation.export import Exported
+    from trueground.labels.base import PlannedLabels
 
 MARK = "trueground-agreement-1"
 TaskName = tuple[str, str]  # kind and id

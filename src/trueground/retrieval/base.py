@@ -5,13 +5,15 @@ Also the words by which texts are compared: for BM25, and to tell whether two te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from trueground.errors import InputError
 from trueground.options import Progress
 from trueground.plugins import PartSpec
+from trueground.records.problems import describe
 
 if TYPE_CHECKING:
     from trueground.retrieval.store import PassageStore
@@ -45,6 +47,37 @@ class SearchQuery(str):
         query = super().__new__(cls, " ".join(turns))
         query.turns, query.id = turns, id
         return query
+
+    @classmethod
+    def of_turns(
+        cls, turns: Sequence[str], declared: str | None, form: str, row: str | None = None
+    ) -> SearchQuery:
+        """Return the query of a question, the last of its turns.
+
+        How the turns are joined is the retriever's choice.
+
+        Args:
+            turns: The turns of a conversation.
+            declared: The `retrieval_query` of the row.
+            form: One of FORMS.
+            row: The id of the row.
+        """
+        if declared is not None and form == "auto":
+            turns = (declared,)
+        elif form == "last":
+            turns = turns[-1:]
+        return cls(*(turn for turn in map(str.strip, turns) if turn), id=row)
+
+    @staticmethod
+    def read_declared(place: str, row: Mapping[str, Any]) -> str | None:
+        """Return the `retrieval_query` of a row. Raises InputError if it isn't a text, or blank."""
+        declared = row.get("retrieval_query")
+        if declared is None or (isinstance(declared, str) and declared.strip()):
+            return declared
+        raise InputError(
+            f"{place}, field 'retrieval_query': found {describe(declared)}; expected what is "
+            "searched for, as text"
+        )
 
 
 def turns_of(query: str) -> tuple[str, ...]:

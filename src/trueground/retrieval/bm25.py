@@ -91,6 +91,10 @@ class BM25:
             found.append(_best_hits(scores, top))
         return found
 
+    def rank(self, queries: Sequence[str], top: int) -> list[list[int]]:
+        """Return the indices of at most `top` texts for each query, best first."""
+        return [[hit.index for hit in hits] for hits in self.search(queries, top)]
+
     def _build(self, stem: Callable[[str], str]) -> None:
         import bm25s
 

@@ -83,22 +83,21 @@ class CorpusReading:
         return reading if reading.signature == signature else None
 
 
-def read_corpus(path: Path) -> PassageStore:
+def read_corpus(path: Path, titles: Path | None = None) -> PassageStore:
     """Passages in memory, from rows of text, title?, id? and page?.
+
+    With `titles`, the corpus of Truly-Ground as it is published: files of texts and titles by id.
 
     JSON lines, a JSON array, CSV or Parquet, also packed, or a folder of such files. A row without
     an id has its number in the corpus (from 0), one without a page its title. InputError names the
     file and the row: no text, a field of another type, an id that came before; or a link that
     leads out of the folder.
     """
+    if titles is not None:
+        return PassageStore(None, _row_entries(lambda: formats.published_rows(path, titles)))
     files = data_files(path, refuse_link)
     entries = _row_entries(lambda: chain.from_iterable(map(plain_rows, files)))
     return PassageStore(None, entries)
-
-
-def read_published(texts: Path, titles: Path) -> PassageStore:
-    """The corpus of Truly-Ground as it is published, in memory. InputError."""
-    return PassageStore(None, _row_entries(lambda: formats.published_rows(texts, titles)))
 
 
 def read_entries(

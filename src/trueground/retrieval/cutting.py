@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,6 +39,12 @@ def cut(document: Document, name: str, words: int, overlap: int) -> Iterator[tup
             part = sentences[max(start - overlap, 0) : stop]
             text = "".join("\n" * (one.begins and i > 0) + one.text for i, one in enumerate(part))
             yield " › ".join((title, *chain)), text.strip()
+
+
+def cut_paragraphs(paragraphs: Sequence[str], title: str, words: int) -> Iterator[str]:
+    """Yield the texts of the passages of a document without headings; see `cut`."""
+    document = Document(title, [Section(paragraphs=list(paragraphs))])
+    return (text for _, text in cut(document, title, words, 0))
 
 
 def _groups(sentences: list[_Span], words: int) -> list[tuple[int, int]]:

@@ -1,12 +1,7 @@
-"""Questions with their gold passages, and passages that look like an answer and hold none.
-
-Source of the latter, distractors: Truly-Ground, step 5 and appendix A.9: the 40 nearest passages to
-a question, without those of pages that hold a gold fact, added in the order of their rank.
-"""
+"""Questions with their gold passages, and which passages of a corpus these are."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,11 +12,11 @@ from typing import Any
 
 import orjson
 
-from trueground.errors import InputError, UsageError
+from trueground.errors import InputError
 from trueground.records.files import inner_ending, text_lines
 from trueground.records.problems import Problem, describe, to_record
 from trueground.records.reading import plain_rows
-from trueground.retrieval.base import Hit, Retriever, SearchQuery
+from trueground.retrieval.base import SearchQuery
 from trueground.retrieval.store import PassageStore, bare_id, page_key
 from trueground.retrieval.words import words
 
@@ -48,6 +43,69 @@ class GoldPassage:
     def __str__(self) -> str:
         return repr(self.name or self.id or self.title or (self.text or "")[:60])
 
+    def is_passage(self, corpus: PassageStore, number: int) -> bool:
+        """Return whether it is the passage of that number.
+
+        Compare its id, or else its title or page, if it has these; else its text (`same_text`).
+        """
+        if self.page and self.title is not None:
+            return page_key(self.title) in corpus.page_keys(number)
+        if self.name is not None:
+            at = corpus.number(self.name)
+            return at == number or (at is None and page_key(self.name) in corpus.page_keys(number))
+        if self.id is not None and bare_id(self.id) == bare_id(str(corpus[number].id)):
+            return True
+        if self.text is not None:
+            return same_text(self.text, corpus.texts[number])
+        if self.title is None or (self.id is not None and corpus.number(self.id) is not None):
+            return False
+        return page_key(self.title) in corpus.page_keys(number)
+
+    @staticmethod
+    def read(place: str, row: Mapping[str, Any]) -> tuple[GoldPassage, ...]:
+        """Return what a row names as gold: its field `gold`, and `contexts` with `gold: true`.
+
+        `gold` is one or a list of: an id, or else a title or the name of a page or document, as
+        text or whole number; an object with id, title or text. In a cell of CSV, the list is JSON.
+        A context is known by its text and title, because its id is that of the row's own list.
+
+        Raises:
+            InputError: A value has another form.
+        """
+        found = []
+        for field, value in _each("contexts", row.get("contexts")):
+            if isinstance(value, dict) and value.get("gold") is True:
+                found.append(_gold(f"{place}, field '{field}'", value, of_corpus=False))
+        for field, value in _each("gold", row.get("gold")):
+            found.append(_gold(f"{place}, field '{field}'", value, of_corpus=True))
+        return tuple(found)
+
+    @staticmethod
+    def find(
+        store: PassageStore, golds: Iterable[GoldPassage]
+    ) -> dict[GoldPassage, frozenset[int]]:
+        """Return the passages that each gold passage is; none if the store doesn't hold it.
+
+        By its name, the passage with that id, else all of the page of that title. By its id, else
+        by its text as `is_passage` compares it, and of several such passages those of its title if
+        there are any. By its title alone, all of that page. If texts count, all passages are read
+        once.
+        """
+        found: dict[GoldPassage, frozenset[int]] = {}
+        by_text: list[GoldPassage] = []
+        for gold in dict.fromkeys(golds):
+            known = _known(store, gold)
+            if known is None:
+                by_text.append(gold)
+            else:
+                found[gold] = frozenset(known)
+        places = _numbers_of_texts(store, {gold.text for gold in by_text if gold.text is not None})
+        for gold in by_text:
+            numbers = places.get(gold.text or "", set())
+            titled = set(store.numbers_of_title(gold.title)) if gold.title is not None else set()
+            found[gold] = frozenset(numbers & titled or numbers)
+        return found
+
 
 @dataclass(frozen=True)
 class RetrievalQuestion:
@@ -59,37 +117,12 @@ class RetrievalQuestion:
     gold: tuple[GoldPassage, ...] = ()
 
 
-def make_query(
-    turns: Sequence[str], own: str | None, form: str, id_: str | None = None
-) -> SearchQuery:
-    """The query of a question, the last of its turns; `own` is its row's `retrieval_query`.
-
-    How the turns are joined is the retriever's to say.
-    """
-    if own is not None and form == "auto":
-        turns = (own,)
-    elif form == "last":
-        turns = turns[-1:]
-    return SearchQuery(*(turn for turn in map(str.strip, turns) if turn), id=id_)
-
-
-def own_query(place: str, row: Mapping[str, Any]) -> str | None:
-    """The `retrieval_query` of a row. InputError where it is no text, or blank."""
-    own = row.get("retrieval_query")
-    if own is None or (isinstance(own, str) and own.strip()):
-        return own
-    raise InputError(
-        f"{place}, field 'retrieval_query': found {describe(own)}; expected what is searched for, "
-        "as text"
-    )
-
-
 def read_questions(path: Path, form: str = "auto") -> list[RetrievalQuestion]:
     """Rows of question (or query), history?, retrieval_query?, id?, gold? and contexts?.
 
     JSON lines, a JSON array, CSV or Parquet; a .txt file has one query a line; also packed. `form`
-    is one of `base.FORMS`. Gold passages are read by `read_gold`. A row without an id has its
-    number (from 0). InputError names the place: no question, a field of another type.
+    is one of `base.FORMS`. Gold passages are read by `GoldPassage.read`. A row without an id has
+    its number (from 0). InputError names the place: no question, a field of another type.
     """
     rows: Iterable[tuple[str, Mapping[str, Any]]]
     if inner_ending(path) == ".txt":
@@ -122,24 +155,11 @@ def _question(number: int, place: str, row: Mapping[str, Any], form: str) -> Ret
         ) from None
     turns = [*(turn.content for turn in record.history or ()), query]
     return RetrievalQuestion(
-        id_, make_query(turns, own_query(place, row), form, id_), place, read_gold(place, row)
+        id_,
+        SearchQuery.of_turns(turns, SearchQuery.read_declared(place, row), form, id_),
+        place,
+        GoldPassage.read(place, row),
     )
-
-
-def read_gold(place: str, row: Mapping[str, Any]) -> tuple[GoldPassage, ...]:
-    """What a user's row names as gold: its field `gold`, and the `contexts` with `gold: true`.
-
-    `gold` is one or a list of: an id, or else a title or the name of a page or document, as text or
-    whole number; an object with id, title or text. In a cell of CSV the list is JSON. A context is
-    known by its text and title: its id is that of the row's own list. InputError names the place.
-    """
-    found = []
-    for field, value in _each("contexts", row.get("contexts")):
-        if isinstance(value, dict) and value.get("gold") is True:
-            found.append(_gold(f"{place}, field '{field}'", value, of_corpus=False))
-    for field, value in _each("gold", row.get("gold")):
-        found.append(_gold(f"{place}, field '{field}'", value, of_corpus=True))
-    return tuple(found)
 
 
 def _each(field: str, value: Any) -> list[tuple[str, Any]]:
@@ -170,29 +190,6 @@ def _gold(place: str, value: Any, *, of_corpus: bool) -> GoldPassage:
     return GoldPassage(named.get("text"), named.get("id"), named.get("title"))
 
 
-def matches(
-    passages: Sequence[int], corpus: PassageStore, golds: Sequence[GoldPassage]
-) -> list[list[int]]:
-    """For each of the passages, by their numbers, which of the gold passages it is."""
-    return [[i for i, gold in enumerate(golds) if is_gold(corpus, n, gold)] for n in passages]
-
-
-def is_gold(corpus: PassageStore, number: int, gold: GoldPassage) -> bool:
-    """By its id, or else its title or page, where it is known by these; by text (`same_text`)."""
-    if gold.page and gold.title is not None:
-        return page_key(gold.title) in corpus.page_keys(number)
-    if gold.name is not None:
-        at = corpus.number(gold.name)
-        return at == number or (at is None and page_key(gold.name) in corpus.page_keys(number))
-    if gold.id is not None and bare_id(gold.id) == bare_id(str(corpus[number].id)):
-        return True
-    if gold.text is not None:
-        return same_text(gold.text, corpus.texts[number])
-    if gold.title is None or (gold.id is not None and corpus.number(gold.id) is not None):
-        return False
-    return page_key(gold.title) in corpus.page_keys(number)
-
-
 def same_text(gold: str, passage: str) -> bool:
     """Whether one of the two stands whole in the other; case and punctuation do not count.
 
@@ -204,12 +201,12 @@ def same_text(gold: str, passage: str) -> bool:
 def gold_numbers(
     store: PassageStore, questions: Sequence[RetrievalQuestion]
 ) -> tuple[list[tuple[frozenset[int], ...]], list[str]]:
-    """For each question the numbers that each of its gold passages has in the index (`find_gold`).
+    """For each question the numbers that each of its gold passages has in the index.
 
     Several where a text stands in several passages: any of them is that gold passage. Besides, what
     the index does not hold, in words: a question with a gold passage that is not there has none.
     """
-    known = find_gold(store, (gold for question in questions for gold in question.gold))
+    known = GoldPassage.find(store, (gold for question in questions for gold in question.gold))
     found: list[tuple[frozenset[int], ...]] = []
     absent = []
     for question in questions:
@@ -223,31 +220,6 @@ def gold_numbers(
         absent.append(f"{question.place}: {shown}")
         found.append(())
     return found, absent
-
-
-def find_gold(
-    store: PassageStore, golds: Iterable[GoldPassage]
-) -> dict[GoldPassage, frozenset[int]]:
-    """The passages that each gold passage is; none for one that the store does not hold.
-
-    Known by its name: the passage with that id, else all of the page so called. By its id, else by
-    its text as `is_gold` compares it, and of several such passages those of its title where there
-    are any; by its title alone all of that page. All passages are read, once, where texts count.
-    """
-    found: dict[GoldPassage, frozenset[int]] = {}
-    by_text: list[GoldPassage] = []
-    for gold in dict.fromkeys(golds):
-        known = _known(store, gold)
-        if known is None:
-            by_text.append(gold)
-        else:
-            found[gold] = frozenset(known)
-    places = _numbers_of_texts(store, {gold.text for gold in by_text if gold.text is not None})
-    for gold in by_text:
-        numbers = places.get(gold.text or "", set())
-        titled = set(store.numbers_of_title(gold.title)) if gold.title is not None else set()
-        found[gold] = frozenset(numbers & titled or numbers)
-    return found
 
 
 def _known(store: PassageStore, gold: GoldPassage) -> Sequence[int] | None:
@@ -313,84 +285,3 @@ def _plain(text: str) -> str:
 def _spaced(split: Sequence[str]) -> str:
     """The words with a space around each."""
     return f" {' '.join(split)} "
-
-
-TOP = 40
-
-
-@dataclass(frozen=True)
-class Gold:
-    """What a question's gold contexts are: the titles or addresses of their pages, their texts."""
-
-    pages: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-
-
-def mine(
-    corpus: PassageStore,
-    retriever: Retriever,
-    queries: Sequence[str],
-    gold: Sequence[Gold],
-    top: int = TOP,
-) -> list[list[int]]:
-    """For each query the numbers of its `top` distractors in the corpus, nearest first.
-
-    Left out are all passages of the gold pages, passages whose text is that of a gold context, and
-    those whose text came before (case and white space make no difference). Where that leaves fewer
-    than `top`, the search goes deeper until there are as many or nothing more is found. UsageError:
-    as many golds as queries are needed, and a `top` of 1 or more.
-    """
-    if len(queries) != len(gold) or top < 1:
-        raise UsageError(
-            f"distractors: {len(queries)} queries, {len(gold)} golds, top={top}; "
-            "expected one gold for each query, and a top of 1 or more"
-        )
-    mined: list[list[int]] = [[] for _ in queries]
-    waiting = list(range(len(queries)))
-    depth = 2 * top
-    while waiting:
-        found = retriever.search([queries[i] for i in waiting], depth)
-        deeper = []
-        for i, hits in zip(waiting, found, strict=True):
-            mined[i] = _distractors(corpus, hits, gold[i], top)
-            if len(mined[i]) < top and len(hits) == depth < len(corpus):
-                deeper.append(i)
-        waiting, depth = deeper, min(4 * depth, len(corpus))
-    return mined
-
-
-def fill(ranked: Sequence[int], lengths: Sequence[int], room: int, skip: bool = False) -> list[int]:
-    """The passages, in rank order, that fit into `room` tokens together.
-
-    `lengths[k]` are the tokens of `ranked[k]`. The first passage that does not fit ends the list:
-    so a larger room only ever adds to a smaller one, and every point of a curve over room holds
-    the nearest passages. With `skip` it is passed over and later, shorter ones may still come.
-    """
-    taken: list[int] = []
-    for passage, length in zip(ranked, lengths, strict=True):
-        if length <= room:
-            taken.append(passage)
-            room -= length
-        elif not skip:
-            break
-    return taken
-
-
-def _distractors(corpus: PassageStore, hits: Sequence[Hit], gold: Gold, top: int) -> list[int]:
-    pages = {page_key(page) for page in gold.pages}
-    seen = {_text_key(text) for text in gold.texts}
-    found: list[int] = []
-    for hit in hits:
-        if len(found) == top:
-            break
-        if not pages.isdisjoint(corpus.page_keys(hit.index)):
-            continue
-        key = _text_key(corpus.texts[hit.index])
-        if key not in seen:
-            seen.add(key)
-            found.append(hit.index)
-    return found
-
-
-def _text_key(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

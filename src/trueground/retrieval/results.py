@@ -20,7 +20,7 @@ from trueground.records.files import open_unpacked, require_readable
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
 from trueground.retrieval.base import Hit, SearchQuery
-from trueground.retrieval.gold import GoldPassage, find_gold, same_text
+from trueground.retrieval.gold import GoldPassage, same_text
 from trueground.retrieval.store import PassageStore
 from trueground.retrieval.words import words
 
@@ -95,7 +95,7 @@ class ResultsRetriever:
         store = self._passages
         rows = list(_run(self._path) if self._is_run else _rows(self._path, store))
         named = {one for _, _, _, found in rows for one, _ in found if not isinstance(one, int)}
-        numbers = {one: min(at, default=None) for one, at in find_gold(store, named).items()}
+        numbers = {one: min(at, default=None) for one, at in GoldPassage.find(store, named).items()}
         ids: dict[str | None, list[Hit]] = {}
         texts: dict[str, list[list[Hit]]] = defaultdict(list)
         for place, id_, question, found in rows:

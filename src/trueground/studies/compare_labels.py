@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from trueground.annotation.labels import list_paths
 from trueground.arithmetic.sums import count_true, mean
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.corrected import (
@@ -20,6 +19,7 @@ from trueground.evaluate.corrected import (
     predicted_label,
     read_slice,
 )
+from trueground.labels.files import list_paths
 from trueground.metrics.registry import metric_of_key
 from trueground.stats.agreement import pearson
 from trueground.stats.bootstrap import Floats, Ints

@@ -17,12 +17,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.annotation.labels import TIED, LabelRule, RecordLabel
 from trueground.arithmetic.sums import count_true, mean, standard_deviation
 from trueground.benchmarks.published import published
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import compare, make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
+from trueground.labels.base import TIED, LabelRule, RecordLabel
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
 from trueground.plugins import PartSpec, parse_part

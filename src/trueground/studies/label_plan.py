@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
 
 if TYPE_CHECKING:
-    from trueground.annotation.base import PlannedLabels
+    from trueground.labels.base import PlannedLabels
     from trueground.stats.bootstrap import Floats, Ints
     from trueground.studies.finished import FinishedRun
 
@@ -51,10 +51,10 @@ def plan_labels(
     """
     import numpy as np
 
-    from trueground.annotation.base import LabelStratum, PlannedLabels
     from trueground.arithmetic.sums import mean, sum_counts
     from trueground.errors import UsageError
     from trueground.evaluate.corrected import LABEL_OF
+    from trueground.labels.base import LabelStratum, PlannedLabels
     from trueground.metrics.registry import metric_of_key
     from trueground.runs.directory import check_out_file
     from trueground.stats.effects import allocate_labels
@@ -187,7 +187,7 @@ def _write_drawn(
     import msgspec
     import numpy as np
 
-    from trueground.annotation.base import LabelDraw
+    from trueground.labels.base import LabelDraw
     from trueground.runs.directory import replacing
     from trueground.studies.finished import hash_texts, read_records
     from trueground.types import Answered, Record

@@ -15,18 +15,17 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.annotation.labels import (
+from trueground.errors import InputError, UsageError, unknown_name
+from trueground.labels.base import (
     BY,
     DEFAULT_LABEL,
     NO_LABEL,
     TIED,
-    LabelFiles,
     LabelRule,
     RecordLabel,
     Votes,
-    describe_changed,
 )
-from trueground.errors import InputError, UsageError, unknown_name
+from trueground.labels.files import LabelFiles, describe_changed
 from trueground.options import split_pair
 from trueground.records import Check, RecordSource, open_records
 from trueground.runs.directory import RECORDS

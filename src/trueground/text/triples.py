@@ -33,6 +33,11 @@ def plain_property(name: str) -> str:
     return plain(name.replace("_", " "))
 
 
+def hypothesis(name: str, value: str) -> str:
+    """Return a triple as a statement, `property: value` (Li et al. 2024, section 4.3)."""
+    return f"{plain_property(name)}: {plain(value)}"
+
+
 def triple_key(triple: Sequence[str]) -> Key:
     """Triples are equal where their keys are."""
     qid, name, value = triple

@@ -23,7 +23,7 @@ from trueground.builders.grounding.items import (
 )
 from trueground.builders.grounding.plan import KINDS, agreement, make_dataset, tasks_of
 from trueground.builders.people import PeopleLabels
-from trueground.retrieval.corpus import read_published
+from trueground.retrieval.corpus import read_corpus
 
 NEW = TEXT.replace("1820", "1911")
 CONFLICT = Conflict(
@@ -93,7 +93,7 @@ def test_the_benchmark_reads_what_was_meant(tmp_path: Path) -> None:
 
 def test_the_corpus_holds_every_passage_and_titles_stay_titles(tmp_path: Path) -> None:
     data = put(tmp_path, make_dataset(INSTANCES, PASSAGES, NOBODY, distractors=True).files)
-    corpus = read_published(data / "localDocId2localDocText.json", data / "localDocId2title.json")
+    corpus = read_corpus(data / "localDocId2localDocText.json", data / "localDocId2title.json")
     assert [corpus[i].text.strip() for i in range(4)] == [
         one.text.strip() for one in PASSAGES.values()
     ]

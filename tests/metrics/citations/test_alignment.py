@@ -9,10 +9,12 @@ import pytest
 from tests.metrics.citations.made import PairJudge, claim, graph, k
 
 import trueground as tg
+from trueground.benchmarks.kalma.entailment import find_value
 from trueground.errors import UsageError
-from trueground.metrics.entailment import find_value
-from trueground.metrics.registry import METRICS
+from trueground.metrics.registry import all_metrics
 from trueground.testing import FakeJudge
+
+METRICS = all_metrics()
 
 # k1 and k2 stand in the first sentence, nothing in the others; the last stands alone.
 ANSWER = f"It has Value 1 and value 2 {k(1)}{k(2)}. It is so {k(1)}[Q1]. Thus {k(3)} [NA]."

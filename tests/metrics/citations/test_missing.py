@@ -11,9 +11,9 @@ import pytest
 from tests.metrics.citations.made import PairJudge, Row, claim, graph, k, triples
 
 import trueground as tg
+from trueground.benchmarks.kalma.entailment import off_topic
 from trueground.errors import UsageError
 from trueground.metrics import context
-from trueground.metrics.entailment import off_topic
 from trueground.testing import FakeJudge
 
 NAMES = "na_precision,na_recall,na_f1"

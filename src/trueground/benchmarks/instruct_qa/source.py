@@ -33,7 +33,8 @@ from trueground.errors import InputError, UsageError
 from trueground.records.files import data_files, open_unpacked, require_readable
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
-from trueground.retrieval.gold import GoldPassage, own_query, read_gold
+from trueground.retrieval.base import SearchQuery
+from trueground.retrieval.gold import GoldPassage
 from trueground.types import Turn
 
 DATASETS = {"nq": "nq-open", "hotpotqa": "hotpotqa", "topiocqa": "topiocqa"}
@@ -186,7 +187,7 @@ class TopiocqaRow(DataRow):
             self._gold(),
             group=self.Conversation_no.strip(),
             answerable=False if answer.upper() == _UNANSWERABLE else None,
-            retrieval_query=own_query(self.place, row),
+            retrieval_query=SearchQuery.read_declared(self.place, row),
             meta={"turn": int(turn) if turn.isdecimal() else turn, "topic": self.Topic or None},
         )
 
@@ -222,10 +223,10 @@ class _OwnRow(DataRow):
             self.question.strip(),
             tuple(map(str.strip, record.references or ())),
             tuple(record.history or ()),
-            read_gold(self.place, row),
+            GoldPassage.read(self.place, row),
             record.group,
             record.answerable,
-            own_query(self.place, row),
+            SearchQuery.read_declared(self.place, row),
             record.meta or {},
         )
 

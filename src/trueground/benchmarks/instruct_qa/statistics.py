@@ -16,7 +16,7 @@ from trueground.benchmarks.statistics import (
 from trueground.errors import InputError, UsageError
 from trueground.records.files import data_files
 from trueground.records.reading import plain_rows
-from trueground.retrieval.building import ready_index
+from trueground.retrieval.opening import CorpusSession
 from trueground.types import Record
 
 # By which fields a file shows whose questions it holds; the first that fits.
@@ -49,7 +49,7 @@ def _count_files(what: str, corpus: Path | None) -> list[TaskStatistics]:
     """
     passages = None
     if corpus is not None:
-        passages = len(ready_index(corpus, []).passages)
+        passages = len(CorpusSession().open(corpus, []).passages)
     if Path(what).exists():
         return [_count_questions(what, data_files(Path(what)), passages)]
     try:

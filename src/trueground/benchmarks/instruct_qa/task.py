@@ -18,8 +18,9 @@ from trueground.models.prompts import Prompt, PromptFile
 from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.retrieval.base import SearchQuery
-from trueground.retrieval.gold import GoldPassage, make_query, matches
+from trueground.retrieval.gold import GoldPassage
 from trueground.retrieval.kinds import bases
+from trueground.retrieval.store import PassageStore
 from trueground.retrieval.words import words
 from trueground.types import Passage, Record, Turn
 
@@ -133,7 +134,7 @@ def _identity(options: QaOptions, prompts: QaPrompts, corpus: QaCorpus | None) -
     if options.setting == "gold":
         found["without-gold"] = options.without_gold
     if corpus is not None:
-        found["corpus"] = corpus.index.passages.sha256
+        found["corpus"] = corpus.passages.sha256
     if corpus is not None and options.searches:
         found["retriever"] = corpus.signature
         if options.talks:
@@ -220,6 +221,13 @@ def format_turns(turns: Sequence[Turn], most: int) -> str:
     return "\n".join(f"{turn.role}: {turn.content.strip()}" for turn in cut_turns(speakers, most))
 
 
+def _match(
+    passages: Sequence[int], corpus: PassageStore, golds: Sequence[GoldPassage]
+) -> list[list[int]]:
+    """For each of the passages, by their numbers, which of the gold passages it is."""
+    return [[i for i, gold in enumerate(golds) if gold.is_passage(corpus, n)] for n in passages]
+
+
 def query_of(item: QaQuestion, form: str, *, plain: bool) -> SearchQuery:
     """What a retriever searches for; `form` is one of `retrieval.base.FORMS`.
 
@@ -230,7 +238,7 @@ def query_of(item: QaQuestion, form: str, *, plain: bool) -> SearchQuery:
     own = item.retrieval_query
     if plain:
         said, own = list(map(_plain, said)), _plain(own) if own else None
-    return make_query(said, own, form, item.id)
+    return SearchQuery.of_turns(said, own, form, item.id)
 
 
 def _plain(text: str) -> str:
@@ -393,7 +401,7 @@ class _QaQuestions:
     ) -> tuple[list[Passage], dict[str, Any]]:
         """The passages in rank order, and when the gold ones that are needed had been found."""
         assert self.corpus is not None
-        golds = matches(found.numbers, self.corpus.index.passages, item.gold)
+        golds = _match(found.numbers, self.corpus.passages, item.gold)
         needed = len(item.gold) if self.options.needs_all else min(1, len(item.gold))
         seen: set[int] = set()
         rank = None
@@ -410,7 +418,7 @@ class _QaQuestions:
     ) -> list[Passage]:
         """The passages by their numbers; `gold` stays open where no gold passage is known."""
         assert self.corpus is not None
-        passages = [self.corpus.index.passages[number] for number in found.numbers]
+        passages = [self.corpus.passages[number] for number in found.numbers]
         for passage, which in zip(passages, golds, strict=False):
             passage.gold = bool(which) if known else None
         return passages
@@ -423,7 +431,7 @@ class _QaQuestions:
                 passages = [Passage(gold.text, id=gold.id, title=gold.title)]
             else:
                 assert self.corpus is not None
-                store = self.corpus.index.passages
+                store = self.corpus.passages
                 passages = [store[number] for number in sorted(self.places[gold])]
             in_corpus = gold.text is None
             for passage in passages:

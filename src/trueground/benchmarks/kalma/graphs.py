@@ -72,9 +72,9 @@ class GraphLibrary:
         """
         if self._sources.scratch is None:
             return None
-        from trueground.graph.endpoint import EndpointGraph
+        from trueground.graph.base import Listed
 
-        if not isinstance(self._graph, EndpointGraph):
+        if self._graph is None or isinstance(self._graph, Listed):  # it is on this machine
             return None
         what = f"the graphs of {len(self._entities):,} entities"
         if self._questions:
@@ -147,18 +147,16 @@ def open_library(
     written = options.graph
 
     def opened() -> KnowledgeGraph:
+        from trueground.graph import open_graph
+
         if written is not None:
-            from trueground.graph import open_graph
-
             return open_graph(written, cache=sources.cache)
-        from trueground.graph.json_graph import JsonGraph
-
         graphs = [one for entry in entries for one in entry.graphs or ()]
         if not graphs:
             raise UsageError(
                 "the questions come with no graphs; name a knowledge graph with --graph"
             )
-        return JsonGraph.of(graphs)
+        return open_graph(graphs)
 
     place = written or (options.task, sources.data)
     key = ("kalma graph", place, options.finder, options.classes)

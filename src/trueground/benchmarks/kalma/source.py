@@ -15,7 +15,7 @@ from trueground.benchmarks.datasets import PublishedFiles
 from trueground.benchmarks.kalma import NO_DEMONSTRATION, KalmaOptions
 from trueground.benchmarks.rows import read_question
 from trueground.errors import InputError, UsageError
-from trueground.graph.json_graph import begins_array, items
+from trueground.graph.json_graph import array_items
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt, PromptFile
 from trueground.records.files import inner_ending, open_unpacked
@@ -157,12 +157,13 @@ def _read_items(path: Path, expected: str) -> Iterator[tuple[str, Any]]:
         yield from plain_rows(path)
         return
     with open_unpacked(path) as stream:
-        if not begins_array(stream):
+        found = array_items(stream, str(path), expected)
+        if found is None:
             raise InputError(
                 f"{path} is no JSON array; expected {expected}, or JSON lines in a file that ends "
                 "in .jsonl"
             )
-        yield from items(stream, str(path), expected)
+        yield from found
 
 
 def _object_of(place: str, item: Any, second: str, expected: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from trueground.benchmarks.rows import read_entries
 from trueground.benchmarks.truly_ground import DISTRACTOR_SET, TrulyGroundOptions
+from trueground.benchmarks.truly_ground.mining import Gold, fill, mine
 from trueground.benchmarks.truly_ground.source import (
     DISTRACTORS,
     META,
@@ -31,8 +32,7 @@ from trueground.errors import InputError, UsageError
 from trueground.options import Value
 from trueground.records.files import data_files
 from trueground.records.problems import Problem, describe
-from trueground.retrieval.corpus import read_corpus, read_published
-from trueground.retrieval.gold import Gold, fill, mine
+from trueground.retrieval.corpus import read_corpus
 from trueground.retrieval.kinds import open_over
 from trueground.text.draws import draw_number
 from trueground.types import Passage
@@ -113,7 +113,7 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
         corpus, files = read_corpus(options.corpus), tuple(data_files(options.corpus))
     else:
         texts, titles = PUBLISHED.find(TEXTS, folder), PUBLISHED.find(TITLES, folder)
-        corpus, files = read_published(texts, titles), (texts, titles)
+        corpus, files = read_corpus(texts, titles), (texts, titles)
     opened = open_over(options.retriever or "bm25", corpus)
     original = PUBLISHED.find(VERSIONS["original"], data) if options.version != "original" else None
 

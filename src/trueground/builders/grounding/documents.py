@@ -18,13 +18,10 @@ from trueground.builders.base import Rejected, SourceStep
 from trueground.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
 from trueground.builders.grounding.items import Context, SourceDocument
 from trueground.builders.grounding.sets import (
-    HTML,
-    MARKDOWN,
     PARAGRAPHS,
     RawDocument,
     check_popularity,
     cut_passages,
-    link_addresses,
     path_below,
     popularity_field,
     resolve_links,
@@ -40,6 +37,7 @@ from trueground.records.jsonl import decode
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
 from trueground.retrieval.documents import ENDINGS, read_document
+from trueground.retrieval.links import link_addresses
 from trueground.retrieval.sections import split_paragraphs
 from trueground.retrieval.store import page_key
 
@@ -181,14 +179,13 @@ def _found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejec
 
 def _read_file(file: Path, page: str, note: Callable[[str], None]) -> RawDocument | Rejected:
     """The document of a file, under its path `page` below its folder. MissingExtraError."""
-    marked = file.suffix.lower() in (*HTML, *MARKDOWN)
     try:
         if file.stat().st_size > _LARGEST:
             return Rejected("enormous", f"{file}: {file.stat().st_size:,} bytes", id=page)
         document = read_document(file)
         addresses = link_addresses(file)
         whole = PARAGRAPHS.join(one for part in document.sections for one in part.paragraphs)
-        text, targets = wiki_links(whole) if marked else text_links(whole)
+        text, targets = text_links(whole) if addresses is None else wiki_links(whole)
         text = _tidied(text)
         for said in document.notes:
             note(said)
@@ -200,13 +197,14 @@ def _read_file(file: Path, page: str, note: Callable[[str], None]) -> RawDocumen
     except Rejected as rejected:
         return Rejected(rejected.reason, f"{file}: {rejected.detail}", id=page)
     title = " ".join((document.title or file.stem).split())
+    linked = [*(addresses or ()), *targets]
     return RawDocument(
         place=str(file),
         id=page,
         title=_tidy_title(title),
         text=text,
         names=[page.rpartition(".")[0], file.stem, title],
-        targets=[name for one in (*addresses, *targets) for name in (path_below(one, page), one)],
+        targets=[name for target in linked for name in (path_below(target, page), target)],
     )
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from trueground.annotation.base import AnnotationTask
 from trueground.benchmarks.truly_ground.distractors import make_counter
+from trueground.benchmarks.truly_ground.mining import Gold, fill, mine
 from trueground.benchmarks.truly_ground.source import (
     DISTRACTORS,
     META,
@@ -60,7 +61,6 @@ from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.options import Value, parse_options
 from trueground.plugins import parse_part
 from trueground.records import FileInfo
-from trueground.retrieval.gold import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
 from trueground.retrieval.store import PassageEntry, PassageStore
 from trueground.types import Passage

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from itertools import islice, pairwise
-from pathlib import Path
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -19,14 +17,11 @@ from trueground.builders.checks import says
 from trueground.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
 from trueground.builders.grounding.items import Context, DocumentSet, Popularity, SourceDocument
 from trueground.errors import InputError
-from trueground.retrieval.cutting import cut
-from trueground.retrieval.sections import Document, Section, read_bytes, read_text
+from trueground.retrieval.cutting import cut_paragraphs
 from trueground.retrieval.store import page_key
 from trueground.text.draws import draw, draw_key
 
 PARAGRAPHS = "\n\n"  # stands between those of a document
-HTML, MARKDOWN = (".html", ".htm"), (".md", ".markdown")
-_NAME = re.compile(r"[A-Za-z0-9_\])]\Z")
 # Between backticks, and where a name stands before the brackets ("rows[[0]]", "handlers[name](x)"),
 # it is code that is meant.
 _CODE = r"```.*?```|`[^`\n]*`"
@@ -49,31 +44,6 @@ def text_links(text: str) -> tuple[str, list[str]]:
     found += [(m.start(), m[2]) for m in _LINK.finditer(text) if m[1]]
     plain = _LINK.sub(lambda match: match[1] or match[0], wiki_links(text)[0])
     return plain, [target for _, target in sorted(found)]
-
-
-def link_addresses(file: Path) -> list[str]:
-    """The addresses of links, where the kind of file has any. Raises InputError."""
-    if file.suffix.lower() in MARKDOWN:
-        from markdown_it import MarkdownIt
-
-        tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(read_text(file))
-        parts = [part for token in tokens for part in (None, *(token.children or ()))]
-        return [
-            str(part.attrs["href"])
-            for before, part in pairwise(parts)
-            if part is not None and part.type == "link_open"
-            if before is None or not _NAME.search(before.content)  # handlers[name](event)
-        ]
-    if file.suffix.lower() in HTML:
-        from bs4 import BeautifulSoup
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about files that look like an address or like XML
-            soup = BeautifulSoup(read_bytes(file), "lxml")
-        links = (soup.find("main") or soup).select("a[href]")
-        aside = ("nav", "footer", "aside")
-        return [str(link["href"]) for link in links if not link.find_parent(aside)]
-    return []
 
 
 def path_below(target: str, page: str) -> str:
@@ -318,8 +288,5 @@ def choose_passage(document: SourceDocument, words: int, naming: str | None = No
 
 def cut_passages(document: SourceDocument, words: int) -> list[Context]:
     """All passages of a document, in order: whole sentences, about `words` words each."""
-    sections = [Section(paragraphs=document.text.split(PARAGRAPHS))]
-    return [
-        Context(document.id, document.title, text)
-        for _, text in cut(Document(document.title, sections), document.title, words, 0)
-    ]
+    passages = cut_paragraphs(document.text.split(PARAGRAPHS), document.title, words)
+    return [Context(document.id, document.title, text) for text in passages]

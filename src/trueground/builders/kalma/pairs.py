@@ -17,20 +17,13 @@ from trueground.builders.kalma.items import LinkedPair, SourcePair, grown
 from trueground.builders.kalma.wording import relation_words
 from trueground.builders.rows import SourceRow, Unusable, check_rows, fault, source_rows
 from trueground.errors import GraphError, UsageError
-from trueground.graph.base import Entity, KnowledgeGraph, Listed, Queried
+from trueground.graph.base import Entity, KnowledgeGraph, Listed
+from trueground.graph.joined import find_joined
 from trueground.graph.names import name_key
-from trueground.graph.rdf import entity_iri, qid_of
-from trueground.graph.sparql import iri, is_iri, values
 from trueground.records.problems import describe, known_id, shorten
 from trueground.text.citations import read_triples
 from trueground.text.triples import plain
 
-# Values are terms that were escaped for themselves; a triple in either direction joins.
-_JOINED = (
-    "SELECT DISTINCT ?one ?other WHERE {{ {ones} {others} "
-    "{{ ?one ?link ?other }} UNION {{ ?other ?link ?one }} }}"
-)
-_AT_ONCE = 50  # namesakes on one side of a query
 _SHOWN = 5
 _MAP = '{"relation": ["property of the graph", …], …}'
 # Under which names a field may stand; the first that is there counts.
@@ -273,12 +266,8 @@ def _link(
 
 def _joined(graph: KnowledgeGraph, heads: Sequence[str], tails: Sequence[str]) -> Iterator[_Joined]:
     """All pairs of two different entities with an edge between them, and these edges."""
-    if isinstance(graph, Queried):
-        pairs = list(_query_joined(graph, heads, tails))
-        wanted = list(dict.fromkeys(qid for pair in pairs for qid in pair))
-    else:
-        pairs = [(head, tail) for head in heads for tail in tails]
-        wanted = list(dict.fromkeys((*heads, *tails)))
+    pairs = find_joined(graph, heads, tails)
+    wanted = list(dict.fromkeys(qid for pair in pairs for qid in pair))
     entities = dict(zip(wanted, graph.entities(wanted), strict=True))
     for one, other in pairs:
         head, tail = entities[one], entities[other]
@@ -288,23 +277,6 @@ def _joined(graph: KnowledgeGraph, heads: Sequence[str], tails: Sequence[str]) -
         edges += [_Edge(name, False, by_id) for name, by_id in _pointing(tail, head)]
         if edges:
             yield _Joined(head, tail, edges)
-
-
-def _query_joined(
-    graph: Queried, heads: Sequence[str], tails: Sequence[str]
-) -> Iterator[tuple[str, str]]:
-    """The pairs that the graph calls joined, in the order of the names' ids; no stranger's."""
-    rank_of_head, rank_of_tail = ({qid: n for n, qid in enumerate(ids)} for ids in (heads, tails))
-    others = [iri(one) for one in map(entity_iri, tails) if is_iri(one)]
-    for low in range(0, len(heads), _AT_ONCE):
-        ones = [iri(one) for one in map(entity_iri, heads[low : low + _AT_ONCE]) if is_iri(one)]
-        if not ones or not others:
-            continue
-        text = _JOINED.format(ones=values("one", ones), others=values("other", others))
-        rows = [(row.get("one"), row.get("other")) for row in graph.query(text)]
-        found = {(qid_of(one), qid_of(other)) for one, other in rows if one and other}
-        asked = [two for two in found if two[0] in rank_of_head and two[1] in rank_of_tail]
-        yield from sorted(asked, key=lambda two: (rank_of_head[two[0]], rank_of_tail[two[1]]))
 
 
 def _pointing(one: Entity, other: Entity) -> Iterator[tuple[str, bool]]:

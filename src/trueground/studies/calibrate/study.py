@@ -84,8 +84,8 @@ def calibrate(
     equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
     RunInterrupted on Ctrl-C.
     """
-    from trueground.annotation.labels import LabelFiles
     from trueground.claims import get_decomposer
+    from trueground.labels.files import LabelFiles
     from trueground.progress import open_progress
     from trueground.studies.calibrate.judging import (
         has_scores,
@@ -162,9 +162,9 @@ def fit_judge(
     label or model that cannot be used, too few labels of a kind. UnreachableError: a judge.
     RunInterrupted on Ctrl-C.
     """
-    from trueground.annotation.labels import LabelFiles
     from trueground.claims import get_decomposer
     from trueground.errors import UsageError
+    from trueground.labels.files import LabelFiles
     from trueground.options import check_draws
     from trueground.plugins import split_outside
     from trueground.progress import open_progress

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
-from trueground.annotation.labels import LabelRule
 from trueground.arithmetic.sums import count_true, mean
 from trueground.errors import CoverageError, InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
+from trueground.labels.base import LabelRule
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
 from trueground.stats.human.estimates import OverSets, RunningMean, raw_estimates

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from trueground.annotation.labels import LabelRule
 from trueground.benchmarks.base import all_benchmarks
 from trueground.benchmarks.published import PublishedTable, published
 from trueground.errors import InputError, UsageError, unknown_name
+from trueground.labels.base import LabelRule
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec, parse_specs, split_specs
 from trueground.plugins import keys_named, split_key

@@ -15,9 +15,9 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from trueground.annotation.labels import RecordLabel
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
+from trueground.labels.base import RecordLabel
 from trueground.metrics.batch import STATUSES
 from trueground.options import Progress
 from trueground.runs.directory import ITEMS

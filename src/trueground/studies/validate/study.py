@@ -117,9 +117,10 @@ def validate(
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime
 
-    from trueground.annotation.labels import DEFAULT_LABEL, LabelFiles
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.plan import make_plan
+    from trueground.labels.base import DEFAULT_LABEL
+    from trueground.labels.files import LabelFiles
     from trueground.progress import open_progress
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.validate import measures, notes

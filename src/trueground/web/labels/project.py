@@ -9,10 +9,11 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy import Connection, Row
 
-from trueground.annotation.base import AnnotationTask, LabelDraw
+from trueground.annotation.base import AnnotationTask
 from trueground.annotation.files import ShownTask
 from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.errors import InputError
+from trueground.labels.base import LabelDraw
 from trueground.web.labels.database import read_meta, write_meta
 from trueground.web.labels.schema import tasks
 

@@ -16,6 +16,14 @@ from typing import Any
 import numpy as np
 
 from trueground.arithmetic.sums import count_true
+from trueground.benchmarks.kalma.triples import (
+    REFERENCE,
+    citation_details,
+    cited_sentences,
+    first_round,
+    graph_status,
+    unique,
+)
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.batch import Counts, Mask, Options, Tally, harmonic
@@ -26,16 +34,9 @@ from trueground.metrics.context import (
     ClaimRequest,
     exceeds_limits,
 )
-from trueground.metrics.triples import (
-    REFERENCE,
-    citation_details,
-    first_round,
-    graph_status,
-    unique,
-)
 from trueground.text.citations import Sentence
 from trueground.text.normalize import get_normalizer
-from trueground.text.triples import Citation, plain, plain_property, triple_key
+from trueground.text.triples import Citation, hypothesis, plain, plain_property, triple_key
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 
 _VARIANT = {"variant": MetricOption("default", ("default", REFERENCE))}
@@ -63,11 +64,6 @@ while who whom whose why will with within without would you your s t
 _FUNCTION_WORDS = frozenset(_WORDS.split())
 _LONGEST = 40  # letters; no word of a language is begun with more
 _SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
-
-
-def hypothesis(name: str, value: str) -> str:
-    """A triple as a statement that a sentence may entail, `property: value` (section 4.3)."""
-    return f"{plain_property(name)}: {plain(value)}"
 
 
 def entailment_request(sentence: str, name: str, value: str) -> JudgeRequest:
@@ -119,7 +115,7 @@ def _alignment_requests(
             for citation in sentence.citations
         ]
 
-    items = zip(context.batch.cited, context.batch.graphs, strict=True)
+    items = zip(cited_sentences(context), context.batch.graphs, strict=True)
     return [of_item(sentences) if graphs else [] for sentences, graphs in items]
 
 
@@ -146,7 +142,7 @@ def _alignment(context: BatchContext, o: Options) -> Counts:
         tallies: list[Tally] = []
         pairs = zip(context.checks(*_alignment_check(o)), graph_status(context.batch), strict=True)
         for i, (checked, why) in enumerate(pairs):
-            wanted = sum(len(sentence.citations) for sentence in context.batch.cited[i])
+            wanted = sum(len(sentence.citations) for sentence in cited_sentences(context)[i])
             if not (why or checked.failure) and len(checked.verdicts) != wanted:
                 raise UsageError(
                     f"supported[{i}] has {len(checked.verdicts)} verdicts; expected {wanted}, one "
@@ -175,7 +171,7 @@ def _marked(context: BatchContext, reference: bool) -> list[AbsenceMarks | Statu
     batch = context.batch
 
     def of_item(i: int) -> AbsenceMarks | Status | Failure:
-        sentences = {n: s for n, s in enumerate(batch.cited[i]) if s.missing}
+        sentences = {n: s for n, s in enumerate(cited_sentences(context)[i]) if s.missing}
         if not reference:
             absent = batch.absent_knowledge[i]
             if absent is None:
@@ -187,7 +183,9 @@ def _marked(context: BatchContext, reference: bool) -> list[AbsenceMarks | Statu
         if isinstance(apart, Failure):
             return apart
         known = apart | {
-            triple_key((c.qid, c.property, c.value)) for s in batch.cited[i] for c in s.citations
+            triple_key((c.qid, c.property, c.value))
+            for s in cited_sentences(context)[i]
+            for c in s.citations
         }
         left = [triple for key, triple in unique(gold).items() if key not in known]
         return AbsenceMarks(sentences, left)

@@ -16,6 +16,7 @@ import msgspec
 from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.batch import Batch, Counts, Options, Tally, harmonic
 from trueground.metrics.context import BatchContext
+from trueground.text.citations import Sentence, read_triples
 from trueground.text.triples import Citation, Key, ids_by_name, keys_of, plain, triple_key
 from trueground.types import Failure, Graph, Status, Triple
 
@@ -25,6 +26,17 @@ _SOURCE = "Li et al. 2024, section 4.2"
 _VARIANTS = {"variant": MetricOption("default", ("default", "by_name", REFERENCE))}
 _NEEDS = ("knowledge", "gold_knowledge")
 _SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
+
+
+def cited_sentences(context: BatchContext) -> list[tuple[Sentence, ...]]:
+    """Return the sentences of each response with the triples that they cite."""
+    batch = context.batch
+
+    def compute() -> list[tuple[Sentence, ...]]:
+        pairs = zip(batch.responses, batch.graphs, strict=True)
+        return [read_triples(response, graphs or ()) for response, graphs in pairs]
+
+    return context.once("sentences with cited triples", compute)
 
 
 def unique(triples: Sequence[Triple]) -> dict[Key, Triple]:
@@ -67,18 +79,19 @@ def _cited(context: BatchContext, variant: str = "default") -> list[Cited]:
     by_name, items = variant == "by_name", range(len(context.batch))
 
     def compute() -> list[Cited]:
-        return [_cited_by(context.batch, i, by_name) for i in items]
+        return [_cited_by(context, i, by_name) for i in items]
 
     return context.once(("cited", by_name), compute)
 
 
-def _cited_by(batch: Batch, item: int, by_name: bool) -> Cited:
+def _cited_by(context: BatchContext, item: int, by_name: bool) -> Cited:
+    batch = context.batch
     graphs = batch.graphs[item] or ()
     known = keys_of(graphs)
     linked = _linked(graphs) if by_name else {}
     keys = [
         triple_key((c.qid or linked.get(plain(c.name).casefold(), ""), c.property, c.value))
-        for sentence in batch.cited[item]
+        for sentence in cited_sentences(context)[item]
         for c in sentence.citations
     ]
     gold = batch.gold_knowledge[item]
@@ -199,7 +212,7 @@ def citation_details(context: BatchContext, item: int) -> dict[str, Any]:
                 "missing": s.missing,
                 "citations": [citation(c) for c in s.citations],
             }
-            for s in batch.cited[item]
+            for s in cited_sentences(context)[item]
         ],
         "missed": [list(t) for key, t in (needed or {}).items() if key not in hits],
         "absent": [list(t) for t in unique(batch.absent_knowledge[item] or ()).values()],

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueground.benchmarks.truly_ground.mining import Gold, fill, mine
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
 from trueground.retrieval.bm25 import BM25
-from trueground.retrieval.corpus import read_published, read_title
-from trueground.retrieval.gold import Gold, fill, mine
+from trueground.retrieval.corpus import read_corpus, read_title
 from trueground.retrieval.store import PassageEntry, PassageStore, page_key
 
 for library in ("bm25s", "Stemmer"):
@@ -109,9 +109,7 @@ def test_a_larger_room_only_adds(lengths: list[int], small: int, more: int) -> N
 def test_real_questions_get_forty_each() -> None:
     import orjson
 
-    corpus = read_published(
-        SHARED / "localDocId2localDocText.json", SHARED / "localDocId2title.json"
-    )
+    corpus = read_corpus(SHARED / "localDocId2localDocText.json", SHARED / "localDocId2title.json")
     items = list(orjson.loads((SHARED / "original_version.json").read_bytes()).values())
     gold = [
         Gold(
