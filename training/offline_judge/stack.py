@@ -35,7 +35,7 @@ from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import mean_of_sets
 from trueground.stats.human.measure import measure_all, paired_difference
 from trueground.stats.monotone import LabelledClaims, Logistic, fit_monotone
-from trueground.stats.thresholds import auroc
+from trueground.stats.thresholds import ScoredLabels
 from trueground.studies.calibrate.stacking import fit as fit_weights
 from trueground.types import JudgeRequest
 
@@ -153,8 +153,8 @@ def draw_labels(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], see
                 order = rng.permutation(len(labels))
                 rest = order[size:]
                 found = fit_weights(rows.select(np.sort(order[:size])), names)
-                area = auroc(found.support(rows)[rest], labels[rest])
-                gains.append(area - auroc(alone[rest], labels[rest]))
+                area = ScoredLabels(found.support(rows)[rest], labels[rest]).auroc()
+                gains.append(area - ScoredLabels(alone[rest], labels[rest]).auroc())
         lower = np.mean(np.array(gains) < 0)
         print(f"{size} labels: AUROC {np.mean(gains):+.4f}, lower in {lower:.0%} of draws")
 

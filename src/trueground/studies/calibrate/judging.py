@@ -18,6 +18,7 @@ from trueground.evaluate.scorer import decompose
 from trueground.judges import Judge, ask, get_judge
 from trueground.plugins import parse_part
 from trueground.stats.bootstrap import Floats, Mask
+from trueground.stats.thresholds import ScoredLabels
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
 
@@ -43,6 +44,11 @@ class JudgedRecords:
     labels: Mask
     clusters: NDArray[np.int64] | None
     file_numbers: NDArray[np.int64]
+
+    @property
+    def scored(self) -> ScoredLabels:
+        """Scores with their labels."""
+        return ScoredLabels(self.scores, self.labels)
 
 
 def make_uncalibrated(judge: str | Judge, cache: bool) -> Judge:
