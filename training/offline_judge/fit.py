@@ -19,7 +19,7 @@ from training.offline_judge.sources import sources
 from trueground.judges.lexical.weights import FILE, NAMES, LexicalWeights
 from trueground.stats.arithmetic.arrays import logistic
 from trueground.stats.calibration import LabelledProbabilities
-from trueground.stats.monotone import LabelledClaims, fit_monotone
+from trueground.stats.monotone import LabelledClaims
 from trueground.stats.thresholds import ScoredLabels
 
 PENALTY = 0.03  # on the squares of the weights of standardised features
@@ -56,7 +56,7 @@ def fit(rows: Sequence[Rows], perturbed: Rows) -> LexicalWeights:
     over its claims. Every set weighs alike, perturbed claims PERTURBED as much as all.
     """
     claims = join_sets([(one.x, one) for one in rows], (perturbed.x, perturbed))
-    found = fit_monotone(claims, PENALTY, like=np.concatenate([one.x for one in rows]))
+    found = claims.fit(PENALTY, like=np.concatenate([one.x for one in rows]))
     table = {name: round(float(w), 3) for name, w in zip(NAMES, found.weights, strict=True)}
     intercept = round(found.intercept, 3)
     return LexicalWeights(intercept=intercept, verbatim=_verbatim(rows), weights=table)

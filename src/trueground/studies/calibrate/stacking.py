@@ -30,7 +30,7 @@ from trueground.stats.arithmetic.sums import count_true, dot, mean
 from trueground.stats.bootstrap import Floats, Ints, Mask
 from trueground.stats.calibration import LabelledProbabilities, LogisticCurve
 from trueground.stats.human.measure import measure_all, paired_difference
-from trueground.stats.monotone import LabelledClaims, Logistic, fit_monotone
+from trueground.stats.monotone import LabelledClaims, LogisticModel
 from trueground.stats.thresholds import ScoredLabels, folds
 from trueground.studies.calibrate.judging import context_texts
 from trueground.studies.labelled import LabelledSets
@@ -284,7 +284,7 @@ def compute_stack(
     return FittedStack(raw)
 
 
-def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> Logistic:
+def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> LogisticModel:
     """The weights that suit these records, drawn to the mean of the judges' own log-odds.
 
     `names` are the features of each judge. Few labels then change little of what judges say.
@@ -292,10 +292,10 @@ def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> Logistic:
     size = len(rows.labels)
     even = rows._replace(weights=np.full(size, 1 / size))
     trusted = [name == "log_odds" for own in names for name in own]
-    return fit_monotone(even, PENALTY / size, prior=np.array(trusted) / len(names))
+    return even.fit(PENALTY / size, prior=np.array(trusted) / len(names))
 
 
-def _leave_out(m: MeasuredClaims, parts: Ints, found: Logistic) -> tuple[Floats, Floats]:
+def _leave_out(m: MeasuredClaims, parts: Ints, found: LogisticModel) -> tuple[Floats, Floats]:
     """The probability of each record by the weights of the other parts; and a score to rank by.
 
     The score has one level for all parts, that of the whole fit, `found`: where a part has more
