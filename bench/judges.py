@@ -25,7 +25,7 @@ from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder
 from trueground.judges import Judge, get_judge
 from trueground.judges.windows import cut
-from trueground.stats.thresholds import auroc
+from trueground.stats.thresholds import ScoredLabels
 from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Verdict
 
@@ -273,7 +273,7 @@ def _auroc(true: list[Verdict], false: list[Verdict]) -> float:
 
 def _area(true: np.ndarray, false: np.ndarray) -> float:
     labels = np.repeat([True, False], [len(true), len(false)])
-    return auroc(np.concatenate([true, false]), labels)
+    return ScoredLabels(np.concatenate([true, false]), labels).auroc()
 
 
 def _k_precision(requests: list[JudgeRequest]) -> np.ndarray:

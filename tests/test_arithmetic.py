@@ -72,7 +72,9 @@ COUNTS = """
 OTHER_COUNTS = {
     "cli/run.py": {"outcomes.values()"},
     "metrics/cited_sentences.py": {"(lengths[number - 1] for number in cited)"},
-    "text/value_index.py": {"(high - low for _, low, high in self._ranges(value, about))"},
+    "judges/lexical/value_index.py": {
+        "(high - low for _, low, high in self._ranges(value, about))"
+    },
     "benchmarks/statistics.py": {"_words((c.text for c in r.contexts))", "values"},
     "builders/grounding/plan.py": {"gold"},
     "builders/quality.py": {"found"},

@@ -9,9 +9,9 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from trueground.components.entry_points import PREFIX, EntryPoint, entry_points
-from trueground.plugins import known_everywhere
 
+from trueground.components.entry_points import PREFIX, EntryPoint, entry_points
+from trueground.components.registry import Registry
 from trueground.errors import PluginError
 
 ROOT = Path(__file__).parent.parent
@@ -89,7 +89,10 @@ def test_load_of_broken_entry_names_package_and_reason(value: str, reason: str) 
 def test_component_of_entry_point_is_known_to_other_processes(folder: Path) -> None:
     write_metadata(folder, "theirs-1.dist-info", "[trueground.judges]\nmine = theirs\n")
 
-    assert known_everywhere("judge", ["mine"])
+    judges = Registry[object]("judge")
+    judges.register("mine", object())
+
+    assert judges.is_shared(["mine"])
 
 
 def run_python(code: str) -> str:

@@ -15,7 +15,7 @@ COMMANDS = ("", "score", "validate", "index build", "index search", "graph load"
 CODE: dict[str, set[str]] = {
     "import trueground": {*HEAVY, "msgspec", "typer"},
     "import trueground.files.writing": {*HEAVY, "sqlite3"},
-    "import trueground.text.meteor": {"nltk"},
+    "import trueground.metrics.meteor_matching": {"nltk"},
     "import trueground.graph.command": {*HEAVY, "msgspec", "regex"},
     "import trueground.cli.data, trueground.cli.cache": {*HEAVY, "msgspec", "sqlite3"},
     "from trueground.benchmarks.base import all_benchmarks; assert all_benchmarks()": {

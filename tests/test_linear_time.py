@@ -20,16 +20,16 @@ from trueground.builders.json_reply import read_object
 from trueground.claims import get_decomposer
 from trueground.errors import TruegroundError
 from trueground.judges import get_judge
+from trueground.judges.lexical.values import find_values
 from trueground.judges.llm import read_score, read_verdict
+from trueground.metrics.choices import chosen_label
 from trueground.models.openai_replies import split_thinking
 from trueground.retrieval.cutting import cut
 from trueground.retrieval.documents import read_document
-from trueground.text.choices import chosen_label
 from trueground.text.citations import read_numbers, read_triples
 from trueground.text.normalize import NORMALIZERS, contains_words, get_normalizer
 from trueground.text.refusal import find_refusal
 from trueground.text.sentences import split_sentences
-from trueground.text.values import find_values
 from trueground.types import Choice, JudgeRequest
 
 SHORT, TIMES = 10_000, 4  # characters

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
 from trueground.metrics import functions
+from trueground.metrics.tokens import overlap, overlap_with_each, tokenise
 from trueground.text.normalize import SQUAD
-from trueground.text.tokens import overlap, overlap_with_each, tokenise
 
 WORDS = st.sampled_from(
     ["the", "a", "Paris", "paris.", "1,194", "café", "Straße", "don't", "x" * 20, "of", "中国", "—"]

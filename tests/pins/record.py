@@ -23,7 +23,7 @@ from tests.commands import trueground
 from tests.pins.scenes import ROOT, Scene
 from tests.wordnet import write_small_wordnet
 
-from trueground.text.meteor import WORDNET_VARIABLE
+from trueground.metrics.meteor_matching import WORDNET_VARIABLE
 
 LONG = 3_000
 TOLERANCE = 1e-12

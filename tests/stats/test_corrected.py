@@ -12,12 +12,7 @@ from tests.data.golden_ppi import CASES, sample
 
 from trueground.errors import InputError
 from trueground.stats.effects import allocate_labels
-from trueground.stats.rates import (
-    Draw,
-    correct_difference,
-    correct_rate,
-    find_shift,
-)
+from trueground.stats.rates import LabelSample
 
 Floats = NDArray[np.float64]
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "golden_ppi.json").read_text("utf-8"))
@@ -50,8 +45,8 @@ def covered(
         scores, y, groups = items(random, n, auroc, share, per_group)
         labelled = np.zeros(n, np.bool_)
         labelled[random.choice(n, labels, replace=False)] = True
-        draw = Draw.random(labelled, None if per_group == 1 else groups)
-        found = correct_rate(scores, np.where(labelled, y, np.nan), draw)
+        draw = LabelSample.random(labelled, None if per_group == 1 else groups)
+        found = draw.correct_rate(scores, np.where(labelled, y, np.nan))
         hits += found.ci[0] <= y.mean() <= found.ci[1]
         if found.method == "ppi":
             low, high = found.labels_ci
@@ -65,7 +60,7 @@ def test_the_numbers_are_those_of_ppi_python(place: int) -> None:
     golden = GOLDEN[place]
     labels = np.full(len(scores), np.nan)
     labels[: len(own)] = own
-    found = correct_rate(scores, labels, Draw.random(~np.isnan(labels)))
+    found = (LabelSample.random(~np.isnan(labels))).correct_rate(scores, labels)
     assert found.mean == pytest.approx(golden["mean"], abs=1e-12)
     # Their interval is for further items, symmetric, and has no correction for small samples.
     assert found.ci_new is not None
@@ -77,11 +72,13 @@ def test_the_numbers_are_those_of_ppi_python(place: int) -> None:
 def test_a_judge_that_knows_nothing_takes_no_part() -> None:
     own, scores = sample(*CASES[5])  # its scores run against people
     labels = np.concatenate([own, np.full(len(scores) - len(own), np.nan)])
-    found = correct_rate(scores, labels, Draw.random(~np.isnan(labels)))
+    found = (LabelSample.random(~np.isnan(labels))).correct_rate(scores, labels)
     assert found.weight == 0
     assert found.mean == pytest.approx(own.mean())
     assert found.mean == pytest.approx(found.labels_mean)
-    constant = correct_rate(np.full(len(scores), 0.7), labels, Draw.random(~np.isnan(labels)))
+    constant = (LabelSample.random(~np.isnan(labels))).correct_rate(
+        np.full(len(scores), 0.7), labels
+    )
     assert constant.weight == 0
 
 
@@ -110,7 +107,7 @@ def test_a_judge_that_hardly_errs_is_not_taken_to_be_certain(errs: float) -> Non
         scores = np.where(random.random(1500) < errs, 1.0, y)  # it takes wrong ones for right
         labelled = np.zeros(1500, np.bool_)
         labelled[random.choice(1500, 100, replace=False)] = True
-        found = correct_rate(scores, np.where(labelled, y, np.nan), Draw.random(labelled))
+        found = (LabelSample.random(labelled)).correct_rate(scores, np.where(labelled, y, np.nan))
         assert found.ci[1] - found.ci[0] > 0.06
         hits += _covers(found.ci, float(y.mean()))
     assert hits / 200 >= 0.93
@@ -120,11 +117,11 @@ def test_few_of_a_kind_get_the_exact_interval_of_the_labels() -> None:
     labels = np.full(1000, np.nan)
     labels[:100] = np.arange(100) < 4
     scores = np.random.Generator(np.random.SFC64(0)).random(1000)
-    found = correct_rate(scores, labels, Draw.random(~np.isnan(labels)))
+    found = (LabelSample.random(~np.isnan(labels))).correct_rate(scores, labels)
     assert (found.method, found.mean, found.weight, found.ci_new) == ("exact", 0.04, 0.0, None)
     assert found.ci == pytest.approx((0.0110, 0.0993), abs=1e-4)
-    none = correct_rate(
-        scores, np.where(np.isnan(labels), np.nan, 0), Draw.random(~np.isnan(labels))
+    none = (LabelSample.random(~np.isnan(labels))).correct_rate(
+        scores, np.where(np.isnan(labels), np.nan, 0)
     )
     assert none.ci == pytest.approx((0.0, 0.0362), abs=1e-4)
 
@@ -133,10 +130,10 @@ def test_an_estimate_at_the_end_of_the_scale_has_an_interval_of_some_width() -> 
     labels = np.full(2000, np.nan)
     labels[:200] = np.arange(200) < 12
     scores = np.where(np.arange(2000) < 12, 1.0, 0.0)  # the judge knows of no other
-    found = correct_rate(scores, labels, Draw.random(~np.isnan(labels)))
+    found = (LabelSample.random(~np.isnan(labels))).correct_rate(scores, labels)
     assert found.mean < 0.01
     assert 0 <= found.ci[0] <= found.mean < found.ci[1] < 0.05
-    alike = correct_rate(scores, np.zeros(2000), Draw.random(np.ones(2000, np.bool_)))
+    alike = (LabelSample.random(np.ones(2000, np.bool_))).correct_rate(scores, np.zeros(2000))
     assert alike.ci_new == pytest.approx((0, 0.0018), abs=1e-4)
 
 
@@ -152,13 +149,15 @@ def test_a_weighted_draw_is_weighed_and_a_random_one_of_all_is_exact() -> None:
             labelled[random.choice(own, count, replace=False)] = True
             probability[own] = count / len(own)
         labels = np.where(labelled, y, np.nan)
-        found = correct_rate(scores, labels, Draw(labelled, probability, strata))
+        found = LabelSample(labelled, probability, strata).correct_rate(scores, labels)
         hits += found.ci[0] <= y.mean() <= found.ci[1]
         # The same labels by their probabilities alone: wider, but no less right.
-        plain += _covers(correct_rate(scores, labels, Draw(labelled, probability)).ci, y.mean())
+        plain += _covers(
+            LabelSample(labelled, probability).correct_rate(scores, labels).ci, y.mean()
+        )
     assert 0.92 <= hits / 300 <= 0.985
     assert plain / 300 >= 0.92
-    everything = correct_rate(scores, y, Draw.random(np.ones(900, np.bool_)))
+    everything = (LabelSample.random(np.ones(900, np.bool_))).correct_rate(scores, y)
     assert everything.mean == pytest.approx(y.mean())
     assert everything.ci == (everything.mean, everything.mean)
     assert everything.ci_new is not None
@@ -178,7 +177,7 @@ def test_differences_of_two_systems_cover() -> None:
         labelled = np.zeros(600, np.bool_)
         labelled[random.choice(600, 150, replace=False)] = True
         labels = np.where(labelled, y_b - y_a, np.nan)
-        found = correct_difference(b - a, labels, Draw.random(labelled))
+        found = (LabelSample.random(labelled)).correct_difference(b - a, labels)
         hits += found.ci[0] <= 0.1 <= found.ci[1]
         narrower.append((found.ci[1] - found.ci[0]) / (found.labels_ci[1] - found.labels_ci[0]))
     assert 0.92 <= hits / 300 <= 0.985
@@ -189,10 +188,10 @@ def test_too_few_labels_are_refused() -> None:
     labels = np.full(100, np.nan)
     labels[:29] = 1.0
     with pytest.raises(InputError, match=r"found 29 labelled items; expected at least 30.*plan"):
-        correct_rate(np.zeros(100), labels, Draw.random(~np.isnan(labels)))
+        (LabelSample.random(~np.isnan(labels))).correct_rate(np.zeros(100), labels)
     alike = np.where(np.arange(100) < 40, 0.0, np.nan)
     with pytest.raises(InputError, match="differ on 0 of 40"):
-        correct_difference(np.zeros(100), alike, Draw.random(~np.isnan(alike)))
+        (LabelSample.random(~np.isnan(alike))).correct_difference(np.zeros(100), alike)
 
 
 def test_a_slice_of_the_worst_is_noticed() -> None:
@@ -200,9 +199,9 @@ def test_a_slice_of_the_worst_is_noticed() -> None:
     random = np.random.Generator(np.random.SFC64(1))
     fair = np.zeros(500, np.bool_)
     fair[random.choice(500, 100, replace=False)] = True
-    assert not find_shift(scores, Draw.random(fair))
-    assert find_shift(scores, Draw.random(scores < 0.2))
-    assert find_shift(scores, Draw.random(np.abs(scores - 0.5) < 0.1))  # the doubtful ones
+    assert not (LabelSample.random(fair)).is_shifted(scores)
+    assert (LabelSample.random(scores < 0.2)).is_shifted(scores)
+    assert (LabelSample.random(np.abs(scores - 0.5) < 0.1)).is_shifted(scores)  # the doubtful ones
 
 
 def test_groups_widen_the_interval() -> None:
@@ -210,8 +209,8 @@ def test_groups_widen_the_interval() -> None:
     scores, y, groups = items(random, 1000, 0.7, 0.5, per_group=20)
     labelled = np.isin(groups, random.choice(50, 10, replace=False))  # whole groups
     labels = np.where(labelled, y, np.nan)
-    alone = correct_rate(scores, labels, Draw.random(labelled))
-    together = correct_rate(scores, labels, Draw.random(labelled, groups))
+    alone = (LabelSample.random(labelled)).correct_rate(scores, labels)
+    together = (LabelSample.random(labelled, groups)).correct_rate(scores, labels)
     assert together.mean == pytest.approx(alone.mean)
     assert together.ci[1] - together.ci[0] > 1.5 * (alone.ci[1] - alone.ci[0])
 

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from trueground.stats import calibration
-from trueground.stats.thresholds import best_threshold, folds, held_out, measures_at
+from trueground.stats.calibration import IsotonicCurve
+from trueground.stats.thresholds import ScoredLabels, folds
 
 
 def drawn(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -29,11 +29,13 @@ def test_folds_keep_clusters_whole_and_are_even() -> None:
 def test_held_out_chooses_on_the_others_only() -> None:
     scores, truth = drawn(2, 50)
     parts = folds(50)
-    found = held_out(scores, truth, parts, partial(best_threshold, objective="f1"))
+    found = ScoredLabels(scores, truth).held_out(
+        parts, partial(ScoredLabels.best_threshold, objective="f1")
+    )
     assert found.values is not None
     for part in range(5):
         others = parts != part
-        expected = best_threshold(scores[others], truth[others], "f1")
+        expected = ScoredLabels(scores[others], truth[others]).best_threshold("f1")
         assert found.chosen[part] == expected
         assert (found.values[parts == part] == expected).all()
 
@@ -44,19 +46,19 @@ def test_chance_looks_good_where_it_was_chosen_and_not_elsewhere() -> None:
     for seed in range(30):
         random = np.random.default_rng(seed)
         scores, truth = random.random(40), np.arange(40) % 2 == 0
-        at = best_threshold(scores, truth)
-        applied = held_out(scores, truth, folds(40, seed=seed)).values
+        at = ScoredLabels(scores, truth).best_threshold()
+        applied = ScoredLabels(scores, truth).held_out(folds(40, seed=seed)).values
         assert applied is not None
-        inside.append(measures_at(scores, truth, at)["balanced_accuracy"] or 0.0)
-        outside.append(measures_at(scores, truth, applied)["balanced_accuracy"] or 0.0)
+        inside.append(ScoredLabels(scores, truth).measures_at(at)["balanced_accuracy"] or 0.0)
+        outside.append(ScoredLabels(scores, truth).measures_at(applied)["balanced_accuracy"] or 0.0)
     assert np.mean(inside) > 0.58
     assert np.mean(outside) < 0.53
 
 
 def test_no_choice_has_a_reason() -> None:
     scores, truth = np.array([0.1, 0.2, 0.8]), np.array([False, False, True])
-    assert held_out(scores, truth, np.zeros(3, np.int64)).reason is not None
-    reason = held_out(scores, truth, folds(3)).reason
+    assert ScoredLabels(scores, truth).held_out(np.zeros(3, np.int64)).reason is not None
+    reason = ScoredLabels(scores, truth).held_out(folds(3)).reason
     assert reason is not None
     assert "0 of 2 labels are positive" in reason
 
@@ -65,18 +67,16 @@ def test_probabilities_come_from_a_curve_of_the_others() -> None:
     scores, truth = drawn(4, 60)
     parts = folds(60)
 
-    def fit(some: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        return partial(
-            calibration.isotonic_probabilities, knots=calibration.fit_isotonic(some, labels)
-        )
+    def fit(data: ScoredLabels) -> Callable[[np.ndarray], np.ndarray]:
+        return IsotonicCurve.fit(data.scores, data.labels).probabilities
 
-    found = held_out(scores, truth, parts, fit).values
+    found = ScoredLabels(scores, truth).held_out(parts, fit).values
     assert found is not None
     for part in range(5):
         inside = parts == part
-        knots = calibration.fit_isotonic(scores[~inside], truth[~inside])
-        assert (found[inside] == calibration.isotonic_probabilities(scores[inside], knots)).all()
-    alone = held_out(scores, truth, np.zeros(60, np.int64), fit)
+        curve = IsotonicCurve.fit(scores[~inside], truth[~inside])
+        assert (found[inside] == curve.probabilities(scores[inside])).all()
+    alone = ScoredLabels(scores, truth).held_out(np.zeros(60, np.int64), fit)
     assert (alone.values, alone.reason is None) == (None, False)
-    three = held_out(scores[:3], np.array([False, False, True]), folds(3), fit)
+    three = ScoredLabels(scores[:3], np.array([False, False, True])).held_out(folds(3), fit)
     assert "0 of 2 labels are positive" in (three.reason or "")

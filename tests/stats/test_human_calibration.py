@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trueground.stats.calibration import calibration_error
+from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.human.estimates import OverSets
 from trueground.stats.human.measure import measure
 
@@ -109,7 +109,10 @@ def test_what_chance_makes_of_calibrated_scores(n: int, kind: World) -> None:
     scores, _ = kind(random, n)
     scores = np.asarray(np.round(scores, 2), np.float64)
     found = measure(scores, random.random(n) < scores, resamples=100, workers=1)
-    errors = [calibration_error(scores, random.random(n) < scores) for _ in range(2_000)]
+    errors = [
+        LabelledProbabilities(scores, random.random(n) < scores).calibration_error()
+        for _ in range(2_000)
+    ]
     drawn = np.array(errors, np.float64)
     assert found.chance is not None
     assert found.chance.mean == pytest.approx(np.mean(drawn), rel=0.05)
@@ -125,7 +128,7 @@ def test_the_value_is_what_it_was() -> None:
         labels = random.random(300) < 0.3
         found = measure(scores, labels.astype(float), resamples=50)
         one = found.estimates["calibration_error"]
-        assert one.value == pytest.approx(calibration_error(scores, labels))
+        assert one.value == pytest.approx(LabelledProbabilities(scores, labels).calibration_error())
         assert one.value is not None
         assert one.ci is not None
         assert one.ci[0] <= one.value <= one.ci[1]

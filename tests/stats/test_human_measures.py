@@ -15,10 +15,10 @@ from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
 from trueground.stats.agreement import cohen, krippendorff_alpha, raw_agreement
 from trueground.stats.agreement import fleiss_kappa as our_fleiss
-from trueground.stats.calibration import calibration_error
+from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.human.estimates import MEASURES
 from trueground.stats.human.measure import measure, measure_all
-from trueground.stats.thresholds import measures_at
+from trueground.stats.thresholds import ScoredLabels
 
 NEAR = {"rel": 1e-9, "abs": 1e-9}
 
@@ -105,7 +105,9 @@ def test_the_best_cut_is_the_best_there_is(data: tuple[np.ndarray, np.ndarray]) 
     best = value(found, "balanced_accuracy_best")
     assert best == pytest.approx(((high + 1 - low) / 2).max())
     assert found.best_threshold is not None
-    there = measures_at(scores, labels > 0.5, found.best_threshold)["balanced_accuracy"]
+    there = ScoredLabels(scores, labels > 0.5).measures_at(found.best_threshold)[
+        "balanced_accuracy"
+    ]
     assert there == pytest.approx(best)
     assert found.confusion_best is not None
     assert sum(found.confusion_best.values()) == len(scores)
@@ -116,7 +118,9 @@ def test_calibration_and_its_curve(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     found = measure(scores, labels, resamples=0)
     error = value(found, "calibration_error")
-    assert error == pytest.approx(calibration_error(scores, labels > 0.5), **NEAR)
+    assert error == pytest.approx(
+        LabelledProbabilities(scores, labels > 0.5).calibration_error(), **NEAR
+    )
     bins = found.reliability
     assert bins is not None
     assert sum(one["n"] for one in bins) == len(scores)
@@ -132,7 +136,9 @@ def test_calibration_where_the_highest_score_is_common() -> None:
         scores = np.where(random.random(51) < share, 1.0, np.round(random.random(51) * 0.9, 1))
         labels = random.random(51) < 0.5
         found = value(measure(scores, labels, resamples=0), "calibration_error")
-        assert found == pytest.approx(calibration_error(scores, labels), **NEAR)
+        assert found == pytest.approx(
+            LabelledProbabilities(scores, labels).calibration_error(), **NEAR
+        )
 
 
 @given(labelled())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.marks import mostly_long
 
 from trueground.stats.bootstrap import intervals
-from trueground.stats.repeats import Noise, noise, per_question
+from trueground.stats.repeats import Noise, PerQuestion
 
 NAN = float("nan")
 
@@ -21,15 +21,15 @@ def of(values: NDArray[np.float64], **more: object) -> Noise:
     """The noise of values, shape (questions, repeats)."""
     questions, repeats = values.shape
     codes = np.repeat(np.arange(questions), repeats)
-    answers = per_question(values.reshape(-1, 1), codes, questions, [0])
-    return noise(answers, **more)[0]  # type: ignore[arg-type]
+    answers = PerQuestion.of(values.reshape(-1, 1), codes, questions, [0])
+    return answers.noise(**more)[0]  # type: ignore[arg-type]
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from([0.0, 0.3, 0.7, 1.0, NAN]))))
 def test_per_question_is_what_plain_loops_find(items: list[tuple[int, float]]) -> None:
     codes = np.array([code for code, _ in items], np.int64)
     values = np.array([[value, -value] for _, value in items]).reshape(-1, 2)
-    found = per_question(values, codes, 7, [0])
+    found = PerQuestion.of(values, codes, 7, [0])
     for question in range(7):
         every = [value for code, value in items if code == question]
         known = [value for value in every if value == value]

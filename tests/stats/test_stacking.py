@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trueground.stats.calibration import logistic
-from trueground.stats.monotone import LabelledClaims, Logistic, fit_monotone
+from trueground.stats.monotone import LabelledClaims, LogisticModel
 
 
 def made(responses: int, claims: int, seed: int = 0) -> LabelledClaims:
@@ -14,7 +14,7 @@ def made(responses: int, claims: int, seed: int = 0) -> LabelledClaims:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(responses * claims, 2))
     of = np.repeat(np.arange(responses), claims)
-    truth = Logistic(np.array([2.0, -1.0]), 0.5)
+    truth = LogisticModel(np.array([2.0, -1.0]), 0.5)
     probability = logistic(x @ truth.weights + truth.intercept)
     labels = rng.random(responses) < np.bincount(of, probability) / claims
     return LabelledClaims(x, of, labels.astype(float), np.full(responses, 1 / responses))
@@ -22,34 +22,34 @@ def made(responses: int, claims: int, seed: int = 0) -> LabelledClaims:
 
 def test_it_finds_the_weights_that_made_the_labels() -> None:
     rows = made(20_000, 1)
-    found = fit_monotone(rows._replace(x=rows.x * [1, -1]), 0.0)
+    found = (rows._replace(x=rows.x * [1, -1])).fit(0.0)
     assert found.weights == pytest.approx([2.0, 1.0], abs=0.1)
     assert found.intercept == pytest.approx(0.5, abs=0.1)
 
 
 def test_also_where_only_responses_of_several_claims_have_labels() -> None:
     rows = made(20_000, 3)
-    found = fit_monotone(rows._replace(x=rows.x * [1, -1]), 0.0)
+    found = (rows._replace(x=rows.x * [1, -1])).fit(0.0)
     assert found.weights == pytest.approx([2.0, 1.0], abs=0.25)
 
 
 def test_no_weight_is_negative() -> None:
-    assert fit_monotone(made(2_000, 1), 0.0).weights[1] == 0
+    assert made(2_000, 1).fit(0.0).weights[1] == 0
 
 
 def test_a_penalty_draws_the_weights_to_the_prior() -> None:
     rows = made(200, 1)
     prior = np.array([0.7, 0.3])
-    assert fit_monotone(rows, 1e6, prior=prior).weights == pytest.approx(prior, abs=1e-3)
-    assert fit_monotone(rows, 1e6).weights == pytest.approx([0, 0], abs=1e-3)
+    assert rows.fit(1e6, prior=prior).weights == pytest.approx(prior, abs=1e-3)
+    assert rows.fit(1e6).weights == pytest.approx([0, 0], abs=1e-3)
 
 
 def test_what_is_the_same_everywhere_has_no_weight() -> None:
     rows = made(200, 1)
     same = rows._replace(x=np.column_stack([rows.x, np.full(200, 3.0)]))
-    found = fit_monotone(same, 0.01, prior=np.array([0.5, 0.0, 0.5]))
+    found = same.fit(0.01, prior=np.array([0.5, 0.0, 0.5]))
     assert found.weights[2] == 0
-    expected = fit_monotone(rows, 0.01, prior=np.array([0.5, 0.0]))
+    expected = rows.fit(0.01, prior=np.array([0.5, 0.0]))
     assert found.weights[:2] == pytest.approx(expected.weights, abs=1e-4)
 
 
@@ -62,6 +62,6 @@ def test_some_responses_of_them() -> None:
 
 def test_support_is_the_mean_over_claims() -> None:
     rows = made(5, 2)
-    model = Logistic(np.array([1.0, 0.0]), 0.0)
+    model = LogisticModel(np.array([1.0, 0.0]), 0.0)
     means = model.probabilities(rows.x).reshape(5, 2).mean(axis=1)
     assert model.support(rows) == pytest.approx(means)

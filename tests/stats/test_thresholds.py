@@ -9,13 +9,7 @@ import pytest
 
 from trueground.errors import InputError, UsageError
 from trueground.stats.thresholds import (
-    MEASURES,
-    OBJECTIVES,
-    auroc,
-    best_threshold,
-    curve,
-    measures_at,
-    threshold_for_precision,
+    ScoredLabels,
 )
 
 
@@ -60,26 +54,26 @@ def kappa_by_hand(tp: int, fp: int, fn: int, tn: int) -> float | None:
 def test_auroc_counts_pairs_and_ties_as_half(seed: int) -> None:
     scores, truth = some(seed)
     pairs = [(a > b) + (a == b) / 2 for a in scores[truth] for b in scores[~truth]]
-    assert auroc(scores, truth) == pytest.approx(sum(pairs) / len(pairs))
+    assert ScoredLabels(scores, truth).auroc() == pytest.approx(sum(pairs) / len(pairs))
 
 
 def test_auroc_by_hand() -> None:
-    assert auroc(np.array([0.1, 0.4, 0.35, 0.8]), labels("0011")) == 0.75
-    assert auroc(np.array([1.0, 1.0, 1.0]), labels("010")) == 0.5
-    assert auroc(np.array([3.0, 2.0, 1.0]), labels("011")) == 0.0
+    assert ScoredLabels(np.array([0.1, 0.4, 0.35, 0.8]), labels("0011")).auroc() == 0.75
+    assert ScoredLabels(np.array([1.0, 1.0, 1.0]), labels("010")).auroc() == 0.5
+    assert ScoredLabels(np.array([3.0, 2.0, 1.0]), labels("011")).auroc() == 0.0
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_cut_is_what_counting_gives(seed: int) -> None:
     scores, truth = some(seed)
-    cuts = curve(scores, truth)
+    cuts = ScoredLabels(scores, truth).curve()
     assert len(cuts.thresholds) == len(set(scores.tolist())) + 1
     assert (np.diff(cuts.thresholds) > 0).all()
     found = cuts.measures()
-    assert set(found) == set(MEASURES)
+    assert set(found) == set(ScoredLabels.MEASURES)
     for i, threshold in enumerate(cuts.thresholds):
         expected = by_hand(scores.tolist(), truth.tolist(), threshold)
-        assert measures_at(scores, truth, float(threshold)) == pytest.approx(expected)
+        assert ScoredLabels(scores, truth).measures_at(float(threshold)) == pytest.approx(expected)
         for name, value in expected.items():
             if value is None:
                 assert np.isnan(found[name][i])
@@ -88,59 +82,66 @@ def test_every_cut_is_what_counting_gives(seed: int) -> None:
     assert (found["share_positive"][0], found["share_positive"][-1]) == (1, 0)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ScoredLabels.OBJECTIVES)
 @pytest.mark.parametrize("seed", range(5))
 def test_no_threshold_is_better_than_the_best(objective: str, seed: int) -> None:
     scores, truth = some(seed)
     measure = "matthews" if objective == "correlation" else objective
-    best = measures_at(scores, truth, best_threshold(scores, truth, objective))[measure]
+    best = ScoredLabels(scores, truth).measures_at(
+        ScoredLabels(scores, truth).best_threshold(objective)
+    )[measure]
     tried = (by_hand(scores.tolist(), truth.tolist(), t)[measure] for t in np.arange(-1, 4, 0.05))
     assert best == pytest.approx(max(value for value in tried if value is not None))
 
 
 def test_correlation_is_pearsons_between_verdict_and_label() -> None:
     scores, truth = some(3)
-    threshold = best_threshold(scores, truth, "correlation")
+    threshold = ScoredLabels(scores, truth).best_threshold("correlation")
     pearson = np.corrcoef(scores > threshold, truth)[0, 1]
-    assert measures_at(scores, truth, threshold)["matthews"] == pytest.approx(pearson)
-    assert threshold == best_threshold(scores, truth, "matthews")
+    assert ScoredLabels(scores, truth).measures_at(threshold)["matthews"] == pytest.approx(pearson)
+    assert threshold == ScoredLabels(scores, truth).best_threshold("matthews")
 
 
 def test_the_threshold_is_midway_between_neighbours() -> None:
-    assert best_threshold(np.array([0.1, 0.2, 0.6, 0.9]), labels("0011")) == pytest.approx(0.4)
+    assert ScoredLabels(
+        np.array([0.1, 0.2, 0.6, 0.9]), labels("0011")
+    ).best_threshold() == pytest.approx(0.4)
 
 
 def test_equally_good_cuts_side_by_side_are_one_plateau() -> None:
     # Between 1 and 2, and between 2 and 5 (a positive and a negative at 2 cancel), all are alike.
     scores = np.array([0.0, 1.0, 2.0, 2.0, 5.0, 6.0])
     truth = labels("001011")
-    values = [measures_at(scores, truth, t)["balanced_accuracy"] for t in (1.0, 1.9, 2.0, 4.9)]
+    values = [
+        ScoredLabels(scores, truth).measures_at(t)["balanced_accuracy"]
+        for t in (1.0, 1.9, 2.0, 4.9)
+    ]
     assert values[0] == pytest.approx(5 / 6)
     assert values == pytest.approx([5 / 6] * 4)
-    assert best_threshold(scores, truth) == pytest.approx(3.0)
+    assert ScoredLabels(scores, truth).best_threshold() == pytest.approx(3.0)
 
 
 def test_of_several_plateaus_the_widest_is_taken_of_equals_the_lowest() -> None:
     truth = labels("01" * 2)
     narrow_first = np.array([0.0, 1.0, 2.0, 9.0])
-    assert best_threshold(narrow_first, truth) == pytest.approx(5.5)
+    assert ScoredLabels(narrow_first, truth).best_threshold() == pytest.approx(5.5)
     equal = np.array([0.0, 1.0, 2.0, 3.0])
-    assert best_threshold(equal, truth) == pytest.approx(0.5)
+    assert ScoredLabels(equal, truth).best_threshold() == pytest.approx(0.5)
 
 
 def test_the_best_may_be_to_call_everything_positive() -> None:
     scores, truth = np.array([1.0, 2.0, 3.0, 4.0]), labels("1110")
-    threshold = best_threshold(scores, truth, "accuracy")
+    threshold = ScoredLabels(scores, truth).best_threshold("accuracy")
     assert threshold < 1
-    assert measures_at(scores, truth, threshold)["share_positive"] == 1
+    assert ScoredLabels(scores, truth).measures_at(threshold)["share_positive"] == 1
 
 
 def test_neighbouring_floating_point_numbers_are_told_apart() -> None:
     low = 0.5
     high = float(np.nextafter(low, 1))
-    threshold = best_threshold(np.array([low, high]), labels("01"))
+    threshold = ScoredLabels(np.array([low, high]), labels("01")).best_threshold()
     assert low <= threshold < high
-    assert measures_at(np.array([low, high]), labels("01"), threshold)["accuracy"] == 1
+    assert ScoredLabels(np.array([low, high]), labels("01")).measures_at(threshold)["accuracy"] == 1
 
 
 @pytest.mark.parametrize(
@@ -156,17 +157,17 @@ def test_neighbouring_floating_point_numbers_are_told_apart() -> None:
 )
 def test_what_allows_no_threshold(scores: list[float], truth: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
-        best_threshold(np.array(scores), labels(truth))
+        ScoredLabels(np.array(scores), labels(truth)).best_threshold()
 
 
 def test_measures_of_one_kind_are_none_where_undefined() -> None:
-    found = measures_at(np.array([0.2, 0.8]), labels("11"), 0.5)
+    found = ScoredLabels(np.array([0.2, 0.8]), labels("11")).measures_at(0.5)
     assert (found["recall"], found["specificity"], found["balanced_accuracy"]) == (0.5, None, None)
 
 
 def test_unknown_objective() -> None:
     with pytest.raises(UsageError, match=r"balanced_accuracy, correlation, f1, kappa, matthews"):
-        best_threshold(np.array([0.1, 0.2]), labels("01"), "auc")
+        ScoredLabels(np.array([0.1, 0.2]), labels("01")).best_threshold("auc")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -174,7 +175,7 @@ def test_every_measure_is_that_of_scikit_learn(seed: int) -> None:
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
     scores, truth = some(seed)
     verdict = scores > 1.3
-    found = measures_at(scores, truth, 1.3)
+    found = ScoredLabels(scores, truth).measures_at(1.3)
     for name, function in {
         "kappa": metrics.cohen_kappa_score,
         "matthews": metrics.matthews_corrcoef,
@@ -185,8 +186,8 @@ def test_every_measure_is_that_of_scikit_learn(seed: int) -> None:
 
 
 def test_a_kappa_of_one_kind_and_one_verdict_is_none() -> None:
-    assert measures_at(np.array([0.7, 0.8]), labels("11"), 0.5)["kappa"] is None
-    assert measures_at(np.array([0.2, 0.8]), labels("11"), 0.5)["kappa"] == 0.0
+    assert ScoredLabels(np.array([0.7, 0.8]), labels("11")).measures_at(0.5)["kappa"] is None
+    assert ScoredLabels(np.array([0.2, 0.8]), labels("11")).measures_at(0.5)["kappa"] == 0.0
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -197,37 +198,37 @@ def test_precision_is_reached_by_no_lower_threshold(seed: int, wanted: float) ->
     reaching = [t for t in tried if (by_hand(scores, truth, t)["precision"] or 0.0) >= wanted]
     if not reaching:
         with pytest.raises(InputError, match="no threshold reaches"):
-            threshold_for_precision(scores, truth, wanted)
+            ScoredLabels(scores, truth).threshold_for_precision(wanted)
         return
-    threshold = threshold_for_precision(scores, truth, wanted)
-    assert (measures_at(scores, truth, threshold)["precision"] or 0.0) >= wanted
-    lowest = measures_at(scores, truth, min(reaching))
-    assert measures_at(scores, truth, threshold) == lowest
+    threshold = ScoredLabels(scores, truth).threshold_for_precision(wanted)
+    assert (ScoredLabels(scores, truth).measures_at(threshold)["precision"] or 0.0) >= wanted
+    lowest = ScoredLabels(scores, truth).measures_at(min(reaching))
+    assert ScoredLabels(scores, truth).measures_at(threshold) == lowest
 
 
 def test_a_precision_out_of_reach_names_the_best() -> None:
     scores, truth = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), labels("01101")
-    assert threshold_for_precision(scores, truth, 1.0) == 4.5
+    assert ScoredLabels(scores, truth).threshold_for_precision(1.0) == 4.5
     falling = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
     with pytest.raises(InputError) as caught:
-        threshold_for_precision(falling, truth, 0.9)
+        ScoredLabels(falling, truth).threshold_for_precision(0.9)
     assert str(caught.value).startswith(
         "no threshold reaches a precision of 0.9: the best is 0.6666, at 2.5, where 3 of 5 scores "
         "lie above it (recall 0.667)"
     )
     three = np.array([1.0, 2.0, 2.0, 2.0])
     with pytest.raises(InputError, match=r"the best is 0\.6666, at 1\.5, where 3 of 4"):
-        threshold_for_precision(three, labels("0110"), 0.99)
+        ScoredLabels(three, labels("0110")).threshold_for_precision(0.99)
 
 
 @pytest.mark.parametrize("wanted", [0.0, -1.0, 1.1, math.nan])
 def test_a_precision_that_cannot_be_meant(wanted: float) -> None:
     with pytest.raises(UsageError, match="above 0, and at most 1"):
-        threshold_for_precision(np.array([0.1, 0.2]), labels("01"), wanted)
+        ScoredLabels(np.array([0.1, 0.2]), labels("01")).threshold_for_precision(wanted)
 
 
 def test_the_precision_that_all_have_takes_all() -> None:
     scores, truth = np.array([1.0, 2.0, 3.0]), labels("101")
-    assert threshold_for_precision(scores, truth, 0.5) < 1
+    assert ScoredLabels(scores, truth).threshold_for_precision(0.5) < 1
     with pytest.raises(InputError, match="all 2 scores are 1"):
-        threshold_for_precision(np.ones(2), labels("01"), 0.5)
+        ScoredLabels(np.ones(2), labels("01")).threshold_for_precision(0.5)

@@ -19,16 +19,9 @@ from trueground.errors import CoverageError, InputError, OutputError, Unreachabl
 from trueground.judges import LexicalJudge, get_judge
 from trueground.judges.calibrated import METHODS, calibrated
 from trueground.reports.viewer import render_page
-from trueground.stats import calibration
-from trueground.stats.calibration import brier, calibration_error, fit_logistic, reliability
+from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve
 from trueground.stats.rates import lower_bound
-from trueground.stats.thresholds import (
-    auroc,
-    best_threshold,
-    folds,
-    measures_at,
-    threshold_for_precision,
-)
+from trueground.stats.thresholds import ScoredLabels, folds
 from trueground.studies.calibrate.page import calibration_page, render
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
@@ -97,9 +90,9 @@ def test_the_numbers_are_those_of_scores_and_labels() -> None:
     scores = np.array([float(r["response"].split()[-1]) for r in rows])
     truth = np.array([r["human"]["faithful"] == 1 for r in rows])
     found = calibrate(rows, Scripted(), resamples=50)
-    assert found.auroc == auroc(scores, truth)
-    assert found.threshold == best_threshold(scores, truth)
-    assert (found.slope, found.intercept) == fit_logistic(scores, truth)
+    assert found.auroc == ScoredLabels(scores, truth).auroc()
+    assert found.threshold == ScoredLabels(scores, truth).best_threshold()
+    assert (found.slope, found.intercept) == LogisticCurve.fit(scores, truth)
     raw = found.raw
     assert (raw["format"], raw["judge"]) == ("trueground-calibration-2", "scripted")
     assert raw["signature"] == "scripted-1"
@@ -112,7 +105,7 @@ def test_the_numbers_are_those_of_scores_and_labels() -> None:
     assert raw["calibration_error"]["before"] is None
     assert raw["calibration_error"]["after"] < 0.15
     assert (raw["of"], raw["method"], raw["knots"], raw["precision"]) == (*KEPT, None, None)
-    at = measures_at(scores, truth, found.threshold)
+    at = ScoredLabels(scores, truth).measures_at(found.threshold)
     assert {name: raw["chosen"][name] for name in at} == at
     assert calibrate(rows, Scripted(), resamples=50).raw == raw
 
@@ -256,7 +249,7 @@ def test_objectives(objective: str) -> None:
     scores = np.array([float(r["response"].split()[-1]) for r in rows])
     truth = np.array([r["human"]["faithful"] == 1 for r in rows])
     found = calibrate(rows, Scripted(), objective=objective, resamples=1)
-    assert found.threshold == best_threshold(scores, truth, objective)
+    assert found.threshold == ScoredLabels(scores, truth).best_threshold(objective)
 
 
 def test_label_is_the_only_one_else_faithful_else_asked_for() -> None:
@@ -531,18 +524,24 @@ def test_both_methods_are_told_and_the_kept_one_is_that_which_was_asked_for() ->
     platt, isotonic_ = (calibrate(rows, Scripted(), method=m, resamples=1) for m in METHODS)
     assert platt.raw["methods"] == isotonic_.raw["methods"]
     assert isotonic_.knots == [
-        tuple(knot) for knot in calibration.fit_isotonic(scores, truth).tolist()
+        tuple(knot) for knot in IsotonicCurve.fit(scores, truth).knots.tolist()
     ]
     assert (isotonic_.slope, isotonic_.intercept, platt.knots) == (None, None, None)
     held = np.empty(400)
     for part in range(5):
         inside = parts == part
-        knots = calibration.fit_isotonic(scores[~inside], truth[~inside])
-        held[inside] = calibration.isotonic_probabilities(scores[inside], knots)
+        curve = IsotonicCurve.fit(scores[~inside], truth[~inside])
+        held[inside] = curve.probabilities(scores[inside])
     told = isotonic_.raw["methods"]["isotonic"]
-    assert told["cross_validated"]["calibration_error"] == calibration_error(held, truth)
-    assert told["cross_validated"]["brier"] == brier(held, truth)
-    assert isotonic_.raw["reliability"]["cross_validated"] == reliability(held, truth)
+    assert (
+        told["cross_validated"]["calibration_error"]
+        == LabelledProbabilities(held, truth).calibration_error()
+    )
+    assert told["cross_validated"]["brier"] == LabelledProbabilities(held, truth).brier()
+    assert (
+        isotonic_.raw["reliability"]["cross_validated"]
+        == LabelledProbabilities(held, truth).reliability()
+    )
     # Fitted on these very records it flatters itself.
     assert told["calibration_error"] < told["cross_validated"]["calibration_error"]
     assert told["brier"] < told["cross_validated"]["brier"]
@@ -578,7 +577,7 @@ def test_a_wanted_precision_is_told_with_what_it_is_at_least() -> None:
     rows = drawn(10, 800)
     scores, truth = columns(rows)
     found = calibrate(rows, Scripted(), precision=0.8, resamples=20)
-    assert found.threshold == threshold_for_precision(scores, truth, 0.8)
+    assert found.threshold == ScoredLabels(scores, truth).threshold_for_precision(0.8)
     raw = found.raw
     assert raw["objective"] == "precision"
     told = raw["precision"]
@@ -647,11 +646,9 @@ def test_each_file_has_the_calibration_error_of_the_others_curve(tmp_path: Path)
     paths = [str(write(tmp_path / f"{i}.jsonl", drawn(20 + i, 60))) for i in range(3)]
     found = calibrate(paths, Scripted(), method="isotonic", resamples=1).raw
     others = [columns(drawn(20 + i, 60)) for i in (1, 2)]
-    knots = calibration.fit_isotonic(
-        *(np.concatenate(column) for column in zip(*others, strict=True))
-    )
+    curve = IsotonicCurve.fit(*(np.concatenate(column) for column in zip(*others, strict=True)))
     mine, truth = columns(drawn(20, 60))
-    expected = calibration_error(calibration.isotonic_probabilities(mine, knots), truth)
+    expected = LabelledProbabilities(curve.probabilities(mine), truth).calibration_error()
     assert found["files"][0]["left_out"]["calibration_error"] == expected
 
 
@@ -674,7 +671,9 @@ def test_from_labels_to_verdicts_for_any_judge(tmp_path: Path, method: str) -> N
     assert [v.supported for v in verdicts] == (scores > found.threshold).tolist()
     error = found.raw["calibration_error"]["after"]
     probabilities = np.array([v.probability for v in verdicts])
-    assert calibration_error(probabilities, columns(rows)[1]) == pytest.approx(error)
+    assert LabelledProbabilities(
+        probabilities, columns(rows)[1]
+    ).calibration_error() == pytest.approx(error)
     again = calibrate(rows, judge, method=method, resamples=5).raw
     assert again["threshold"] == found.threshold
     assert again["signature"] == found.raw["signature"]

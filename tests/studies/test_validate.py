@@ -25,7 +25,7 @@ from trueground.evaluate.parts import make_parts
 from trueground.evaluate.plan import make_plan
 from trueground.evaluate.scoring import score_batches
 from trueground.stats.agreement import spearman
-from trueground.stats.thresholds import auroc
+from trueground.stats.thresholds import ScoredLabels
 from trueground.studies.validate.page import render
 from trueground.studies.validate.result import Validation
 from trueground.studies.validate.study import validate
@@ -78,7 +78,7 @@ def test_every_measure_of_every_metric() -> None:
     labels = np.array([label for _, label in CLAIMS], bool)
     told = entry["metrics"]["k_precision"]
     measures = told["measures"]
-    assert measures["auroc"]["value"] == pytest.approx(auroc(scores, labels))
+    assert measures["auroc"]["value"] == pytest.approx(ScoredLabels(scores, labels).auroc())
     assert measures["spearman"]["value"] == pytest.approx(spearman(scores, labels.astype(float)))
     assert measures["auroc"]["ci"] is None
     assert "too few to draw from" in measures["auroc"]["why"]

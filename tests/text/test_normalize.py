@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trueground.errors import UsageError
+from trueground.metrics.tokens import tokenise
 from trueground.text.normalize import FAITHEVAL, SQUAD, get_normalizer
-from trueground.text.tokens import tokenise
 
 DATA = Path(__file__).parent.parent / "data"
 ALL = [

@@ -13,7 +13,7 @@ from training.offline_judge.sources import Pool, Source, is_clean
 from training.offline_judge.writing import Changed, put
 
 from trueground.errors import OutputError
-from trueground.text.values import find_values
+from trueground.judges.lexical.values import find_values
 
 TEXT = (
     "Anna Holt founded the mill museum in Oslo on 3 May 1987. The museum has 1,194 paintings and "

@@ -9,8 +9,8 @@ import re
 from training.offline_judge.names import lists, pairs
 from training.offline_judge.sources import Pool, Source
 from training.offline_judge.writing import Changed, put
-from trueground.text.numerals import MONTH_NAMES, NUMBER_WORDS
-from trueground.text.values import Value, find_values
+from trueground.judges.lexical.numerals import MONTH_NAMES, NUMBER_WORDS
+from trueground.judges.lexical.values import Value, find_values
 
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _WORDS = {word: int(n) for word, n in NUMBER_WORDS.items() if 2 <= n <= 20}

@@ -18,9 +18,9 @@ from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
 from trueground.judges.lexical.weights import FILE, NAMES, LexicalWeights
 from trueground.stats.arithmetic.arrays import logistic
-from trueground.stats.calibration import calibration_error
-from trueground.stats.monotone import LabelledClaims, fit_monotone
-from trueground.stats.thresholds import auroc
+from trueground.stats.calibration import LabelledProbabilities
+from trueground.stats.monotone import LabelledClaims
+from trueground.stats.thresholds import ScoredLabels
 
 PENALTY = 0.03  # on the squares of the weights of standardised features
 PERTURBED = 0.1  # weight of the perturbed claims beside the mean of the sets
@@ -56,7 +56,7 @@ def fit(rows: Sequence[Rows], perturbed: Rows) -> LexicalWeights:
     over its claims. Every set weighs alike, perturbed claims PERTURBED as much as all.
     """
     claims = join_sets([(one.x, one) for one in rows], (perturbed.x, perturbed))
-    found = fit_monotone(claims, PENALTY, like=np.concatenate([one.x for one in rows]))
+    found = claims.fit(PENALTY, like=np.concatenate([one.x for one in rows]))
     table = {name: round(float(w), 3) for name, w in zip(NAMES, found.weights, strict=True)}
     intercept = round(found.intercept, 3)
     return LexicalWeights(intercept=intercept, verbatim=_verbatim(rows), weights=table)
@@ -135,9 +135,9 @@ def measure(rows: Mapping[str, Rows], fitted: Mapping[str, LexicalWeights]) -> M
     for name, trained in folds("faithful").items():
         values.append(support(fitted[name], rows[name]))
         labels = rows[name].labels > 0
-        found.append(Fold(name, trained, len(labels), auroc(values[-1], labels)))
+        found.append(Fold(name, trained, len(labels), ScoredLabels(values[-1], labels).auroc()))
     labels = np.concatenate([rows[one.set].labels for one in found]) > 0
-    error = calibration_error(np.concatenate(values), labels)
+    error = LabelledProbabilities(np.concatenate(values), labels).calibration_error()
     return Measured(found, float(np.mean([one.auroc for one in found])), error or 0.0)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from training.offline_judge import sets
 from training.offline_judge.names import Name, names
+from trueground.judges.lexical.values import Value, find_values
 from trueground.text.sentences import split_sentences
-from trueground.text.values import Value, find_values
 
 _LOOKS = 12  # names or texts that are tried
 _LENGTHS = range(6, 41)  # words of a sentence that is taken

@@ -34,8 +34,8 @@ from trueground.judges.stack import DEFAULT, FORMAT, StackMember, log_odds, open
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import mean_of_sets
 from trueground.stats.human.measure import measure_all, paired_difference
-from trueground.stats.monotone import LabelledClaims, Logistic, fit_monotone
-from trueground.stats.thresholds import auroc
+from trueground.stats.monotone import LabelledClaims, LogisticModel
+from trueground.stats.thresholds import ScoredLabels
 from trueground.studies.calibrate.stacking import fit as fit_weights
 from trueground.types import JudgeRequest
 
@@ -84,7 +84,7 @@ class Fits(NamedTuple):
     """The weights of the lexical judge, and of the stack beside it, fitted on the same sets."""
 
     lexical: LexicalWeights
-    stack: Logistic
+    stack: LogisticModel
 
 
 def fit_both(sets: Sequence[ClaimFeatures], perturbed: ClaimFeatures) -> Fits:
@@ -92,10 +92,10 @@ def fit_both(sets: Sequence[ClaimFeatures], perturbed: ClaimFeatures) -> Fits:
     weights = fit([one.rows for one in sets], perturbed.rows)
     parts = [(one.features(weights), one.rows) for one in sets]
     claims = join_sets(parts, (perturbed.features(weights), perturbed.rows), PERTURBED)
-    return Fits(weights, fit_monotone(claims, PENALTY, like=np.concatenate([x for x, _ in parts])))
+    return Fits(weights, claims.fit(PENALTY, like=np.concatenate([x for x, _ in parts])))
 
 
-def stack_support(found: Logistic, one: ClaimFeatures, weights: LexicalWeights) -> Floats:
+def stack_support(found: LogisticModel, one: ClaimFeatures, weights: LexicalWeights) -> Floats:
     """The metric `support` of each response."""
     rows = one.rows
     return found.support(LabelledClaims(one.features(weights), rows.of, rows.labels, rows.weights))
@@ -153,8 +153,8 @@ def draw_labels(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], see
                 order = rng.permutation(len(labels))
                 rest = order[size:]
                 found = fit_weights(rows.select(np.sort(order[:size])), names)
-                area = auroc(found.support(rows)[rest], labels[rest])
-                gains.append(area - auroc(alone[rest], labels[rest]))
+                area = ScoredLabels(found.support(rows)[rest], labels[rest]).auroc()
+                gains.append(area - ScoredLabels(alone[rest], labels[rest]).auroc())
         lower = np.mean(np.array(gains) < 0)
         print(f"{size} labels: AUROC {np.mean(gains):+.4f}, lower in {lower:.0%} of draws")
 

@@ -22,7 +22,7 @@ from training.trust.page import filled
 from training.trust.tables import MEAN, NONE, grid
 from trueground.stats.bootstrap import intervals
 from trueground.stats.human.measure import measure
-from trueground.stats.rates import Corrected, Draw, correct_rate
+from trueground.stats.rates import Corrected, LabelSample
 
 Floats = NDArray[np.float64]
 LABELS, DRAWS = 100, 500
@@ -94,10 +94,10 @@ def measure_set(
         chosen = np.zeros(n, np.bool_)
         chosen[random.choice(n, LABELS, replace=False)] = True
         y = np.where(chosen, labels, np.nan)
-        plain.append(correct_rate(scores, y, Draw.random(chosen, clusters)))
+        plain.append((LabelSample.random(chosen, clusters)).correct_rate(scores, y))
         chosen, probability = _draw_in_strata(strata, random)
         y = np.where(chosen, labels, np.nan)
-        drawn.append(correct_rate(scores, y, Draw(chosen, probability, strata, clusters)))
+        drawn.append(LabelSample(chosen, probability, strata, clusters).correct_rate(scores, y))
     alone = float(np.mean([one.labels_ci[1] - one.labels_ci[0] for one in plain]))
     judge_ci = intervals(scores[:, None], clusters, seed=seed)[0] or (np.nan, np.nan)
     auroc = measure(scores, labels, resamples=1, seed=seed).estimates["auroc"].value

@@ -94,8 +94,8 @@ def measure_lengths(items: Sequence[BuiltItem]) -> dict[str, Any]:
 
 def find_duplicates(items: Sequence[BuiltItem]) -> dict[str, Any]:
     """The same question, the same contexts, both the same; questions that are nearly the same."""
+    from trueground.metrics.tokens import tokenise
     from trueground.text.normalize import get_normalizer
-    from trueground.text.tokens import tokenise
 
     ids = [item.id for item in items]
     rule = get_normalizer("faitheval")
@@ -118,9 +118,9 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     with answers and contexts.
     """
     from trueground.benchmarks.kalma.entailment import content_words
+    from trueground.metrics.tokens import overlap as shared
+    from trueground.metrics.tokens import tokenise
     from trueground.text.normalize import contains_words, get_normalizer
-    from trueground.text.tokens import overlap as shared
-    from trueground.text.tokens import tokenise
 
     read = [item for item in items if item.contexts]
     asked = [" ".join(sorted(content_words(item.question))) for item in read]

@@ -7,15 +7,18 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from trueground.text.numerals import MONTH_NAMES
-
 _WORD = re.compile(r"[^\W_]+(?:['’.,&/–-][^\W_]+)*")
 _QUOTE = re.compile(r'"[^"]*"|“[^”]*”|«[^»]*»|(?<!\w)[\'‘][^\'‘’]{1,80}[\'’](?!\w)')
 _BRACKET = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _OPENING = re.compile("[\"“«'‘]")
 _UNPAIRED = re.compile(r'["“”«»()\[\]]')
 _SPACE = re.compile(r"\s*(?:\([^()\[\]]*\)|\[(?!\d{4}\])[^()\[\]]*\])")
-_MONTHS = frozenset(MONTH_NAMES)
+_MONTHS = frozenset(
+    re.findall(
+        r"\w+",
+        "january february march april may june july august september october november december",
+    )
+)
 
 
 class Word(NamedTuple):

@@ -21,7 +21,7 @@ from trueground.metrics.base import Metric, Spec
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.stats.arithmetic.sums import count_true, mean, total
 from trueground.stats.bootstrap import Floats, Ints, Mask
-from trueground.stats.rates import Draw, check_enough, correct_rate, find_shift
+from trueground.stats.rates import LabelSample
 from trueground.types import Record
 
 # The label that metrics of a family predict.
@@ -54,15 +54,15 @@ class LabelledSlice:
     changed: list[str]
     notes: list[str] = field(default_factory=list)
 
-    def draw(self, label: str, rows: Ints, clusters: Ints | None) -> tuple[Draw, list[str]]:
+    def draw(self, label: str, rows: Ints, clusters: Ints | None) -> tuple[LabelSample, list[str]]:
         """How the labels of these rows were drawn, and what is to know of it. InputError."""
         labelled = ~np.isnan(self.labels[label][rows])
         done = count_true(labelled)
-        check_enough(done, f"labelled answers with {label!r}")
+        LabelSample.check_enough(done, f"labelled answers with {label!r}")
         probability = self.probability[rows]
         notes: list[str] = []
         if labelled.all() or self.random[rows][labelled].all():
-            return Draw.random(labelled, clusters), notes
+            return LabelSample.random(labelled, clusters), notes
         if unknown := count_true(np.isnan(probability[labelled])):
             raise InputError(
                 f"{unknown:,} of {done:,} labels do not say how they were drawn, or with which "
@@ -91,9 +91,9 @@ class LabelledSlice:
                 f"{len(rows):,} answers: see whether all that were drawn are labelled"
             )
         strata = None if self.strata is None else self.strata[rows]
-        draw = Draw(labelled, probability, strata, clusters)
+        draw = LabelSample(labelled, probability, strata, clusters)
         if draw.equal:
-            return Draw.random(labelled, clusters), notes
+            return LabelSample.random(labelled, clusters), notes
         return draw, notes
 
 
@@ -204,11 +204,11 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
         groups = None if clusters is None else clusters[rows]
         try:
             draw, notes = slice_.draw(label, rows, groups)
-            corrected = correct_rate(own, slice_.labels[label][rows], draw, level=plan.level)
+            corrected = draw.correct_rate(own, slice_.labels[label][rows], level=plan.level)
         except InputError as error:
             refused = error
             continue
-        if find_shift(own, draw):
+        if draw.is_shifted(own):
             notes = [
                 *notes,
                 "the judge's scores of the labelled answers differ from those of all: see whether "

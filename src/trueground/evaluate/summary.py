@@ -327,7 +327,7 @@ def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[b
     None where no question has a second answer. Numbers of whole runs, harmonic means of means and
     micro values, have no value for an answer and are left out.
     """
-    from trueground.stats.repeats import VERDICT_AT, noise, per_question
+    from trueground.stats.repeats import PerQuestion
 
     names = list(table.questions)
     codes = table.question_codes
@@ -335,26 +335,17 @@ def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[b
         return None
     columns = [i for i, spec in enumerate(plan.specs) if not spec.metric.harmonic]
     keys = [plan.specs[i].key for i in columns]
-    answers = per_question(table.scores, codes, len(names), columns)
+    answers = PerQuestion.of(table.scores, codes, len(names), columns)
     there = table.answer_hashes != NO_ANSWER  # whole answers, then how many different ones
     pairs = np.unique(np.stack([codes[there], table.answer_hashes[there]], axis=1), axis=0)
     whole = np.bincount(codes[there], minlength=len(names))
     different = np.bincount(pairs[:, 0], minlength=len(names))
     clusters = np.zeros(len(names), np.int64)
     clusters[codes] = table.clusters
-    found = noise(
-        answers,
-        clusters,  # even if each question is one: their order gives the draws of the items' means
-        resamples=plan.resamples,
-        seed=plan.seed,
-        level=plan.level,
-    )
+    # Clusters even if each question is one: their order gives the draws of the items' means.
+    found = answers.noise(clusters, resamples=plan.resamples, seed=plan.seed, level=plan.level)
     several = whole > 1
-    # By what a verdict changes: `binary` for values 0 and 1, `0.5` for crossing it, else None.
-    rules = [
-        None if not np.isfinite(low) else "binary" if binary else str(VERDICT_AT) if has else None
-        for low, binary, has in zip(answers.low, answers.whole, answers.has_verdicts, strict=True)
-    ]
+    rules = [_verdict_rule(answers, column) for column in range(len(keys))]
     part = Repeats(
         of=plan.repeats_of,
         most=int(answers.asked.max()),
@@ -370,6 +361,15 @@ def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[b
         },
     )
     return part, _repeat_lines(names, keys, answers, whole, different)
+
+
+def _verdict_rule(answers: PerQuestion, column: int) -> str | None:
+    """By what a verdict changes: `binary` for values 0 and 1, `0.5` for crossing it, else None."""
+    if not np.isfinite(answers.low[column]):
+        return None
+    if answers.whole[column]:
+        return "binary"
+    return str(answers.VERDICT_AT) if answers.has_verdicts[column] else None
 
 
 def _repeat_lines(

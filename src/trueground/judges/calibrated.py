@@ -22,8 +22,7 @@ from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge, SupportsJudge
 from trueground.judges.people import FitFigures
-from trueground.stats import calibration
-from trueground.stats.bootstrap import Floats
+from trueground.stats.calibration import IsotonicCurve, LogisticCurve
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 FORMAT = "trueground-calibration-2"
@@ -67,14 +66,13 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
 
     def probability(self, score: float) -> float:
         """The probability that a claim of this score is supported."""
-        if self.method == "isotonic":
-            return float(calibration.isotonic_probabilities(np.array([score]), self._corners)[0])
-        slope, intercept = self.slope or 0.0, self.intercept or 0.0
-        return float(calibration.logistic_probabilities(np.array([score]), slope, intercept)[0])
+        return float(self._curve.probabilities(np.array([score]))[0])
 
     @cached_property
-    def _corners(self) -> Floats:
-        return np.array(self.knots or [(0.0, 0.0)], np.float64)
+    def _curve(self) -> IsotonicCurve | LogisticCurve:
+        if self.method == "isotonic":
+            return IsotonicCurve(np.array(self.knots or [(0.0, 0.0)], np.float64))
+        return LogisticCurve(self.slope or 0.0, self.intercept or 0.0)
 
 
 def read_calibration(path: str, judge: str, basis: str) -> CalibrationFile:

@@ -5,6 +5,7 @@ Definitions: metrics.md, "Abstention" and "FaithEval accuracy"; Adlakha et al., 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from trueground.metrics.base import FAITHEVAL_SOURCE, READ, Metric, MetricOption
 from trueground.metrics.batch import Column, Options
 from trueground.metrics.context import BatchContext
-from trueground.text.refusal import PHRASES, REFUSAL_RULES, find_phrase, find_refusal_phrase
+from trueground.text.normalize import contains_words
+from trueground.text.refusal import REFUSAL_RULES, find_refusal_phrase
 from trueground.types import Status
 
 _SOURCE = "Adlakha et al. 2023, section 5.3"
@@ -20,6 +22,20 @@ _SOURCE = "Adlakha et al. 2023, section 5.3"
 _RULES = {
     "rules": MetricOption(REFUSAL_RULES, (REFUSAL_RULES,)),
     "variant": MetricOption("default", ("default", "contains")),
+}
+# FaithEval, appendix A: what counts as having said that there is no answer, or a conflict.
+PHRASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "unanswerable": {
+        "strict": ("unknown",),
+        "loose": ("unknown", "no answer", "no information", "not", "unclear"),
+    },
+    "inconsistent": {
+        "strict": ("conflict",),
+        "loose": (
+            *("conflict", "conflicting", "disagreement", "inconsistent", "contradictory"),
+            *("contradiction", "inconsistency", "two answers", "2 answers", "multiple answers"),
+        ),
+    },
 }
 _PHRASE_OPTIONS = {"task": MetricOption("unanswerable", tuple(PHRASES)), **READ}
 
@@ -69,6 +85,18 @@ def _phrase_match(name: str, phrases: str, words: bool, doc: str) -> Metric:
         _PHRASE_OPTIONS,
         in_default_set=False,
     )
+
+
+def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | None:
+    """The first of `phrases` that occurs in the normalised text, or None.
+
+    Both sides are already normalised, with single spaces. With `words` a phrase must begin and end
+    at word boundaries; without, any substring will do (the paper's rule: "not" is in "another").
+    """
+    for phrase in phrases:
+        if contains_words(normalised, phrase) if words else phrase in normalised:
+            return phrase
+    return None
 
 
 METRICS = (

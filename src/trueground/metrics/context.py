@@ -17,9 +17,9 @@ import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.batch import Batch, Floats, Mask, Options
+from trueground.metrics.tokens import Ids, Overlap, Tokens, overlap, overlap_with_each, tokenise
 from trueground.text.normalize import fact_key, get_normalizer
 from trueground.text.refusal import find_refusal
-from trueground.text.tokens import Ids, Overlap, Tokens, overlap, overlap_with_each, tokenise
 from trueground.types import (
     Claim,
     Comparison,
@@ -343,7 +343,7 @@ class BatchContext:
         def compute() -> list[str]:
             if read != "answer":
                 return self.tokens(name, lang).u.strings()
-            from trueground.text.choices import answer_part
+            from trueground.metrics.choices import answer_part
 
             parts = [answer_part(response) for response in self.batch.responses]
             return tokenise(parts, get_normalizer(name, lang)).strings()

@@ -26,8 +26,8 @@ from trueground.metrics.base import (
 )
 from trueground.metrics.batch import Column, Floats, Options, harmonic_mean, ratio
 from trueground.metrics.context import BatchContext
+from trueground.metrics.tokens import Bags, Ids, Overlap, overlap_with_each, tokenise
 from trueground.text.normalize import FAITHEVAL, contains_words, get_normalizer
-from trueground.text.tokens import Bags, Ids, Overlap, overlap_with_each, tokenise
 from trueground.types import Status
 
 _CORRECTNESS = "Adlakha et al. 2023, section 4.1"
@@ -125,7 +125,7 @@ def _rouge_l(context: BatchContext, _options: Options) -> Column:
 
 
 def _meteor(context: BatchContext, o: Options) -> Column:
-    from trueground.text.meteor import meteor
+    from trueground.metrics.meteor_matching import meteor
 
     batch, wordnet = context.batch, o["wordnet"] or None
     pairs = zip(batch.responses, batch.references, strict=True)
@@ -134,13 +134,13 @@ def _meteor(context: BatchContext, o: Options) -> Column:
 
 
 def _prepare_meteor(o: Options) -> None:
-    from trueground.text.meteor import load_meteor
+    from trueground.metrics.meteor_matching import load_meteor
 
     load_meteor(o["wordnet"] or None)
 
 
 def _choice_accuracy(context: BatchContext, options: Options) -> Column:
-    from trueground.text.choices import chosen_label, mentioned_labels, right_labels
+    from trueground.metrics.choices import chosen_label, mentioned_labels, right_labels
 
     batch, normalise = context.batch, FAITHEVAL.rule
     values = np.zeros(len(batch))

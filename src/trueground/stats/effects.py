@@ -50,7 +50,7 @@ from trueground.stats.bootstrap import (
     variance_of_mean,
 )
 from trueground.stats.paired import differences, signed_rank
-from trueground.stats.rates import LEAST_LABELS, LEAST_OF_A_CLASS, share_interval, t_quantile
+from trueground.stats.rates import LabelSample, share_interval, t_quantile
 
 MOST_SIZES = 512
 _COLUMNS = 250  # resamples that are ranked together
@@ -394,8 +394,8 @@ def allocate_labels(
         freedom = sum_counts(counts) - len(sizes) - 1
         return t_quantile(freedom, level) * math.sqrt(max(error, 0.0))
 
-    likely = LEAST_OF_A_CLASS + 2 * math.sqrt(LEAST_OF_A_CLASS)
-    label_counts = range(min(n, max(LEAST_LABELS, math.ceil(likely / rarer))), n)
+    likely = LabelSample.LEAST_OF_A_CLASS + 2 * math.sqrt(LabelSample.LEAST_OF_A_CLASS)
+    label_counts = range(min(n, max(LabelSample.LEAST_LABELS, math.ceil(likely / rarer))), n)
     narrow = bisect_left(label_counts, True, key=lambda k: width_of(counts_for(k)) <= half_width)
     counts = counts_for(label_counts.start + narrow)
     return counts, width_of(counts)

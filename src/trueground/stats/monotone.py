@@ -1,4 +1,4 @@
-"""A calibration that never falls, over several judges: `fit_monotone`."""
+"""A calibration that never falls, over several judges: `LabelledClaims.fit`."""
 
 from __future__ import annotations
 
@@ -38,8 +38,42 @@ class LabelledClaims(NamedTuple):
             self.x[kept], place[self.of[kept]], self.labels[responses], self.weights[responses]
         )
 
+    def fit(
+        self,
+        penalty: float,
+        *,
+        prior: Floats | None = None,
+        like: Floats | None = None,
+    ) -> LogisticModel:
+        """Return the model that makes the labels likeliest, drawn to the weights `prior` (or 0).
 
-class Logistic(NamedTuple):
+        The `penalty` is on the squared distance from them, of weights of standardised features,
+        beside the sum of the weighted losses. Features are standardised by the mean and spread of
+        `like` (n, features), by default of the claims themselves. Fisher scoring with bounds, from
+        one fixed start.
+        """
+        like = self.x if like is None else like
+        centre = mean(like, axis=0)
+        deviation = like - centre
+        spread = np.sqrt(mean(deviation * deviation, axis=0))
+        constant = spread < _CONSTANT  # tells nothing apart, and so has no weight
+        spread = np.where(constant, 1.0, spread)
+        size = self.x.shape[1]
+        start = np.append(np.where(constant, 0.0, 0.1), 0.0)
+        loss = _MonotoneLoss(
+            self,
+            np.column_stack(((self.x - centre) / spread, np.ones(len(self.x)))),
+            np.append(
+                np.zeros(size) if prior is None else np.where(constant, 0.0, prior * spread), 0
+            ),
+            np.append(np.full(size, penalty), 0.0),
+        )
+        found = _minimise(loss, start, fixed=np.append(constant, False))
+        weights = found[:-1] / spread
+        return LogisticModel(weights, float(found[-1]) - dot(weights, centre))
+
+
+class LogisticModel(NamedTuple):
     """`weights` (features,), none below 0, and the intercept of the log-odds."""
 
     weights: Floats
@@ -52,39 +86,6 @@ class Logistic(NamedTuple):
     def support(self, rows: LabelledClaims) -> Floats:
         """The mean over the claims of each response, shape (responses,)."""
         return _response_means(self.probabilities(rows.x), rows.of)
-
-
-def fit_monotone(
-    rows: LabelledClaims,
-    penalty: float,
-    *,
-    prior: Floats | None = None,
-    like: Floats | None = None,
-) -> Logistic:
-    """The model that makes the labels likeliest, drawn to the weights `prior` (by default 0).
-
-    The `penalty` is on the squared distance from them, of weights of standardised features, beside
-    the sum of the weighted losses. Features are standardised by the mean and spread of `like` (n,
-    features), by default of the claims themselves. Fisher scoring with bounds, from one fixed
-    start.
-    """
-    like = rows.x if like is None else like
-    centre = mean(like, axis=0)
-    deviation = like - centre
-    spread = np.sqrt(mean(deviation * deviation, axis=0))
-    constant = spread < _CONSTANT  # tells nothing apart, and so has no weight
-    spread = np.where(constant, 1.0, spread)
-    size = rows.x.shape[1]
-    start = np.append(np.where(constant, 0.0, 0.1), 0.0)
-    loss = _MonotoneLoss(
-        rows,
-        np.column_stack(((rows.x - centre) / spread, np.ones(len(rows.x)))),
-        np.append(np.zeros(size) if prior is None else np.where(constant, 0.0, prior * spread), 0),
-        np.append(np.full(size, penalty), 0.0),
-    )
-    found = _minimise(loss, start, fixed=np.append(constant, False))
-    weights = found[:-1] / spread
-    return Logistic(weights, float(found[-1]) - dot(weights, centre))
 
 
 class _Slope(NamedTuple):

@@ -15,31 +15,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from trueground.errors import InputError
+from trueground.stats.agreement import pearson
 from trueground.stats.arithmetic.distributions import beta_quantile
 from trueground.stats.arithmetic.distributions import t_quantile as quantile_of_t
 from trueground.stats.arithmetic.scalars import logistic, logit, power
 from trueground.stats.arithmetic.sums import count_true, dot, mean, total, variance
 from trueground.stats.bootstrap import Floats, Interval, Ints, Mask, variance_of_mean
 
-LEAST_LABELS = 30
-LEAST_OF_A_CLASS = 10
 _FEW = 15  # labels that carry nearly all of the variance
 _Z2 = 1.96 * 1.96
-_FAR = 3.0  # standard errors between the labelled slice and all items that are worth a warning
+_FAR = 3.0  # standard errors that chance does not explain
 
 
 @dataclass(frozen=True)
-class Draw:
+class LabelSample:
     """Which items were labelled and how they were drawn: all arrays have the shape (items,).
 
     `probability` is that with which an item came to be labelled. `strata` are numbers of strata
     drawn from one by one, else `clusters` numbers equal within a group; either may be None.
     """
+
+    LEAST_LABELS: ClassVar[int] = 30
+    LEAST_OF_A_CLASS: ClassVar[int] = 10
 
     labelled: Mask
     probability: Floats
@@ -47,7 +49,7 @@ class Draw:
     clusters: Ints | None = None
 
     @classmethod
-    def random(cls, labelled: Mask, clusters: Ints | None = None) -> Draw:
+    def random(cls, labelled: Mask, clusters: Ints | None = None) -> LabelSample:
         """All items had the same chance."""
         share = count_true(labelled) / len(labelled)
         return cls(labelled, np.full(len(labelled), share), None, clusters)
@@ -97,6 +99,93 @@ class Draw:
                 parts.append(dot(x - mean(x), y - mean(y)) * len(x) / (len(x) - 1))
         return total(parts)
 
+    def correct_rate(self, scores: Floats, labels: Floats, *, level: float = 0.95) -> Corrected:
+        """Return the share of items that people would label 1. InputError: too few labels.
+
+        `scores` (items,) are the judge's, none missing; `labels` (items,) 0, 1, or NaN for not
+        asked.
+        """
+        y = labels[self.labelled]
+        self.check_enough(len(y))
+        alone = self.weighted_mean(y)
+        positives = count_true(y > 0)
+        if len(y) == len(labels):  # all are labelled: nothing is left to estimate about these
+            few = min(positives, len(y) - positives) < self.LEAST_OF_A_CLASS
+            more = _variance_new(scores, self, 0.0, alone)
+            new = _exact(y, self, level) if few else _logit_ends(alone, more, len(y) - 1, level)
+            return Corrected(
+                *(alone, (alone, alone), new, level, len(y), alone, (alone, alone), 0.0, "ppi")
+            )
+        if min(positives, len(y) - positives) < self.LEAST_OF_A_CLASS:
+            ci = _exact(y, self, level)
+            return Corrected(alone, ci, None, level, len(y), alone, ci, 0.0, "exact")
+        mean, variance, weight, freedom = _estimate(scores, y, self)
+        own = self.covariance(y, y)
+        mean = min(max(mean, 0.0), 1.0)
+        return Corrected(
+            mean,
+            _logit_ends(mean, variance, freedom, level),
+            _logit_ends(mean, _variance_new(scores, self, variance, mean), freedom, level),
+            level,
+            len(y),
+            alone,
+            _logit_ends(alone, own, freedom + 1, level),
+            weight,
+            "ppi",
+        )
+
+    def correct_difference(
+        self, scores: Floats, labels: Floats, *, level: float = 0.95
+    ) -> Corrected:
+        """Return the same for differences of two systems, item by item: labels −1, 0 or 1.
+
+        The interval is about further items too. InputError: too few labels of both, or that differ.
+        """
+        y = labels[self.labelled]
+        self.check_enough(len(y), "items with labels of both")
+        if (other := count_true(y != 0)) < self.LEAST_OF_A_CLASS:
+            raise InputError(
+                f"the labels differ on {other} of {len(y)} items; expected at least "
+                f"{self.LEAST_OF_A_CLASS}"
+            )
+        mean, variance, weight, freedom = _estimate(scores, y, self)
+        alone, own = self.weighted_mean(y), self.covariance(y, y)
+        spread = self.weighted_mean((y - alone) * (y - alone))
+        more = _design_effect(scores, self) * spread / len(scores)
+        cis = []
+        for value, var, df in ((mean, variance + more, freedom), (alone, own + more, freedom + 1)):
+            half = t_quantile(df, level) * math.sqrt(var)
+            cis.append((max(value - half, -1.0), min(value + half, 1.0)))
+        mean = min(max(mean, -1.0), 1.0)
+        return Corrected(mean, cis[0], cis[0], level, len(y), alone, cis[1], weight, "ppi")
+
+    def is_shifted(self, scores: Floats) -> bool:
+        """Whether the judge's scores of the labelled items differ from all, in mean or in spread.
+
+        They do if chance (3 standard errors) does not explain it.
+        """
+        for values in (scores, np.abs(scores - np.median(scores))):
+            own = values[self.labelled]
+            error = math.sqrt(self.covariance(own, own))
+            if abs(self.weighted_mean(own) - mean(values)) > _FAR * error + 1e-9:
+                return True
+        return False
+
+    def is_reversed(self, scores: Floats, labels: Floats) -> bool:
+        """Whether labels clearly go the other way round from the judge's scores."""
+        judged, own = scores[self.labelled], labels[self.labelled]
+        r = pearson(judged, own) or 0.0  # None if either never varies
+        return r * math.sqrt(len(own) - 2) < -_FAR * math.sqrt(max(1 - r * r, 1e-12))
+
+    @classmethod
+    def check_enough(cls, labels: int, of: str = "labelled items") -> None:
+        """Raise InputError if there are fewer than LEAST_LABELS."""
+        if labels < cls.LEAST_LABELS:
+            raise InputError(
+                f"found {labels} {of}; expected at least {cls.LEAST_LABELS}, as fewer say too "
+                "little about a rate. Label more: `trueground annotate plan RUN` draws them"
+            )
+
 
 @dataclass(frozen=True)
 class Corrected:
@@ -117,88 +206,7 @@ class Corrected:
     method: Literal["ppi", "exact"]
 
 
-def correct_rate(scores: Floats, labels: Floats, draw: Draw, *, level: float = 0.95) -> Corrected:
-    """The share of items that people would label 1. InputError: fewer than LEAST_LABELS labels.
-
-    `scores` (items,) are the judge's, none missing; `labels` (items,) 0, 1, or NaN for not asked.
-    """
-    y = labels[draw.labelled]
-    check_enough(len(y))
-    alone = draw.weighted_mean(y)
-    positives = count_true(y > 0)
-    if len(y) == len(labels):  # all are labelled: nothing is left to estimate about these
-        few = min(positives, len(y) - positives) < LEAST_OF_A_CLASS
-        more = _variance_new(scores, draw, 0.0, alone)
-        new = _exact(y, draw, level) if few else _logit_ends(alone, more, len(y) - 1, level)
-        return Corrected(
-            *(alone, (alone, alone), new, level, len(y), alone, (alone, alone), 0.0, "ppi")
-        )
-    if min(positives, len(y) - positives) < LEAST_OF_A_CLASS:
-        ci = _exact(y, draw, level)
-        return Corrected(alone, ci, None, level, len(y), alone, ci, 0.0, "exact")
-    mean, variance, weight, freedom = _estimate(scores, y, draw)
-    own = draw.covariance(y, y)
-    mean = min(max(mean, 0.0), 1.0)
-    return Corrected(
-        mean,
-        _logit_ends(mean, variance, freedom, level),
-        _logit_ends(mean, _variance_new(scores, draw, variance, mean), freedom, level),
-        level,
-        len(y),
-        alone,
-        _logit_ends(alone, own, freedom + 1, level),
-        weight,
-        "ppi",
-    )
-
-
-def correct_difference(
-    scores: Floats, labels: Floats, draw: Draw, *, level: float = 0.95
-) -> Corrected:
-    """The same for differences of two systems, item by item: labels −1, 0 or 1.
-
-    The interval is about further items too. InputError: too few labels of both, or that differ.
-    """
-    y = labels[draw.labelled]
-    check_enough(len(y), "items with labels of both")
-    if (other := count_true(y != 0)) < LEAST_OF_A_CLASS:
-        raise InputError(
-            f"the labels differ on {other} of {len(y)} items; expected at least {LEAST_OF_A_CLASS}"
-        )
-    mean, variance, weight, freedom = _estimate(scores, y, draw)
-    alone, own = draw.weighted_mean(y), draw.covariance(y, y)
-    spread = draw.weighted_mean((y - alone) * (y - alone))
-    more = _design_effect(scores, draw) * spread / len(scores)
-    cis = []
-    for value, var, df in ((mean, variance + more, freedom), (alone, own + more, freedom + 1)):
-        half = t_quantile(df, level) * math.sqrt(var)
-        cis.append((max(value - half, -1.0), min(value + half, 1.0)))
-    mean = min(max(mean, -1.0), 1.0)
-    return Corrected(mean, cis[0], cis[0], level, len(y), alone, cis[1], weight, "ppi")
-
-
-def check_enough(labels: int, of: str = "labelled items") -> None:
-    """InputError where there are fewer than LEAST_LABELS."""
-    if labels < LEAST_LABELS:
-        raise InputError(
-            f"found {labels} {of}; expected at least {LEAST_LABELS}, as fewer say too little about "
-            "a rate. Label more: `trueground annotate plan RUN` draws them"
-        )
-
-
-def find_shift(scores: Floats, draw: Draw) -> bool:
-    """Whether the judge's scores of the labelled items differ from all, in mean or in spread, by
-    more than chance explains (3 standard errors) where the draw is as it is said to be.
-    """
-    for values in (scores, np.abs(scores - np.median(scores))):
-        own = values[draw.labelled]
-        error = math.sqrt(draw.covariance(own, own))
-        if abs(draw.weighted_mean(own) - mean(values)) > _FAR * error + 1e-9:
-            return True
-    return False
-
-
-def _estimate(scores: Floats, y: Floats, draw: Draw) -> tuple[float, float, float, int]:
+def _estimate(scores: Floats, y: Floats, draw: LabelSample) -> tuple[float, float, float, int]:
     """Mean, its variance about these items, λ, and degrees of freedom."""
     f = scores[draw.labelled]
     share = len(y) / len(scores)
@@ -223,7 +231,7 @@ def _estimate(scores: Floats, y: Floats, draw: Draw) -> tuple[float, float, floa
     return corrected, _at_least(spread, rest, draw), weight, freedom
 
 
-def _at_least(variance: float, rest: Floats, draw: Draw) -> float:
+def _at_least(variance: float, rest: Floats, draw: LabelSample) -> float:
     """The variance where few labels hold an error of the judge, or none: the rest may hold more.
 
     As in Wilson's interval (1927), z² errors are added, fewer where many labels carry the variance.
@@ -238,12 +246,12 @@ def _at_least(variance: float, rest: Floats, draw: Draw) -> float:
     return max(variance + error * max(0.0, 1 - carriers / _FEW), error)
 
 
-def _variance_new(scores: Floats, draw: Draw, variance: float, mean: float) -> float:
+def _variance_new(scores: Floats, draw: LabelSample, variance: float, mean: float) -> float:
     """Of the mean as an estimate for further items: these are a sample of them."""
     return variance + _design_effect(scores, draw) * mean * (1 - mean) / len(scores)
 
 
-def _design_effect(scores: Floats, draw: Draw) -> float:
+def _design_effect(scores: Floats, draw: LabelSample) -> float:
     """How much groups widen the variance of a mean: of the judge's scores, as all have one."""
     plain, grouped = variance_of_mean(scores, None), variance_of_mean(scores, draw.clusters)
     return max(1.0, grouped / plain) if plain and grouped else 1.0
@@ -260,7 +268,9 @@ def _logit_ends(mean: float, variance: float, freedom: int, level: float) -> Int
     """
     half = t_quantile(freedom, level) * math.sqrt(variance)
     if half >= min(mean, 1 - mean):
-        least = LEAST_OF_A_CLASS / (freedom + LEAST_OF_A_CLASS)  # fewer would be `exact`
+        least = LabelSample.LEAST_OF_A_CLASS / (
+            freedom + LabelSample.LEAST_OF_A_CLASS
+        )  # fewer would be `exact`
         size = max(mean * (1 - mean), least * (1 - least)) / variance
         return clopper_pearson(mean * size, size, level)
     half /= mean * (1 - mean)
@@ -268,7 +278,7 @@ def _logit_ends(mean: float, variance: float, freedom: int, level: float) -> Int
     return logistic(middle - half), logistic(middle + half)
 
 
-def _exact(y: Floats, draw: Draw, level: float) -> Interval:
+def _exact(y: Floats, draw: LabelSample, level: float) -> Interval:
     """Clopper and Pearson's of the labels alone; with weights for as many as tell as much."""
     if draw.equal:
         own = None if draw.clusters is None else draw.clusters[draw.labelled]

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,6 @@ from trueground.stats.bootstrap import (
     variance_of_mean,
 )
 
-VERDICT_AT = 0.5  # a value above it is a yes
 _ROWS = 65_536
 _SECOND_STAGE = 2  # beside the seed, so that these draws are not those of the first stage
 
@@ -49,6 +49,8 @@ class PerQuestion:
     value, `variances` (of a sample) below two. `above` counts values above 0.5. `low` and `high`
     (metrics,) are the ends of all values, `whole` (metrics,) tells whether all are 0 or 1.
     """
+
+    VERDICT_AT: ClassVar[float] = 0.5  # a value above it is a yes
 
     asked: Ints
     scored: Ints
@@ -76,6 +78,66 @@ class PerQuestion:
     def has_verdicts(self) -> Mask:
         """The metrics (metrics,) whose values all lie in 0 to 1: 0.5 means something there."""
         return (self.low >= 0) & (self.high <= 1)
+
+    @classmethod
+    def of(
+        cls, values: NumberTable, questions: Ints, count: int, columns: Sequence[int]
+    ) -> PerQuestion:
+        """Gather the answers to each question, from values (items, metrics), NaN where not scored.
+
+        `questions` (items,) holds the number of each item's question, below `count`; `columns` are
+        the metrics. Reads the values twice, in blocks: a sum of squares alone would lose digits.
+        """
+        columns = list(columns)
+        shape = (count, len(columns))
+        scored, above = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        sums, squares = np.zeros(shape), np.zeros(shape)
+        low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
+        whole = np.ones(len(columns), np.bool_)
+        for codes, block in _blocks(values, questions, columns):
+            known = ~np.isnan(block)
+            scored += _sums(codes, known, count).astype(np.int64)
+            above += _sums(codes, block > cls.VERDICT_AT, count).astype(np.int64)
+            sums += _sums(codes, np.where(known, block, 0.0), count)
+            low = np.fmin(low, np.fmin.reduce(block, axis=0, initial=np.inf))
+            high = np.fmax(high, np.fmax.reduce(block, axis=0, initial=-np.inf))
+            whole &= ((block == 0) | (block == 1) | ~known).all(axis=0)
+        means = ratio(sums, scored)
+        for codes, block in _blocks(values, questions, columns):
+            away = block - means[codes]
+            squares += _sums(codes, np.nan_to_num(away * away), count)
+        variances = ratio(squares, scored - 1)
+        asked = np.bincount(questions, minlength=count)
+        return cls(asked, scored, means, variances, above, low, high, whole)
+
+    def noise(
+        self,
+        clusters: Ints | None = None,
+        *,
+        resamples: int = 2_000,
+        seed: int = 0,
+        level: float = 0.95,
+    ) -> list[Noise]:
+        """Return the noise of each metric; `clusters` (questions,) are drawn together."""
+        metrics = self.means.shape[1]
+        # What the second stage adds if it draws one answer: the variance of one drawn at random.
+        single = np.nan_to_num(self.variances) * (1 - 1 / np.maximum(self.scored, 1))
+        single[self.scored == 0] = np.nan
+        table = np.concatenate([self.means, single, self.flips, self.differ], axis=1)
+        draws = resampled_means(table, clusters, resamples=resamples, seed=seed)
+        both, added, flipped, differ = draws.reshape(4, metrics, resamples)
+        generator = np.random.Generator(np.random.SFC64([seed, _SECOND_STAGE, 0]))
+        normal = draw_normal(generator, resamples)
+        results = []
+        for i in range(metrics):
+            scored = count_true(self.scored[:, i] > 0)
+            one = both[i] + np.sqrt(added[i] / max(scored, 1)) * normal
+            one = np.clip(one, self.low[i], self.high[i])  # where every drawn mean lies
+            intervals = [
+                percentiles(drawn, level) for drawn in (both[i], one, flipped[i], differ[i])
+            ]
+            results.append(_noise(self, i, clusters, intervals, level))
+        return results
 
 
 @dataclass(frozen=True)
@@ -141,37 +203,6 @@ class Noise:
     flips: Flips | None
 
 
-def per_question(
-    values: NumberTable, questions: Ints, count: int, columns: Sequence[int]
-) -> PerQuestion:
-    """Gather the answers to each question, from values (items, metrics), NaN where not scored.
-
-    `questions` (items,) holds the number of each item's question, below `count`; `columns` are the
-    metrics. Reads the values twice, in blocks: a sum of squares alone would lose digits.
-    """
-    columns = list(columns)
-    shape = (count, len(columns))
-    scored, above = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    sums, squares = np.zeros(shape), np.zeros(shape)
-    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
-    whole = np.ones(len(columns), np.bool_)
-    for codes, block in _blocks(values, questions, columns):
-        known = ~np.isnan(block)
-        scored += _sums(codes, known, count).astype(np.int64)
-        above += _sums(codes, block > VERDICT_AT, count).astype(np.int64)
-        sums += _sums(codes, np.where(known, block, 0.0), count)
-        low = np.fmin(low, np.fmin.reduce(block, axis=0, initial=np.inf))
-        high = np.fmax(high, np.fmax.reduce(block, axis=0, initial=-np.inf))
-        whole &= ((block == 0) | (block == 1) | ~known).all(axis=0)
-    means = ratio(sums, scored)
-    for codes, block in _blocks(values, questions, columns):
-        away = block - means[codes]
-        squares += _sums(codes, np.nan_to_num(away * away), count)
-    variances = ratio(squares, scored - 1)
-    asked = np.bincount(questions, minlength=count)
-    return PerQuestion(asked, scored, means, variances, above, low, high, whole)
-
-
 def _blocks(
     values: NumberTable, questions: Ints, columns: list[int]
 ) -> Iterator[tuple[Ints, Floats]]:
@@ -183,34 +214,6 @@ def _blocks(
 def _sums(codes: Ints, block: NDArray[np.generic], count: int) -> Floats:
     columns = [np.bincount(codes, weights=column, minlength=count) for column in block.T]
     return np.stack(columns, axis=1) if columns else np.zeros((count, 0))
-
-
-def noise(
-    answers: PerQuestion,
-    clusters: Ints | None = None,
-    *,
-    resamples: int = 2_000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> list[Noise]:
-    """The noise of repeated answers, by metric; `clusters` (questions,) are drawn together."""
-    metrics = answers.means.shape[1]
-    # What the second stage adds if it draws one answer: the variance of one drawn at random.
-    single = np.nan_to_num(answers.variances) * (1 - 1 / np.maximum(answers.scored, 1))
-    single[answers.scored == 0] = np.nan
-    table = np.concatenate([answers.means, single, answers.flips, answers.differ], axis=1)
-    draws = resampled_means(table, clusters, resamples=resamples, seed=seed)
-    both, added, flipped, differ = draws.reshape(4, metrics, resamples)
-    generator = np.random.Generator(np.random.SFC64([seed, _SECOND_STAGE, 0]))
-    normal = draw_normal(generator, resamples)
-    results = []
-    for i in range(metrics):
-        scored = count_true(answers.scored[:, i] > 0)
-        one = both[i] + np.sqrt(added[i] / max(scored, 1)) * normal
-        one = np.clip(one, answers.low[i], answers.high[i])  # where every drawn mean lies
-        intervals = [percentiles(drawn, level) for drawn in (both[i], one, flipped[i], differ[i])]
-        results.append(_noise(answers, i, clusters, intervals, level))
-    return results
 
 
 def _noise(

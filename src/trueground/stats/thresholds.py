@@ -1,15 +1,15 @@
-"""Scores against 0/1 labels: AUROC, every threshold there is, the best, and how far to trust it.
+"""Scores against 0/1 labels: AUROC, every threshold, the best, and how far to trust it.
 
 A score counts as positive where it is strictly greater than the threshold. Between two neighbouring
 scores all thresholds are alike, so n distinct scores allow n + 1 different cuts. What is chosen or
-fitted on all parts of the items but one can be judged by that part: see `held_out`.
+fitted on all parts of the items but one can be judged by that part: see `ScoredLabels.held_out`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,6 @@ from trueground.errors import InputError, UsageError, unknown_name
 from trueground.stats.arithmetic.sums import count_true, dot, total
 from trueground.stats.bootstrap import Floats, Ints, Mask, ratio
 
-# A threshold, or a curve from scores to probabilities, that suits scores and labels.
-Choose = Callable[[Floats, Mask], float | Callable[[Floats], Floats]]
-
-# What a threshold may be chosen for. Between a 0/1 verdict and a 0/1 label Pearson's correlation,
-# the point-biserial one and Matthews' coefficient are one number.
-OBJECTIVES = ("balanced_accuracy", "f1", "accuracy", "matthews", "correlation", "kappa")
 MEASURES = (
     "precision",
     "recall",
@@ -36,6 +30,8 @@ MEASURES = (
     "share_positive",
 )
 _ALIKE = 1e-12
+# Chooses a threshold, or a curve from scores to probabilities, that suits scores and labels.
+Choose = Callable[["ScoredLabels"], float | Callable[[Floats], Floats]]
 
 
 @dataclass(frozen=True)
@@ -67,27 +63,164 @@ class HeldOut:
     reason: str | None = None
 
 
-def check_labelled(scores: Floats, labels: Mask) -> None:
-    """InputError where there are not as many finite scores as labels, or labels of one kind."""
-    if scores.ndim != 1 or scores.shape != labels.shape:
-        raise InputError(f"{scores.shape} scores and {labels.shape} labels; expected one for each")
-    if not np.isfinite(scores).all():
-        bad = count_true(~np.isfinite(scores))
-        raise InputError(f"{bad} of {len(scores)} scores are not finite; leave these out")
-    positives = count_true(labels)
-    if positives in (0, len(labels)):
-        raise InputError(
-            f"{positives} of {len(labels)} labels are positive; expected some of both kinds"
+@dataclass(frozen=True, eq=False)
+class ScoredLabels:
+    """Scores and 0/1 labels of the same items, both of shape (n,).
+
+    `OBJECTIVES` are what a threshold may be chosen for. Between a 0/1 verdict and a 0/1 label
+    Pearson's correlation, the point-biserial one and Matthews' coefficient are one number.
+    """
+
+    OBJECTIVES: ClassVar[tuple[str, ...]] = (
+        "balanced_accuracy",
+        "f1",
+        "accuracy",
+        "matthews",
+        "correlation",
+        "kappa",
+    )
+    MEASURES: ClassVar[tuple[str, ...]] = MEASURES
+
+    scores: Floats
+    labels: Mask
+
+    def select(self, members: Mask) -> ScoredLabels:
+        """Return only these items."""
+        return ScoredLabels(self.scores[members], self.labels[members])
+
+    def check(self) -> None:
+        """Raise InputError unless each label has a finite score and both kinds occur."""
+        scores, labels = self.scores, self.labels
+        if scores.ndim != 1 or scores.shape != labels.shape:
+            raise InputError(
+                f"{scores.shape} scores and {labels.shape} labels; expected one for each"
+            )
+        if not np.isfinite(scores).all():
+            bad = count_true(~np.isfinite(scores))
+            raise InputError(f"{bad} of {len(scores)} scores are not finite; leave these out")
+        positives = count_true(labels)
+        if positives in (0, len(labels)):
+            raise InputError(
+                f"{positives} of {len(labels)} labels are positive; expected some of both kinds"
+            )
+
+    def auroc(self) -> float:
+        """Return the chance that a positive scores above a negative, ties half. InputError."""
+        self.check()
+        _, place = np.unique(self.scores, return_inverse=True)
+        positive, negative = _counts_at(place, self.labels)
+        below = np.cumsum(negative) - negative / 2
+        return dot(positive, below) / (total(positive) * total(negative))
+
+    def curve(self) -> ThresholdCurve:
+        """Return all cuts; thresholds lie midway between neighbouring scores. InputError.
+
+        The first lies below all scores by half the mean gap (they are all positive), the last is
+        the highest score (none is).
+        """
+        self.check()
+        distinct, place = np.unique(self.scores, return_inverse=True)
+        positive, negative = _counts_at(place, self.labels)
+        gap = (distinct[-1] - distinct[0]) / (len(distinct) - 1) if len(distinct) > 1 else 1.0
+        first = min(distinct[0] - gap / 2, np.nextafter(distinct[0], -np.inf))
+        between = midway(distinct[:-1], distinct[1:])
+        positives, negatives = total(positive), total(negative)
+        return ThresholdCurve(
+            np.concatenate(([first], between, distinct[-1:])),
+            positives - np.concatenate(([0.0], np.cumsum(positive))),
+            negatives - np.concatenate(([0.0], np.cumsum(negative))),
+            positives,
+            negatives,
+            distinct,
         )
 
+    def measures_at(self, threshold: float | Floats) -> dict[str, float | None]:
+        """Return MEASURES at a threshold, or at one for each score; None if undefined."""
+        labels = self.labels
+        above = self.scores > threshold
+        tp, fp = count_true(above & labels), count_true(above & ~labels)
+        values = measures(np.array(tp), np.array(fp), count_true(labels), count_true(~labels))
+        return {name: None if np.isnan(value) else float(value) for name, value in values.items()}
 
-def auroc(scores: Floats, labels: Mask) -> float:
-    """The chance that a positive scores higher than a negative, equal scores half. InputError."""
-    check_labelled(scores, labels)
-    _, place = np.unique(scores, return_inverse=True)
-    positive, negative = _counts_at(place, labels)
-    below = np.cumsum(negative) - negative / 2
-    return dot(positive, below) / (total(positive) * total(negative))
+    def best_threshold(self, objective: str = "balanced_accuracy") -> float:
+        """Return the threshold at which the objective is highest on these scores.
+
+        Equally good cuts side by side make one plateau. The widest, in units of the score, is
+        taken, of equally wide ones the lowest; the threshold is its middle. InputError, UsageError.
+        """
+        if objective not in self.OBJECTIVES:
+            raise unknown_name("objective", objective, self.OBJECTIVES)
+        cuts = self._different_cuts()
+        values = cuts.measures()[self.measure_of(objective)]
+        best = np.append(np.isclose(values, np.nanmax(values), rtol=0, atol=_ALIKE), False)
+        turns = np.flatnonzero(np.diff(best, prepend=False))
+        starts, ends = turns[::2], turns[1::2] - 1
+        # Cut i lies between edges i and i + 1; the outermost cuts have no width.
+        edges = np.concatenate((cuts.scores[:1], cuts.scores, cuts.scores[-1:]))
+        widest = int(np.argmax(edges[ends + 1] - edges[starts]))
+        start, end = int(starts[widest]), int(ends[widest])
+        if start == end:
+            return float(cuts.thresholds[start])
+        return float(midway(edges[start], edges[end + 1]))
+
+    @staticmethod
+    def measure_of(objective: str) -> str:
+        """Return which of MEASURES an objective looks at."""
+        return "matthews" if objective == "correlation" else objective
+
+    def threshold_for_precision(self, wanted: float) -> float:
+        """Return the lowest threshold at which at least this share of what lies above is positive.
+
+        InputError where none reaches it, with the best that one does, and for what allows no
+        threshold; UsageError where `wanted` is not above 0 and at most 1.
+        """
+        if not 0 < wanted <= 1:
+            raise UsageError(f"precision={wanted:g}; expected a number above 0, and at most 1")
+        cuts = self._different_cuts()
+        values = cuts.measures()
+        reached = values["precision"][:-1] >= wanted - _ALIKE  # the last cut has nothing above it
+        if reached.any():
+            return float(cuts.thresholds[int(np.argmax(reached))])
+        best = int(np.nanargmax(values["precision"]))
+        above = int(cuts.true_positive[best] + cuts.false_positive[best])
+        raise InputError(
+            f"no threshold reaches a precision of {wanted:g}: the best is "
+            f"{_round_down(values['precision'][best])}, at {cuts.thresholds[best]:.4g}, where "
+            f"{above:,} of {len(self.scores):,} scores lie above it "
+            f"(recall {values['recall'][best]:.3f}); ask for less, or take another judge"
+        )
+
+    def held_out(
+        self, parts: Ints, choose: Choose = best_threshold, verb: str = "choose"
+    ) -> HeldOut:
+        """Choose a threshold, or fit a curve, on all parts but one, for each part, counted from 0.
+
+        Where the items outside a part allow no choice, there is a reason; `verb` is its word.
+        """
+        number = int(parts.max(initial=-1)) + 1
+        if number < 2:
+            return HeldOut(reason=f"there is one part only, so nothing is left to {verb} on")
+        chosen: list[Any] = []
+        values = np.empty(len(self.scores))
+        for part in range(number):
+            mine = parts == part
+            try:
+                one = choose(self.select(~mine))
+            except InputError as error:
+                return HeldOut(reason=f"without part {part + 1} of {number}: {error}")
+            chosen.append(one)
+            values[mine] = one(self.scores[mine]) if callable(one) else one
+        return HeldOut(tuple(chosen), values)
+
+    def _different_cuts(self) -> ThresholdCurve:
+        """The curve. InputError also where there is only one score."""
+        cuts = self.curve()
+        if len(cuts.scores) < 2:
+            raise InputError(
+                f"all {len(self.scores)} scores are {self.scores[0]:g}: "
+                "no threshold tells anything apart"
+            )
+        return cuts
 
 
 def _counts_at(place: NDArray[np.intp], labels: Mask) -> tuple[Floats, Floats]:
@@ -95,39 +228,6 @@ def _counts_at(place: NDArray[np.intp], labels: Mask) -> tuple[Floats, Floats]:
     size = int(place.max()) + 1
     both = np.bincount(place + size * labels, minlength=2 * size).astype(np.float64)
     return both[size:], both[:size]
-
-
-def curve(scores: Floats, labels: Mask) -> ThresholdCurve:
-    """All cuts; thresholds lie midway between neighbouring scores. InputError.
-
-    The first lies below all scores by half the mean gap (they are all positive), the last is the
-    highest score (none is).
-    """
-    check_labelled(scores, labels)
-    distinct, place = np.unique(scores, return_inverse=True)
-    positive, negative = _counts_at(place, labels)
-    gap = (distinct[-1] - distinct[0]) / (len(distinct) - 1) if len(distinct) > 1 else 1.0
-    first = min(distinct[0] - gap / 2, np.nextafter(distinct[0], -np.inf))
-    between = midway(distinct[:-1], distinct[1:])
-    positives, negatives = total(positive), total(negative)
-    return ThresholdCurve(
-        np.concatenate(([first], between, distinct[-1:])),
-        positives - np.concatenate(([0.0], np.cumsum(positive))),
-        negatives - np.concatenate(([0.0], np.cumsum(negative))),
-        positives,
-        negatives,
-        distinct,
-    )
-
-
-def _different_cuts(scores: Floats, labels: Mask) -> ThresholdCurve:
-    """The curve. InputError also where there is only one score."""
-    cuts = curve(scores, labels)
-    if len(cuts.scores) < 2:
-        raise InputError(
-            f"all {len(scores)} scores are {scores[0]:g}: no threshold tells anything apart"
-        )
-    return cuts
 
 
 def midway(low: Floats, high: Floats) -> Floats:
@@ -159,92 +259,12 @@ def measures(
     }
 
 
-def measures_at(scores: Floats, labels: Mask, threshold: float | Floats) -> dict[str, float | None]:
-    """Each of MEASURES at one threshold, or at one for each score; None where it is undefined."""
-    above = scores > threshold
-    tp, fp = count_true(above & labels), count_true(above & ~labels)
-    values = measures(np.array(tp), np.array(fp), count_true(labels), count_true(~labels))
-    return {name: None if np.isnan(value) else float(value) for name, value in values.items()}
-
-
-def best_threshold(scores: Floats, labels: Mask, objective: str = "balanced_accuracy") -> float:
-    """The threshold at which the objective is highest on these scores.
-
-    Equally good cuts side by side make one plateau. The widest, in units of the score, is taken, of
-    equally wide ones the lowest; the threshold is its middle. InputError, UsageError.
-    """
-    if objective not in OBJECTIVES:
-        raise unknown_name("objective", objective, OBJECTIVES)
-    cuts = _different_cuts(scores, labels)
-    values = cuts.measures()[measure_of(objective)]
-    best = np.append(np.isclose(values, np.nanmax(values), rtol=0, atol=_ALIKE), False)
-    turns = np.flatnonzero(np.diff(best, prepend=False))
-    starts, ends = turns[::2], turns[1::2] - 1
-    # Cut i lies between edges i and i + 1; the outermost cuts have no width.
-    edges = np.concatenate((cuts.scores[:1], cuts.scores, cuts.scores[-1:]))
-    widest = int(np.argmax(edges[ends + 1] - edges[starts]))
-    start, end = int(starts[widest]), int(ends[widest])
-    if start == end:
-        return float(cuts.thresholds[start])
-    return float(midway(edges[start], edges[end + 1]))
-
-
-def measure_of(objective: str) -> str:
-    """Which of MEASURES an objective looks at."""
-    return "matthews" if objective == "correlation" else objective
-
-
-def threshold_for_precision(scores: Floats, labels: Mask, wanted: float) -> float:
-    """The lowest threshold at which at least this share of what lies above is positive.
-
-    InputError where none reaches it, with the best that one does, and for what allows no threshold;
-    UsageError where `wanted` is not above 0 and at most 1.
-    """
-    if not 0 < wanted <= 1:
-        raise UsageError(f"precision={wanted:g}; expected a number above 0, and at most 1")
-    cuts = _different_cuts(scores, labels)
-    values = cuts.measures()
-    reached = values["precision"][:-1] >= wanted - _ALIKE  # the last cut has nothing above it
-    if reached.any():
-        return float(cuts.thresholds[int(np.argmax(reached))])
-    best = int(np.nanargmax(values["precision"]))
-    above = int(cuts.true_positive[best] + cuts.false_positive[best])
-    raise InputError(
-        f"no threshold reaches a precision of {wanted:g}: the best is "
-        f"{_round_down(values['precision'][best])}, at {cuts.thresholds[best]:.4g}, where "
-        f"{above:,} of {len(scores):,} scores lie above it (recall {values['recall'][best]:.3f}); "
-        "ask for less, or take another judge"
-    )
-
-
 def folds(n: int, clusters: Ints | None = None, *, parts: int = 5, seed: int = 0) -> Ints:
     """A part for each item, shape (n,): clusters stay whole, shuffled by the seed, dealt out."""
     _, units = np.unique(np.arange(n) if clusters is None else clusters, return_inverse=True)
     size = int(units.max()) + 1 if n else 0
     order = np.random.Generator(np.random.SFC64(seed)).permutation(size)
     return np.asarray(order[units] % parts, np.int64)
-
-
-def held_out(
-    scores: Floats, labels: Mask, parts: Ints, choose: Choose = best_threshold, verb: str = "choose"
-) -> HeldOut:
-    """Choose a threshold, or fit a curve, on all parts but one, for each part, counted from 0.
-
-    Where the items outside a part allow no choice, there is a reason; `verb` is its word.
-    """
-    number = int(parts.max(initial=-1)) + 1
-    if number < 2:
-        return HeldOut(reason=f"there is one part only, so nothing is left to {verb} on")
-    chosen, values = [], np.empty(len(scores))
-    for part in range(number):
-        mine = parts == part
-        try:
-            one = choose(scores[~mine], labels[~mine])
-        except InputError as error:
-            return HeldOut(reason=f"without part {part + 1} of {number}: {error}")
-        chosen.append(one)
-        values[mine] = one(scores[mine]) if callable(one) else one
-    return HeldOut(tuple(chosen), values)
 
 
 def _round_down(value: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,16 +19,13 @@ from trueground.evaluate.corrected import (
 )
 from trueground.labels.files import list_paths
 from trueground.metrics.registry import metric_of_key
-from trueground.stats.agreement import pearson
 from trueground.stats.arithmetic.sums import count_true, mean
 from trueground.stats.bootstrap import Floats, Ints
-from trueground.stats.rates import Draw, correct_difference, find_shift
+from trueground.stats.rates import LabelSample
 from trueground.studies.compare_pair import PairComparison
 from trueground.studies.finished import FinishedRun, read_records
 from trueground.studies.pairing import Aligned
 from trueground.types import Answered
-
-_FAR = 3  # standard errors
 
 
 class RunLabels:
@@ -115,13 +111,11 @@ def _correct(
     y_a, y_b = (slice_.labels[label][own] for slice_, own in sides)
     clusters = None if aligned.clusters is None else aligned.clusters[rows]
     draw = _draw_of_both(~np.isnan(y_b - y_a), sides, clusters)
-    found = correct_difference(scores, y_b - y_a, draw, level=level)
+    found = draw.correct_difference(scores, y_b - y_a, level=level)
     notes = []
-    if find_shift(scores, draw):
+    if draw.is_shifted(scores):
         notes.append("the judge sees another difference on the labelled items than on all")
-    judged, told = scores[draw.labelled], (y_b - y_a)[draw.labelled]
-    r = pearson(judged, told) or 0.0  # None where either never varies
-    if r * math.sqrt(len(told) - 2) < -_FAR * math.sqrt(max(1 - r * r, 1e-12)):
+    if draw.is_reversed(scores, y_b - y_a):
         notes.append(
             "item by item people see the difference the other way round from the judge: were "
             "the labels of the two runs swapped?"
@@ -144,10 +138,10 @@ def _correct(
 
 def _draw_of_both(
     labelled: Any, sides: Sequence[tuple[LabelledSlice, Ints]], clusters: Ints | None
-) -> Draw:
+) -> LabelSample:
     """How items came to have a label of both: in one draw where the probabilities are the same."""
     if labelled.all() or all(slice_.random[rows][labelled].all() for slice_, rows in sides):
-        return Draw.random(labelled, clusters)
+        return LabelSample.random(labelled, clusters)
     share = count_true(labelled) / len(labelled)
     one, other = (
         np.where(slice_.random[rows], share, slice_.probability[rows]) for slice_, rows in sides
@@ -161,5 +155,7 @@ def _draw_of_both(
     strata = sides[0][0].strata if same else None
     probability = one if same else one * other
     if same and strata is None and np.ptp(one[labelled]) < 1e-9:
-        return Draw.random(labelled, clusters)
-    return Draw(labelled, probability, None if strata is None else strata[sides[0][1]], clusters)
+        return LabelSample.random(labelled, clusters)
+    return LabelSample(
+        labelled, probability, None if strata is None else strata[sides[0][1]], clusters
+    )

@@ -26,7 +26,7 @@ from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.runs.files import RunFiles
 from trueground.runs.schema import ItemNumbers, ItemScores, Manifest, Summary
-from trueground.stats.repeats import per_question
+from trueground.stats.repeats import PerQuestion
 from trueground.text.hashing import hash_text
 from trueground.types import Answered, Record, Status
 
@@ -329,14 +329,14 @@ def read_contents(run: FinishedRun, ids: Hashes, fields: Sequence[str]) -> dict[
 def _merge_answers(scores: Scores, questions: Hashes) -> Scores:
     """A row for each question, in the order of their first answers; `questions` (items,)."""
     first, codes = number_questions(questions)
-    by_question = per_question(scores.values, codes, len(first), range(scores.values.shape[1]))
+    by_question = PerQuestion.of(scores.values, codes, len(first), range(scores.values.shape[1]))
     status = np.where(
         by_question.scored > 0, np.uint8(CODES[Status.SCORED]), scores.status[first]
     ).astype(np.uint8)
     flat = scores.counts.reshape(len(scores.counts), -1)
-    sums = per_question(flat, codes, len(first), range(flat.shape[1]))
+    sums = PerQuestion.of(flat, codes, len(first), range(flat.shape[1]))
     counts = (sums.means * sums.scored).reshape(len(first), *scores.counts.shape[1:])
-    verdicts = per_question(scores.verdicts, codes, len(first), range(len(ANSWER_VERDICTS))).means
+    verdicts = PerQuestion.of(scores.verdicts, codes, len(first), range(len(ANSWER_VERDICTS))).means
     return Scores(questions[first], by_question.means, status, counts, verdicts)
 
 

@@ -110,13 +110,13 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     from trueground.errors import InputError, UsageError
     from trueground.evaluate.corrected import predicted_label
     from trueground.metrics.registry import metric_of_key
-    from trueground.stats.rates import LEAST_LABELS
+    from trueground.stats.rates import LabelSample
 
     run.files.check_records()
-    if (run.manifest.n or 0) < LEAST_LABELS:
+    if (run.manifest.n or 0) < LabelSample.LEAST_LABELS:
         raise InputError(
             f"{run.path}: {run.manifest.n} answers; a rate is corrected from "
-            f"{LEAST_LABELS} labels on. Label all, or score more answers"
+            f"{LabelSample.LEAST_LABELS} labels on. Label all, or score more answers"
         )
     predicting = [
         key

@@ -18,7 +18,7 @@ from trueground.runs.files import RunFiles
 from trueground.stats.arithmetic.sums import count_true, mean, sum_counts, total, variance
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import holm, paired
-from trueground.stats.repeats import VERDICT_AT, PerQuestion, per_question
+from trueground.stats.repeats import PerQuestion
 from trueground.studies.finished import (
     NO_HASH,
     FinishedRun,
@@ -115,7 +115,7 @@ def _read_by_question(
     (by_question,) = with_questions([run])
     ids = scores.ids if by_question.questions is None else by_question.questions.questions
     first, codes = number_questions(ids)
-    answers = per_question(scores.values, codes, len(first), range(len(metrics)))
+    answers = PerQuestion.of(scores.values, codes, len(first), range(len(metrics)))
     clusters = None
     if run.files.has_records:
         groups = read_contents(run, scores.ids, ())["group"]
@@ -206,7 +206,7 @@ def _flips(
     All of shape (questions, prompts): means, shares of answers above 0.5, and how often two answers
     to one prompt differ.
     """
-    above = used > VERDICT_AT
+    above = used > PerQuestion.VERDICT_AT
     flipped = np.asarray(above.any(axis=1) & ~above.all(axis=1))
     apart = [
         share[:, a] * (1 - share[:, b]) + share[:, b] * (1 - share[:, a])

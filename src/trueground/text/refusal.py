@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 
-from trueground.text.normalize import contains_words
 from trueground.text.refusal_languages import (
     RULES_FOLDER,
     Language,
@@ -27,21 +26,6 @@ from trueground.text.sentences import split_sentences
 REFUSAL_RULES = "rules-3"
 # How far they carry: on tests/data/abstention_held.jsonl, which was written before the rules.
 MEASURED = {"rules": REFUSAL_RULES, "labelled": 177, "precision": 0.988, "recall": 0.953}
-
-# FaithEval, appendix A: what counts as having said that there is no answer, or a conflict.
-PHRASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "unanswerable": {
-        "strict": ("unknown",),
-        "loose": ("unknown", "no answer", "no information", "not", "unclear"),
-    },
-    "inconsistent": {
-        "strict": ("conflict",),
-        "loose": (
-            *("conflict", "conflicting", "disagreement", "inconsistent", "contradictory"),
-            *("contradiction", "inconsistency", "two answers", "2 answers", "multiple answers"),
-        ),
-    },
-}
 
 # Sections whose lines stand after a subject; the other kinds of phrase stand by themselves.
 _SUBJECTS = {"speaker": "(?:i|we)", "sources": "<SUBJECT>"}
@@ -186,18 +170,6 @@ def says_lack(clause: str, *, after_source: bool = False, unsure: bool = True) -
         language.find_refusal(lowered, after_source=after_source, whole=False) is not None
         for language in find_languages(lowered)
     )
-
-
-def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | None:
-    """The first of `phrases` that occurs in the normalised text, or None.
-
-    Both sides are already normalised, with single spaces. With `words` a phrase must begin and end
-    at word boundaries; without, any substring will do (the paper's rule: "not" is in "another").
-    """
-    for phrase in phrases:
-        if contains_words(normalised, phrase) if words else phrase in normalised:
-            return phrase
-    return None
 
 
 def _find(response: str, ignored: Sequence[str]) -> str | None:

@@ -8,9 +8,9 @@ from trueground.judges.lexical.claim import ClaimView
 from trueground.judges.lexical.judge import LexicalJudge, find_evidence, find_verbatim
 from trueground.judges.lexical.lexicon import opposed, word_of
 from trueground.judges.lexical.texts import ContextView, TextView
+from trueground.judges.lexical.values import agrees, find_values
 from trueground.judges.lexical.weights import NAMES
 from trueground.text.stemming import stem
-from trueground.text.values import agrees, find_values
 from trueground.types import JudgeRequest
 
 

@@ -30,7 +30,6 @@ from trueground.builders.checks import (
 from trueground.builders.contexts import ContextsOptions
 from trueground.builders.rows import ODD
 from trueground.text.normalize import FAITHEVAL
-from trueground.text.numerals import NUMBER_WORDS
 from trueground.types import Choice
 
 RULES = 2  # part of what outcomes are kept under: a change of any check or weighing counts here
@@ -39,9 +38,9 @@ TaskName = Literal["unanswerable", "inconsistent", "counterfactual"]
 Why = tuple[str, str]  # reason, detail
 # Answers that name nothing: they stand in a text for a hundred other reasons, or not at all.
 _VERDICTS = {"yes", "no", "true", "false", "both", "neither", "none", "all"}
-_LARGEST = 12  # of the numbers in words
 _NUMBERS = {
-    *(word for word, number in NUMBER_WORDS.items() if number <= _LARGEST),
+    *("zero", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("first", "second", "third", "once", "twice"),
 }
 _NOTHING = {

@@ -30,9 +30,9 @@ from trueground.builders.grounding.items import (
     tokens_of_contexts,
 )
 from trueground.builders.settings import Material
+from trueground.judges.lexical.numerals import unit_at
 from trueground.records.problems import shorten
 from trueground.text.normalize import get_normalizer
-from trueground.text.numerals import unit_at
 
 # --- candidates
 

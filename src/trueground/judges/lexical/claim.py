@@ -23,8 +23,8 @@ from trueground.judges.lexical.reading import (
     spellings,
     without_frames,
 )
-from trueground.text.value_index import identify
-from trueground.text.values import Value, find_values
+from trueground.judges.lexical.value_index import identify
+from trueground.judges.lexical.values import Value, find_values
 
 _LIGHT = 0.5  # what a word of little meaning weighs beside others of its rarity
 _VALUE = 1.0

@@ -10,8 +10,8 @@ from importlib.resources import files
 
 import msgspec
 
+from trueground.judges.lexical.values import STARTERS, Value
 from trueground.text.stemming import stem
-from trueground.text.values import STARTERS, Value
 
 NUMERIC = "#"  # the key of every word that may begin a number or a date
 _CACHED = 200_000

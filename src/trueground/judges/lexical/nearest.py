@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from trueground.text.values import Value, same_kind
+from trueground.judges.lexical.values import Value, same_kind
 
 _MAX_RATIO = 3.0  # of two numbers of one size
 _SLACK = 1e-9  # wider than any rounding of a bound; `_are_alike` has the last word

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from trueground.judges.lexical.lexicon import Token, keys, signs_of, word_of
-from trueground.text.values import Value
+from trueground.judges.lexical.values import Value
 
 ARTICLES = frozenset(("_a", "_an", "_the"))
 _WORDS = re.compile(r"(?:[A-Z]\.){2,}|[^\W\d_][^\W_]*(?:['’][^\W\d_]+)*|\d+")

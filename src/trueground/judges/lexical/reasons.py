@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trueground.judges.lexical.claim import ClaimItem, ClaimView
 from trueground.judges.lexical.texts import TextView
-from trueground.text.value_index import identify
+from trueground.judges.lexical.value_index import identify
 from trueground.types import ReasonKind
 
 _NAMED = 4  # words in a line

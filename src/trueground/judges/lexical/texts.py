@@ -30,9 +30,9 @@ from trueground.judges.lexical.reading import (
     split_words,
     without_citations,
 )
+from trueground.judges.lexical.value_index import ValueIndex
+from trueground.judges.lexical.values import Value, find_values
 from trueground.text.sentences import split_sentences
-from trueground.text.value_index import ValueIndex
-from trueground.text.values import Value, find_values
 
 _MAX_SENTENCE = 2000  # characters
 _TAKEN_BACK = re.compile(  # what may stand before a quoted claim; May is a month

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueground.errors import UsageError
-from trueground.stats import calibration
 from trueground.stats.arithmetic.sums import count_true
 from trueground.stats.bootstrap import Floats, Mask, percentiles
+from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.human.column import (
     Clusters,
     LabelGroup,
@@ -34,7 +34,7 @@ from trueground.stats.human.estimates import (
 )
 from trueground.stats.human.weighing import confusion_measures, resample, weigh, weigh_once
 from trueground.stats.rates import clopper_pearson
-from trueground.stats.thresholds import best_threshold
+from trueground.stats.thresholds import ScoredLabels
 
 PAIRED = ("auroc", "spearman")
 BARS = 20
@@ -300,7 +300,7 @@ def _best_threshold(one: LabelledScores) -> float | None:
         return None
     # Differences of the greatest numbers there are would overflow.
     factor = _FACTOR_OF_HUGE if np.abs(one.distinct).max() > _HUGE else 1.0
-    return best_threshold(one.scores * factor, one.positive) / factor
+    return ScoredLabels(one.scores * factor, one.positive).best_threshold() / factor
 
 
 def _estimate(
@@ -433,7 +433,7 @@ def _reliability(column: LabelledScores) -> list[dict[str, float | int]] | None:
         return None
     return [
         {"mean_score" if key == "mean_probability" else key: value for key, value in one.items()}
-        for one in calibration.reliability(column.scores, column.positive)
+        for one in LabelledProbabilities(column.scores, column.positive).reliability()
     ]
 
 

@@ -17,6 +17,7 @@ from trueground.components.specs import ComponentSpec
 from trueground.errors import CoverageError, UsageError
 from trueground.judges import Judge, SupportsJudge, get_judge
 from trueground.stats.bootstrap import Floats, Mask
+from trueground.stats.thresholds import ScoredLabels
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
 
@@ -42,6 +43,11 @@ class JudgedRecords:
     labels: Mask
     clusters: NDArray[np.int64] | None
     file_numbers: NDArray[np.int64]
+
+    @property
+    def scored(self) -> ScoredLabels:
+        """Scores with their labels."""
+        return ScoredLabels(self.scores, self.labels)
 
 
 def make_uncalibrated(judge: str | SupportsJudge, cache: bool) -> Judge:

@@ -10,7 +10,7 @@ from typing import Any
 from trueground.errors import InputError, tell
 from trueground.judges.calibrated import FAMILY, USELESS
 from trueground.runs.directory import find_outputs, make_folder, write_json
-from trueground.stats.rates import LEAST_LABELS, LEAST_OF_A_CLASS
+from trueground.stats.rates import LabelSample
 
 _FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
 _CLEAR = 2  # standard errors
@@ -122,10 +122,11 @@ def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
 
 def _few_notes(raw: Mapping[str, Any]) -> Iterator[str]:
     fewest = min(raw["positives"], raw["n"] - raw["positives"])
-    if raw["n"] < LEAST_LABELS or fewest < LEAST_OF_A_CLASS:
+    if raw["n"] < LabelSample.LEAST_LABELS or fewest < LabelSample.LEAST_OF_A_CLASS:
         yield (
             f"fitted to {raw['n']} labels, {fewest} of the rarer kind: threshold and probabilities "
-            f"follow single records; label {LEAST_LABELS} or more, {LEAST_OF_A_CLASS} of each kind"
+            f"follow single records; label {LabelSample.LEAST_LABELS} or more, "
+            f"{LabelSample.LEAST_OF_A_CLASS} of each kind"
         )
 
 

@@ -27,11 +27,10 @@ from trueground.runs.directory import check_ours, check_out_file, write_json
 from trueground.stats.arithmetic.distributions import normal_quantile
 from trueground.stats.arithmetic.sums import count_true, dot, mean
 from trueground.stats.bootstrap import Floats, Ints, Mask
-from trueground.stats.calibration import brier, calibration_error, fit_logistic
-from trueground.stats.calibration import logistic_probabilities as by_curve
+from trueground.stats.calibration import LabelledProbabilities, LogisticCurve
 from trueground.stats.human.measure import measure_all, paired_difference
-from trueground.stats.monotone import LabelledClaims, Logistic, fit_monotone
-from trueground.stats.thresholds import best_threshold, folds, held_out, measures_at
+from trueground.stats.monotone import LabelledClaims, LogisticModel
+from trueground.stats.thresholds import ScoredLabels, folds
 from trueground.studies.calibrate.judging import context_texts
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Failure, JudgeRequest, Status
@@ -223,16 +222,16 @@ def compute_stack(
         seed=seed,
         level=level,
     )
-    threshold = best_threshold(held, labels)
-    at_held = held_out(held, labels, parts)
+    scored = ScoredLabels(held, labels)
+    threshold = scored.best_threshold()
+    at_held = scored.held_out(parts)
     alone: dict[str, dict[str, Any]] = {}
 
-    def fit_platt(scores: Floats, labels: Mask) -> Callable[[Floats], Floats]:
-        slope, intercept = fit_logistic(scores, labels)
-        return lambda some: by_curve(some, slope, intercept)
+    def fit_platt(data: ScoredLabels) -> Callable[[Floats], Floats]:
+        return LogisticCurve.fit(data.scores, data.labels).probabilities
 
     for label, scores in m.alone.items():
-        curve = held_out(scores, labels, parts, fit_platt, "fit").values
+        curve = ScoredLabels(scores, labels).held_out(parts, fit_platt, "fit").values
         difference = paired_difference(measured[STACK], measured[label]).estimates["auroc"]
         alone[label] = {
             "auroc": measured[label].estimates["auroc"].raw(),
@@ -269,7 +268,7 @@ def compute_stack(
             **_errors(held, labels),
             "balanced_accuracy": None
             if at_held.values is None
-            else measures_at(held, labels, at_held.values)["balanced_accuracy"],
+            else scored.measures_at(at_held.values)["balanced_accuracy"],
             "thresholds": at_held.chosen,
         },
         "alone": alone,
@@ -285,7 +284,7 @@ def compute_stack(
     return FittedStack(raw)
 
 
-def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> Logistic:
+def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> LogisticModel:
     """The weights that suit these records, drawn to the mean of the judges' own log-odds.
 
     `names` are the features of each judge. Few labels then change little of what judges say.
@@ -293,10 +292,10 @@ def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> Logistic:
     size = len(rows.labels)
     even = rows._replace(weights=np.full(size, 1 / size))
     trusted = [name == "log_odds" for own in names for name in own]
-    return fit_monotone(even, PENALTY / size, prior=np.array(trusted) / len(names))
+    return even.fit(PENALTY / size, prior=np.array(trusted) / len(names))
 
 
-def _leave_out(m: MeasuredClaims, parts: Ints, found: Logistic) -> tuple[Floats, Floats]:
+def _leave_out(m: MeasuredClaims, parts: Ints, found: LogisticModel) -> tuple[Floats, Floats]:
     """The probability of each record by the weights of the other parts; and a score to rank by.
 
     The score has one level for all parts, that of the whole fit, `found`: where a part has more
@@ -343,8 +342,8 @@ def _refusal(
 def _errors(probabilities: Floats | None, labels: Mask) -> dict[str, float | None]:
     if probabilities is None:
         return {"calibration_error": None, "brier": None}
-    error = calibration_error(probabilities, labels)
-    return {"calibration_error": error, "brier": brier(probabilities, labels)}
+    labelled = LabelledProbabilities(probabilities, labels)
+    return {"calibration_error": labelled.calibration_error(), "brier": labelled.brier()}
 
 
 def _worst(statuses: Sequence[Status]) -> Status:

@@ -17,32 +17,18 @@ from trueground.errors import InputError, UsageError, unknown_name
 from trueground.judges.calibrated import FORMAT, METHODS
 from trueground.net.redact import redact_urls
 from trueground.options import check_draws
-from trueground.stats import calibration
 from trueground.stats.arithmetic.sums import count_true, dot, mean
 from trueground.stats.bootstrap import Floats, Mask, sum_clusters
+from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve
 from trueground.stats.human.measure import Measured, measure_all
 from trueground.stats.rates import lower_bound
-from trueground.stats.thresholds import (
-    MEASURES,
-    OBJECTIVES,
-    HeldOut,
-    auroc,
-    best_threshold,
-    check_labelled,
-    curve,
-    folds,
-    held_out,
-    measure_of,
-    measures_at,
-    threshold_for_precision,
-)
+from trueground.stats.thresholds import HeldOut, ScoredLabels, folds
 from trueground.studies.calibrate.judging import JudgedRecords
 from trueground.studies.calibrate.result import Calibration, format_notes
 
 FOLDS = 5
 VERDICT = 0.5  # between False and True
 _POINTS = 200
-Read = Callable[[Floats], Floats]  # scores → probabilities
 # Fewer of a kind than this, and the steps of an isotonic curve follow single records.
 _LEAST_OF_A_KIND = 20
 
@@ -62,8 +48,8 @@ class CalibrationSettings:
     level: float
 
     def __post_init__(self) -> None:
-        if self.objective is not None and self.objective not in OBJECTIVES:
-            raise unknown_name("objective", self.objective, OBJECTIVES)
+        if self.objective is not None and self.objective not in ScoredLabels.OBJECTIVES:
+            raise unknown_name("objective", self.objective, ScoredLabels.OBJECTIVES)
         if self.method not in METHODS:
             raise unknown_name("method", self.method, METHODS)
         if self.precision is not None and self.objective is not None:
@@ -88,22 +74,24 @@ class CalibrationSettings:
         return self.objective or ("balanced_accuracy" if self.precision is None else "precision")
 
     @property
-    def choose(self) -> Callable[[Floats, Mask], float]:
-        """Scores and labels → threshold. It raises InputError where there is none."""
+    def choose(self) -> Callable[[ScoredLabels], float]:
+        """The function that chooses a threshold. It raises InputError if there is none."""
         if self.precision is not None:
-            return partial(threshold_for_precision, wanted=self.precision)
-        return partial(best_threshold, objective=self.chosen_for)
+            return partial(ScoredLabels.threshold_for_precision, wanted=self.precision)
+        return partial(ScoredLabels.best_threshold, objective=self.chosen_for)
 
 
-def fit_curve(method: str, scores: Floats, labels: Mask) -> tuple[Read, dict[str, object]]:
-    """The curve of one of METHODS, and its fields in the file. InputError: labels of one kind."""
-    if method == "isotonic":
-        knots = calibration.fit_isotonic(scores, labels)
-        fields = {"slope": None, "intercept": None, "knots": knots.tolist()}
-        return partial(calibration.isotonic_probabilities, knots=knots), fields
-    slope, intercept = calibration.fit_logistic(scores, labels)
-    fields = {"slope": slope, "intercept": intercept, "knots": None}
-    return partial(calibration.logistic_probabilities, slope=slope, intercept=intercept), fields
+def fit_curve(method: str, data: ScoredLabels) -> LogisticCurve | IsotonicCurve:
+    """Fit the curve of one of METHODS. InputError: labels of one kind."""
+    curve = IsotonicCurve if method == "isotonic" else LogisticCurve
+    return curve.fit(data.scores, data.labels)
+
+
+def curve_fields(curve: LogisticCurve | IsotonicCurve) -> dict[str, object]:
+    """Return the fields of a curve in the file."""
+    if isinstance(curve, IsotonicCurve):
+        return {"slope": None, "intercept": None, "knots": curve.knots.tolist()}
+    return {"slope": curve.slope, "intercept": curve.intercept, "knots": None}
 
 
 def compute_calibration(
@@ -114,13 +102,13 @@ def compute_calibration(
     default = VERDICT if j.by_verdict else j.judge.threshold
     chosen = VERDICT
     if j.by_verdict:
-        check_labelled(j.scores, j.labels)
+        j.scored.check()
         if j.scores.min() == j.scores.max():
             raise InputError(
                 f"all {len(j.scores)} verdicts are {bool(j.scores[0])}: they tell nothing apart"
             )
     else:
-        chosen = settings.choose(j.scores, j.labels)
+        chosen = settings.choose(j.scored)
     # Both thresholds stay fixed; the resamples are those that `validate` draws too.
     measured = measure_all(
         {"default": j.scores, "chosen": j.scores},
@@ -140,14 +128,14 @@ def compute_calibration(
             f"method=isotonic with {fewest} records of the rarer kind; expected "
             f"{_LEAST_OF_A_KIND} or more of each; label more, or take method=platt"
         )
-    fitted, fields = fit_curve(settings.method, j.scores, j.labels)
+    fitted = fit_curve(settings.method, j.scored)
     parts = folds(len(j.scores), j.clusters, parts=FOLDS, seed=settings.seed)
     held = HeldOut(reason="the judge's verdicts are taken as they are")
     if not j.by_verdict:
-        held = held_out(j.scores, j.labels, parts, settings.choose)
-    at_held: dict[str, float | None] = dict.fromkeys(MEASURES)
+        held = j.scored.held_out(parts, settings.choose)
+    at_held: dict[str, float | None] = dict.fromkeys(ScoredLabels.MEASURES)
     if held.values is not None:
-        at_held = measures_at(j.scores, j.labels, held.values)
+        at_held = j.scored.measures_at(held.values)
     raw: dict[str, Any] = {
         "format": FORMAT,
         "judge": j.judge.name,
@@ -156,7 +144,7 @@ def compute_calibration(
         "of": "verdict" if j.by_verdict else "score",
         "threshold": chosen,
         "method": settings.method,
-        **fields,
+        **curve_fields(fitted),
         "objective": None if j.by_verdict else settings.chosen_for,
         "precision": _precision(j, settings, chosen, held),
         "label": j.sets.rule.label,
@@ -167,7 +155,7 @@ def compute_calibration(
         "groups": None if j.clusters is None else len(np.unique(j.clusters)),
         "unscored": dict(sorted(sum(j.unscored, Counter[str]()).items())),
         "auroc": {
-            "value": auroc(j.scores, j.labels),
+            "value": j.scored.auroc(),
             "ci": at_default.estimates["auroc"].raw()["ci"],
             "reason": at_default.estimates["auroc"].why,
         },
@@ -190,14 +178,14 @@ def compute_calibration(
         "seed": settings.seed,
         "trueground": __version__,
     }
-    measure = measure_of(settings.chosen_for)
+    measure = ScoredLabels.measure_of(settings.chosen_for)
     return Calibration({**raw, "notes": [*j.sets.notes, *format_notes(raw, measure)]})
 
 
 def _threshold_entry(j: JudgedRecords, threshold: float, measured: Measured) -> dict[str, Any]:
     return {
         "threshold": threshold,
-        **measures_at(j.scores, j.labels, threshold),
+        **j.scored.measures_at(threshold),
         "balanced_accuracy_ci": measured.estimates["balanced_accuracy"].raw()["ci"],
     }
 
@@ -238,7 +226,7 @@ def _threshold_curve(
     j: JudgedRecords, default: float, chosen: float
 ) -> list[dict[str, float | None]]:
     """At most 200 cuts, evenly among all, the ends and the two thresholds' among them."""
-    cuts = curve(j.scores, j.labels)
+    cuts = j.scored.curve()
     number = len(cuts.thresholds)
     evenly = np.linspace(0, number - 1, min(number, _POINTS - 2)).round().astype(int)
     two = np.searchsorted(cuts.scores, [default, chosen], side="right")
@@ -253,11 +241,11 @@ def _threshold_curve(
 
 
 def _predict(j: JudgedRecords, method: str, parts: NDArray[np.int64]) -> HeldOut:
-    return held_out(j.scores, j.labels, parts, lambda *data: fit_curve(method, *data)[0], "fit")
+    return j.scored.held_out(parts, lambda data: fit_curve(method, data).probabilities, "fit")
 
 
 def _curve_entries(
-    j: JudgedRecords, method: str, fitted: Read, parts: NDArray[np.int64]
+    j: JudgedRecords, method: str, fitted: LogisticCurve | IsotonicCurve, parts: NDArray[np.int64]
 ) -> dict[str, Any]:
     """How far probabilities can be believed: the judge's own, and those of each method.
 
@@ -267,23 +255,26 @@ def _curve_entries(
     held = {name: _predict(j, name, parts) for name in METHODS}
     mine = held[method].values
 
-    def errors(given: Floats | None) -> dict[str, float | None]:
-        error = None if given is None else calibration.calibration_error(given, j.labels)
-        brier = None if given is None else calibration.brier(given, j.labels)
-        return {"calibration_error": error, "brier": brier}
+    def errors(probabilities: Floats | None) -> dict[str, float | None]:
+        if probabilities is None:
+            return {"calibration_error": None, "brier": None}
+        labelled = LabelledProbabilities(probabilities, j.labels)
+        return {"calibration_error": labelled.calibration_error(), "brier": labelled.brier()}
 
     def bins(probabilities: Floats | None) -> list[dict[str, float | int]] | None:
-        return None if probabilities is None else calibration.reliability(probabilities, j.labels)
+        if probabilities is None:
+            return None
+        return LabelledProbabilities(probabilities, j.labels).reliability()
 
     return {
         "calibration_error": {
             "before": errors(own)["calibration_error"],
-            "after": errors(fitted(j.scores))["calibration_error"],
+            "after": errors(fitted.probabilities(j.scores))["calibration_error"],
             "cross_validated": errors(mine)["calibration_error"],
         },
         "methods": {
             name: {
-                **errors(fit_curve(name, j.scores, j.labels)[0](j.scores)),
+                **errors(fit_curve(name, j.scored).probabilities(j.scores)),
                 "cross_validated": {**errors(by.values), "reason": by.reason},
             }
             for name, by in held.items()
@@ -326,7 +317,7 @@ def _file_entries(
     others, by_others = HeldOut(reason=reason), HeldOut()
     if several:
         if not j.by_verdict:
-            others = held_out(j.scores, j.labels, j.file_numbers, settings.choose)
+            others = j.scored.held_out(j.file_numbers, settings.choose)
         by_others = _predict(j, settings.method, j.file_numbers)
     entries = []
     for number, file in enumerate(files):
@@ -344,19 +335,21 @@ def _file_entries(
             "chosen": _balanced_accuracy(scores, labels, chosen),
         }
         try:
-            entry["auroc"] = auroc(scores, labels)
+            entry["auroc"] = ScoredLabels(scores, labels).auroc()
         except InputError as error:
             entry["reason"] = str(error)
         if several:
             # A last file without records is no part.
             threshold = others.chosen[number] if number < len(others.chosen) else None
-            given = None if by_others.values is None else by_others.values[mine]
-            apart = None if given is None else calibration.calibration_error(given, labels)
+            left_out_error = None
+            if by_others.values is not None:
+                held = LabelledProbabilities(by_others.values[mine], labels)
+                left_out_error = held.calibration_error()
             entry["left_out"] = {
                 "threshold": threshold,
                 "balanced_accuracy": _balanced_accuracy(scores, labels, threshold),
                 "reason": others.reason,
-                "calibration_error": apart,
+                "calibration_error": left_out_error,
             }
         entries.append(entry)
     return entries
@@ -365,4 +358,4 @@ def _file_entries(
 def _balanced_accuracy(scores: Floats, labels: Mask, threshold: float | None) -> float | None:
     if threshold is None:
         return None
-    return measures_at(scores, labels, threshold)["balanced_accuracy"]
+    return ScoredLabels(scores, labels).measures_at(threshold)["balanced_accuracy"]

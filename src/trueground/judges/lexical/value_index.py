@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-from trueground.text.values import ABOUT, EXACT, Value, agrees, tolerance
+from trueground.judges.lexical.values import ABOUT, EXACT, Value, agrees, tolerance
 
 _SLACK = 1e-8  # wider than any rounding of a bound; `agrees` has the last word
 _MAX_SCANNED = 8  # values: fewer are compared faster than indexed

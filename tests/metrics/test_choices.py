@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marks import mostly_long
 
-from trueground.text.choices import answer_part, chosen_label, mentioned_labels, right_labels
+from trueground.metrics.choices import answer_part, chosen_label, mentioned_labels, right_labels
 from trueground.text.normalize import get_normalizer
 from trueground.types import Choice
 

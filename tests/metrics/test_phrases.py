@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueground.metrics.abstention import PHRASES, find_phrase
 from trueground.text.normalize import contains_words, get_normalizer
-from trueground.text.refusal import PHRASES, find_phrase
 
 
 def test_strict_sets_are_single_words_and_part_of_the_loose_ones():

@@ -111,7 +111,7 @@ def unit_at(text: str, at: int) -> tuple[str, float, int] | None:
 def _units() -> dict[str, tuple[str, float]]:
     """Spelling → (base, factor); a spelling whose case does not matter carries a NUL at its end."""
     table: dict[str, tuple[str, float]] = {}
-    source = files("trueground.text") / "data" / "units.txt"
+    source = files("trueground.judges.lexical") / "data" / "units.txt"
     for line in source.read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
             continue

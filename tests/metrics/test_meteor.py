@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.wordnet import write_small_wordnet
 
 from trueground.errors import MissingExtraError, UsageError
-from trueground.text import meteor as module
-from trueground.text.meteor import DEBIAN_WORDNET, WORDNET_VARIABLE, meteor
+from trueground.metrics import meteor_matching as module
+from trueground.metrics.meteor_matching import DEBIAN_WORDNET, WORDNET_VARIABLE, meteor
 
 nltk = pytest.importorskip("nltk", reason="the extra `meteor` is not installed")
 

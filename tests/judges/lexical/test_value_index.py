@@ -6,10 +6,10 @@ from itertools import count
 
 import pytest
 
+from trueground.judges.lexical import value_index
 from trueground.judges.lexical.nearest import NearestValues
-from trueground.text import value_index
-from trueground.text.value_index import ValueIndex
-from trueground.text.values import Value, agrees, find_values, same_kind
+from trueground.judges.lexical.value_index import ValueIndex
+from trueground.judges.lexical.values import Value, agrees, find_values, same_kind
 
 TEXT = """
 17, 18, 17.0, -17, 0, 0.5, 1,000, 1000 and 1e3; 12 %, 12.2 percent, half of them, one third of it

@@ -11,8 +11,7 @@ import re
 
 import msgspec
 
-from trueground.stats.arithmetic.scalars import log10
-from trueground.text.numerals import (
+from trueground.judges.lexical.numerals import (
     MONTHS,
     NUMBER_WORDS,
     ORDINAL_WORDS,
@@ -20,6 +19,7 @@ from trueground.text.numerals import (
     number_in_words,
     unit_at,
 )
+from trueground.stats.arithmetic.scalars import log10
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th)?"

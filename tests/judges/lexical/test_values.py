@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.text.values import Value, agrees, find_values
+from trueground.judges.lexical.values import Value, agrees, find_values
 
 
 def only(text: str) -> Value:
