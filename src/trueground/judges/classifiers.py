@@ -16,12 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
+from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import CrossEncoder, FirstTokenModel, TokenClassifier
 from trueground.errors import UsageError
 from trueground.judges.base import MODELS
 from trueground.judges.encoder import (
     TRUE,
+    Floats,
+    Pair,
     PromptedJudge,
     WindowedJudge,
     check_options,
@@ -215,7 +217,7 @@ def nli(given: PartSpec) -> WindowedJudge:
     `form` is how a classifier of two outputs reads text and claim, where not as a pair.
     """
     check_options(given, "label", "form")
-    model, options = model_of(given), encoder_options(given)
+    model, options = model_of(given), EncoderOptions.of(given)
     # A sequence-to-sequence model, and no classifier built on one.
     kinds = read_model_config(model, options).get("architectures") or ()
     if not any(str(kind).endswith("ForConditionalGeneration") for kind in kinds):
@@ -229,7 +231,7 @@ def nli(given: PartSpec) -> WindowedJudge:
 def token_classifier(given: PartSpec) -> WindowedJudge:
     """The judge `token-classifier:MODEL(…)`. UsageError where no label is known to mean support."""
     check_options(given, "label", "form")
-    model, options = model_of(given), encoder_options(given)
+    model, options = model_of(given), EncoderOptions.of(given)
     if model == MODELS["token-classifier"]:
         options = replace(options, window=options.window or _TRAINED_WINDOW)
     scorer = TokenClassifier(model, options)
@@ -247,7 +249,7 @@ def hhem(given: PartSpec) -> WindowedJudge:
     own, which is not run here.
     """
     check_options(given, "label")
-    model, options = model_of(given), encoder_options(given)
+    model, options = model_of(given), EncoderOptions.of(given)
     if model == MODELS["hhem"] and options.revision is None:
         options = replace(options, revision=HHEM_REVISION)
     if str(read_model_config(model, options).get("model_type")).startswith("HHEMv2"):

@@ -20,7 +20,7 @@ import numpy as np
 from trueground.arithmetic.arrays import logistic
 from trueground.arithmetic.scalars import log
 from trueground.arithmetic.sums import combine
-from trueground.encoders.base import EncoderOptions, encoder_options
+from trueground.encoders.base import EncoderOptions
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
 from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethresholded
@@ -132,10 +132,10 @@ class EncoderMember(StackMember):
     uses_encoder = True
 
     def __init__(self, model: str, options: EncoderOptions, label: str) -> None:
-        from trueground.encoders.models import FEATURES, LateInteraction
+        from trueground.encoders.models import BiEncoder
 
-        self.label, self.names = label, FEATURES
-        self.part = LateInteraction(model, options)
+        self.label, self.names = label, BiEncoder.COMPARED
+        self.part = BiEncoder(model, options)
         self.basis = f"late-1|{EVIDENCE_RULE}|{self.part.signature}"
         self._finders: dict[tuple[str, ...], EvidenceFinder] = {}
 
@@ -170,7 +170,7 @@ def open_member(written: str, label: str, make: MakeJudge, *, cache: bool = True
         raise UsageError(f"{written} is a stack itself; name the judges that it is made of")
     if given.name == "bi-encoder":
         given.check(OPTIONS)
-        return EncoderMember(given.model or MODELS[given.name], encoder_options(given), label)
+        return EncoderMember(given.model or MODELS[given.name], EncoderOptions.of(given), label)
     judge = make(written, cache=cache)
     plain = given.name == "lexical" and not given.options
     return (LexicalMember if plain else StackMember)(judge, label)
@@ -227,7 +227,7 @@ def _default_stack(given: PartSpec, model: str) -> StackJudge:
     given.check((*OPTIONS, "threshold", "calibration"))
     file = _check_stack(read_fitted(DEFAULT, "the stack of the package", ""), "the package")
     lexical = LexicalMember(LexicalJudge(), "lexical")
-    encoder = EncoderMember(model, encoder_options(given), "bi-encoder")
+    encoder = EncoderMember(model, EncoderOptions.of(given), "bi-encoder")
     _check_basis(file.judges[0], lexical, "the stack of the package")
     found = [encoder.part.checkpoint.config.get(key) for key in _SIZE]
     if found != list(_SIZE.values()):

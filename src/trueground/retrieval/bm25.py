@@ -20,8 +20,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
+from trueground.execution.cores import cores
 from trueground.execution.processes import WorkerPool
 from trueground.options import Progress
 from trueground.plugins import PartSpec
