@@ -19,7 +19,6 @@ from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
 from trueground.metrics.registry import MICRO, default_specs, get_metric, parse_specs
 from trueground.plugins import keys_named
 from trueground.records import Check
-from trueground.records.columns import is_known
 from trueground.stats.bootstrap import percentiles
 
 if TYPE_CHECKING:
@@ -299,7 +298,7 @@ def make_plan(
 def check_breakdowns(by: Sequence[str], check: Check) -> None:
     """Breakdowns must name something that is there. Raises UsageError."""
     for name in by:
-        if not is_known(name, check.breakdowns):
+        if not check.has_breakdown(name):
             known = ", ".join(check.breakdowns) or "none"
             raise UsageError(
                 f"--by {name}: no record has this field; fields to break down by: {known}"

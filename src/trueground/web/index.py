@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.records.formulas import guard_formulas
+from trueground.records.formulas import guard
 from trueground.records.problems import UNREADABLE
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
 from trueground.reports.items import ReportItem, why
@@ -373,7 +373,9 @@ class RunIndex:
 
 def _csv(rows: Any) -> bytes:
     text = io.StringIO()
-    cells = ([guard_formulas(one) if isinstance(one, str) else one for one in row] for row in rows)
+    cells = (
+        [guard(one, numbers=False) if isinstance(one, str) else one for one in row] for row in rows
+    )
     csv.writer(text, lineterminator="\r\n").writerows(cells)
     return text.getvalue().encode("utf-8", "replace")
 
