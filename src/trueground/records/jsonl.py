@@ -48,7 +48,8 @@ def decode_row(data: bytes, expected: str = RECORD) -> dict[str, Any]:
 
 
 def decode(data: bytes | str, expected: str = RECORD) -> Any:
-    """Any JSON value. The slow account is only made where the fast decoder stumbles."""
+    """Decode any JSON value, as strictly as `decode_row`."""
+    # The slow account is only made if the fast decoder stumbles.
     try:
         value = _decode(data)
         _check_keys(data, value)

@@ -5,6 +5,7 @@ Documents are cut on sentence boundaries, never across a heading.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from trueground.records.files import (
     data_files,
     files_below,
     inner_ending,
-    refuse_link,
 )
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
@@ -91,7 +91,7 @@ def read_corpus(path: Path) -> PassageStore:
     file and the row: no text, a field of another type, an id that came before; or a link that
     leads out of the folder.
     """
-    files = data_files(path, refuse_link)
+    files = data_files(path, _refuse_link)
     entries = _row_entries(lambda: chain.from_iterable(map(plain_rows, files)))
     return PassageStore(None, entries)
 
@@ -168,6 +168,16 @@ def _kind(file: Path) -> str | None:
     if ending == _BZ2:
         return "bz2"
     return "data" if inner_ending(file) in KINDS else None
+
+
+def _refuse_link(link: Path) -> bool:
+    """Follow no link that leads out of the folder. InputError for one to data or to a folder."""
+    if not (link.is_dir() or (link.is_file() and inner_ending(link) in KINDS)):
+        return False
+    raise InputError(
+        f"{link} is a link that leads out of the folder; put a copy of {os.path.realpath(link)} in "
+        "its place, or name that itself"
+    )
 
 
 def _format_links(path: Path, links: list[Path]) -> str:

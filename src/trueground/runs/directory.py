@@ -22,7 +22,7 @@ import orjson
 import zstandard
 
 from trueground._version import __version__
-from trueground.errors import InputError, OutputError, UsageError, WriteError, is_refusal
+from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.files.locks import FolderLock
 from trueground.files.writing import NewFolders, open_no_follow, part_of, write_atomically
 from trueground.runs.identity import find_differences, is_finished, refuse
@@ -274,7 +274,7 @@ class RunDirectory:
 
     def _undo(self, error: BaseException | None, created: NewFolders) -> None:
         """A run that began here and is refused leaves nothing, if nothing came of it."""
-        refused = is_refusal(error)
+        refused = isinstance(error, TruegroundError) and error.is_refusal
         if refused and all(map(_is_empty, (self.path / n for n in (ITEMS, RESPONSES, BATCHES)))):
             there = {entry.name for entry in self.path.iterdir()}
             for name in reversed(_OURS):  # the manifest, which tells that it is a run, goes last

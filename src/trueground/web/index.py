@@ -371,12 +371,13 @@ class RunIndex:
             return [], []
 
 
+def _guard_cell(cell: Any) -> Any:
+    return guard(cell, numbers=False) if isinstance(cell, str) else cell
+
+
 def _csv(rows: Any) -> bytes:
     text = io.StringIO()
-    cells = (
-        [guard(one, numbers=False) if isinstance(one, str) else one for one in row] for row in rows
-    )
-    csv.writer(text, lineterminator="\r\n").writerows(cells)
+    csv.writer(text, lineterminator="\r\n").writerows(map(_guard_cell, row) for row in rows)
     return text.getvalue().encode("utf-8", "replace")
 
 
