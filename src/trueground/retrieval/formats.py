@@ -21,7 +21,7 @@ import orjson
 
 from trueground.errors import InputError
 from trueground.records.files import inner_ending, open_unpacked, require_readable
-from trueground.records.jsonl import decode_row, read_lines, read_members
+from trueground.records.jsonl import decode_row, read_members, read_values
 from trueground.records.problems import Problem, clean, describe
 from trueground.records.reading import plain_rows
 from trueground.records.tables import read_cells
@@ -118,7 +118,7 @@ def bz2_rows(path: Path) -> Iterator[Row]:
     name = str(path)
     require_readable(path, name)
     with open_unpacked(path, ".bz2") as stream:
-        for number, line in read_lines(stream, name):
+        for number, line in read_values(stream, name, in_array=False):
             place = f"{name}, line {number}"
             row = _decode_line(place, line)
             if "text" not in row:
