@@ -98,6 +98,11 @@ class TruegroundError(Exception):
 
     exit_code: ClassVar[ExitCode] = ExitCode.REFUSED
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the work was refused before anything came of it."""
+        return self.exit_code is ExitCode.REFUSED
+
     def __str__(self) -> str:
         """The message; of options it speaks as the caller knows them (see `spoken`)."""
         return spoken(super().__str__())
@@ -250,11 +255,6 @@ class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mi
     """The user pressed Ctrl-C; what was finished is on disk."""
 
     exit_code = ExitCode.INTERRUPTED
-
-
-def is_refusal(error: BaseException | None) -> bool:
-    """Whether the error says that the work was refused before anything came of it."""
-    return isinstance(error, TruegroundError) and error.exit_code is ExitCode.REFUSED
 
 
 def find_near(name: str, known: Iterable[str], others: Iterable[str] = ()) -> list[str]:

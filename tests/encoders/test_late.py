@@ -17,7 +17,7 @@ pytest.importorskip("onnx", reason="onnx, which exports the model of this test, 
 from tests.encoders import tiny
 
 from trueground.encoders.base import EncoderOptions
-from trueground.encoders.models import LateInteraction
+from trueground.encoders.models import BiEncoder
 
 PAIRS = (
     ("the city was old", "the city of the river was old and new."),
@@ -33,8 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.tiny_text_encoder(tmp_path_factory.mktemp("late"), onnx=True)
 
 
-def made(folder: Path, backend: str = "torch", dtype: str = "float32") -> LateInteraction:
-    return LateInteraction(folder, EncoderOptions(backend=backend, dtype=dtype, cache=False))
+def made(folder: Path, backend: str = "torch", dtype: str = "float32") -> BiEncoder:
+    return BiEncoder(folder, EncoderOptions(backend=backend, dtype=dtype, cache=False))
 
 
 @pytest.mark.parametrize("backend", ["torch", "onnx"])
@@ -81,10 +81,10 @@ def test_a_text_is_like_itself(folder: Path) -> None:
 
 
 def test_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = LateInteraction(folder)
+    kept = BiEncoder(folder)
     first = kept.compare(PAIRS)
     kept.close()
-    again = LateInteraction(folder)
+    again = BiEncoder(folder)
     monkeypatch.setattr(again, "_compare", lambda _pairs: pytest.fail("computed again"))
     assert np.array_equal(again.compare(PAIRS), first)
     again.close()

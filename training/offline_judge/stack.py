@@ -27,7 +27,7 @@ from training.offline_judge.fit import (
 )
 from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set, split_set
 from training.offline_judge.sets import folds, permissive
-from trueground.encoders.models import FEATURES
+from trueground.encoders.models import BiEncoder
 from trueground.judges import LexicalJudge, get_judge
 from trueground.judges.lexical.weights import LexicalWeights
 from trueground.judges.stack import DEFAULT, FORMAT, StackMember, log_odds, open_member
@@ -147,7 +147,7 @@ def draw_labels(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], see
             weights = fits[name].lexical
             x = np.hstack([one.features(weights)[:, :1], one.rows.x, one.encoded])
             rows = LabelledClaims(x, one.rows.of, one.rows.labels, one.rows.weights)
-            names = [["log_odds", *map(str, range(one.rows.x.shape[1]))], FEATURES]
+            names = [["log_odds", *map(str, range(one.rows.x.shape[1]))], BiEncoder.COMPARED]
             alone, labels = support(weights, one.rows), rows.labels > 0
             for _ in range(_DRAWS):
                 order = rng.permutation(len(labels))

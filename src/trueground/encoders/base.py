@@ -9,7 +9,7 @@ for one kind of GPU and one `batch_rows`, as far as the library's kernels repeat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +67,32 @@ class EncoderOptions:
     pooling: str | None = None
     similarity: str = "cosine"
 
+    @classmethod
+    def of(cls, spec: ComponentSpec, *, vectors: bool = False) -> EncoderOptions:
+        """Read the options of a component's model. UsageError for an invalid value.
+
+        With `vectors` those that only bi-encoders of retrievers have: pooling and similarity.
+        """
+        options = cls(
+            backend=spec.text("backend", "auto", BACKENDS),
+            dtype=spec.text("dtype", "float32", DTYPES),
+            device=spec.text("device", "auto", DEVICES),
+            file=spec.options.get("file"),
+            revision=spec.options.get("revision"),
+            batch_rows=spec.whole("batch_rows", 1) if "batch_rows" in spec.options else None,
+            cache=spec.cache,
+            trust_remote_code=spec.text("trust_remote_code", "false", ("false", "true")) == "true",
+            window=spec.whole("window", 8, 8) if "window" in spec.options else None,
+        )
+        options.check()
+        if not vectors:
+            return options
+        return replace(
+            options,
+            pooling=spec.text("pooling", "", POOLINGS) if "pooling" in spec.options else None,
+            similarity=spec.text("similarity", "auto", ("cosine", "dot", "auto")),
+        )
+
     def check(self) -> None:
         """UsageError for a value that cannot be meant, or two that exclude each other."""
         for option, allowed in _ALLOWED.items():
@@ -85,23 +111,6 @@ class EncoderOptions:
             raise UsageError("dtype int8 runs on the CPU; use device=cpu, or dtype=float16")
         if self.trust_remote_code and self.backend == "onnx":
             raise UsageError("an ONNX file brings no code; leave trust_remote_code out")
-
-
-def encoder_options(spec: ComponentSpec) -> EncoderOptions:
-    """The options of a part's model. UsageError for a value that cannot be meant."""
-    options = EncoderOptions(
-        backend=spec.text("backend", "auto", BACKENDS),
-        dtype=spec.text("dtype", "float32", DTYPES),
-        device=spec.text("device", "auto", DEVICES),
-        file=spec.options.get("file"),
-        revision=spec.options.get("revision"),
-        batch_rows=spec.whole("batch_rows", 1) if "batch_rows" in spec.options else None,
-        cache=spec.cache,
-        trust_remote_code=spec.text("trust_remote_code", "false", ("false", "true")) == "true",
-        window=spec.whole("window", 8, 8) if "window" in spec.options else None,
-    )
-    options.check()
-    return options
 
 
 class TokenStates(NamedTuple):

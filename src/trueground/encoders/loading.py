@@ -326,6 +326,12 @@ def read_settings(shown: str, folder: Path, name: str) -> dict[str, Any]:
     return _read_json(shown, folder, name, dict[str, Any]) or {}
 
 
+def takes_types(shown: str, folder: Path) -> bool:
+    """Return whether the model was trained with types: which of two texts a token belongs to."""
+    names = read_settings(shown, folder, "tokenizer_config.json").get("model_input_names")
+    return not isinstance(names, list) or "token_type_ids" in names
+
+
 def _read_json(shown: str, folder: Path, name: str, kind: type[T]) -> T | None:
     try:
         return msgspec.json.decode((folder / name).read_bytes(), type=kind)

@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,6 @@ from trueground.errors import InputError, UsageError
 
 _GPU_ROWS = 64
 _DEFAULT = EncoderOptions()
-FEATURES = ("cosine", "late", "late20", "least")
 _SHARE = 0.2  # of the first text's tokens: the least similar ones
 _BLOCK = 256  # pairs: the states of all their tokens are in memory at once
 _DECIMALS = 6  # fewer than a matrix product is sure of
@@ -101,6 +101,10 @@ class Encoder:
     def problem(self) -> str | None:
         """Why results were no longer written to disk; None where they were."""
         return self.store.problem
+
+    def open_store(self, signature: str, *, cached: bool) -> Store:
+        """Open a store of results that are computed with this encoder and have this signature."""
+        return Store(self.name, signature, cached)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without truncation and without those that the model adds."""
@@ -171,6 +175,9 @@ class BiEncoder(Encoder):
     model knows nothing else (DPR), else None.
     """
 
+    COMPARED: ClassVar[tuple[str, ...]] = ("cosine", "late", "late20", "least")
+    """What `compare` gives of each pair."""
+
     def __init__(self, model: str | Path, options: EncoderOptions = _DEFAULT) -> None:
         super().__init__(model, options, ModelKind.TEXT)
         folder, config = self.checkpoint.folder, self.checkpoint.config
@@ -225,6 +232,43 @@ class BiEncoder(Encoder):
             return normalize(vectors) if self.similarity == "cosine" else vectors
 
         return self.compute(rows, self.width, finish)
+
+    def compare(self, pairs: Sequence[Pair]) -> Floats:
+        """Compare each claim with its evidence, token by token: late interaction.
+
+        Each token of one text is matched with the nearest token of the other (Khattab & Zaharia
+        2020, "ColBERT", section 3), here with the states of a bi-encoder that was not trained for
+        it. How near the least similar tokens of a claim are says most of whether the evidence
+        supports it.
+
+        Returns the values of `COMPARED`, shape (n, 4); cached, the same whatever is computed with
+        them. The cosine of the two vectors; of the claim's tokens the mean similarity to the most
+        similar token of the evidence, the same over the fifth of them that is least similar, and
+        the least. 0 where either has no token. Beyond the window a text is cut off.
+        """
+
+        def compute(places: list[int]) -> Floats:
+            blocks = range(0, len(places), _BLOCK)
+            found = [self._compare([pairs[n] for n in places[b : b + _BLOCK]]) for b in blocks]
+            return np.concatenate(found)
+
+        keys = [("late-1", *pair) for pair in pairs]
+        return self.store.rows(keys, len(self.COMPARED), compute)
+
+    def _compare(self, pairs: Sequence[Pair]) -> Floats:
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        marked = self.tokeniser.marked(texts)
+        states = self.states_of([one.row for one in marked], self.width)
+        vectors = {
+            text: self._vectors_of(own, one)
+            for text, own, one in zip(texts, states, marked, strict=True)
+        }
+        return np.array([_features(*vectors[a], *vectors[b]) for a, b in pairs], np.float32)
+
+    def _vectors_of(self, states: Floats, marked: Marked) -> tuple[Floats, Floats]:
+        """The unit vector of the text, shape (width,), and those of its own tokens, (n, width)."""
+        mask = np.ones((1, len(states)), np.int64)
+        return normalize(self._pool(states[None], mask))[0], normalize(states[~marked.special])
 
 
 class CrossEncoder(Encoder):
@@ -361,49 +405,9 @@ class LayerEncoder(Encoder):
         ]
 
 
-class LateInteraction(BiEncoder):
-    """How near two texts are, token by token: late interaction.
-
-    Each token of one text is matched with the nearest token of the other (Khattab & Zaharia 2020,
-    "ColBERT", section 3), here with the states of a bi-encoder that was not trained for it. What
-    the least similar tokens of a claim have beside them says most of whether the other supports it.
-    """
-
-    def compare(self, pairs: Sequence[Pair]) -> Floats:
-        """FEATURES of each (claim, evidence), shape (n, 4); cached, the same whatever is beside.
-
-        The cosine of the two vectors; of the claim's tokens the mean similarity to the most similar
-        token of the evidence, the same over the fifth of them that is least similar, and the least.
-        0 where either has no token. Beyond the window a text is cut off.
-        """
-
-        def compute(places: list[int]) -> Floats:
-            blocks = range(0, len(places), _BLOCK)
-            found = [self._compare([pairs[n] for n in places[b : b + _BLOCK]]) for b in blocks]
-            return np.concatenate(found)
-
-        keys = [("late-1", *pair) for pair in pairs]
-        return self.store.rows(keys, len(FEATURES), compute)
-
-    def _compare(self, pairs: Sequence[Pair]) -> Floats:
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        marked = self.tokeniser.marked(texts)
-        states = self.states_of([one.row for one in marked], self.width)
-        vectors = {
-            text: self._vectors_of(own, one)
-            for text, own, one in zip(texts, states, marked, strict=True)
-        }
-        return np.array([_features(*vectors[a], *vectors[b]) for a, b in pairs], np.float32)
-
-    def _vectors_of(self, states: Floats, marked: Marked) -> tuple[Floats, Floats]:
-        """The unit vector of the text, shape (width,), and those of its own tokens, (n, width)."""
-        mask = np.ones((1, len(states)), np.int64)
-        return normalize(self._pool(states[None], mask))[0], normalize(states[~marked.special])
-
-
 def _features(claim: Floats, words: Floats, text: Floats, others: Floats) -> NDArray[np.float64]:
     if not len(words) or not len(others):
-        return np.zeros(len(FEATURES))
+        return np.zeros(len(BiEncoder.COMPARED))
     nearest = np.sort((words.astype(np.float64) @ others.astype(np.float64).T).max(axis=1))
     fifth = nearest[: max(1, round(_SHARE * len(nearest)))]
     cosine = claim.astype(np.float64) @ text

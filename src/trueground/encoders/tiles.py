@@ -12,7 +12,6 @@ time: how many there are changes no number.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.encoders.base import Floats
+from trueground.execution.cores import cores
 
 Whole = NDArray[np.int64]
 T = TypeVar("T")
@@ -108,16 +108,6 @@ def _lay_out(rows: Sequence[TileRow], tokens: int, padding: int) -> TokenTile:
         mask[place, :length] = 1
         types[place, :length] = row.types
     return TokenTile(ids, mask, types)
-
-
-def cores() -> int:
-    """How many tiles at a time: OMP_NUM_THREADS, else the cores that this process may use."""
-    setting = os.environ.get("OMP_NUM_THREADS", "")
-    if setting.isdecimal() and int(setting) > 0:
-        return int(setting)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def library_version(runtime: str, *packages: str) -> str:

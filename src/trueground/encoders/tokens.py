@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.encoders.base import Pair, Parts, Prompt
-from trueground.encoders.loading import read_settings
+from trueground.encoders.loading import takes_types
 from trueground.encoders.tiles import TileRow
 from trueground.errors import InputError, UsageError
 from trueground.net.checkpoints import RequestedModel, import_optional, reason
@@ -41,9 +41,7 @@ class Tokeniser:
     def __init__(self, shown: str, folder: Path, window: int, pairs: bool) -> None:
         self._shown = shown
         self._tokenizer = read_tokenizer(shown, folder)
-        names = read_settings(shown, folder, "tokenizer_config.json").get("model_input_names")
-        # Some models know no second text, or were trained without types.
-        self._typed = not isinstance(names, list) or "token_type_ids" in names
+        self._typed = takes_types(shown, folder)
         self._window = window
         self.specials: int = self._tokenizer.num_special_tokens_to_add(pairs)
         if self.specials >= window:

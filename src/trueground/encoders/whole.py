@@ -14,7 +14,7 @@ import numpy as np
 
 from trueground.encoders.backends import TorchBackend, import_hf, torch_device
 from trueground.encoders.base import EncoderOptions
-from trueground.encoders.loading import ModelKind, find_checkpoint, read_settings, window_of
+from trueground.encoders.loading import ModelKind, find_checkpoint, takes_types, window_of
 from trueground.encoders.tokens import plain, read_tokenizer
 
 _LONGEST = 128  # tokens of a question
@@ -98,9 +98,7 @@ class AnswerFinder(_SingleTextModel):
 
     def __init__(self, model: str, options: EncoderOptions) -> None:
         super().__init__(model, options, ModelKind.SPANS)
-        names = read_settings(model, self._folder, "tokenizer_config.json").get("model_input_names")
-        # Some were trained without the types of tokens.
-        self._typed = not isinstance(names, list) or "token_type_ids" in names
+        self._typed = takes_types(model, self._folder)
 
     def rooms(self, questions: Sequence[str]) -> list[int]:
         """For each question the tokens that are left for a text beside it."""

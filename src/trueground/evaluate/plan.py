@@ -20,7 +20,6 @@ from trueground.metrics.context import BatchContext, ClaimCheck
 from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
 from trueground.metrics.registry import MICRO, default_specs, get_metric, parse_specs
 from trueground.records import Check
-from trueground.records.columns import is_known
 from trueground.runs.schema import MetricSummary
 from trueground.stats.bootstrap import percentiles
 
@@ -302,7 +301,7 @@ def make_plan(
 def check_breakdowns(by: Sequence[str], check: Check) -> None:
     """Breakdowns must name something that is there. Raises UsageError."""
     for name in by:
-        if not is_known(name, check.breakdowns):
+        if not check.has_breakdown(name):
             known = ", ".join(check.breakdowns) or "none"
             raise UsageError(
                 f"--by {name}: no record has this field; fields to break down by: {known}"

@@ -19,8 +19,7 @@ from trueground.models.base import ChatModel, ChatRequest, Reply, prompt_sha256,
 from trueground.models.runner import ModelRequest, ReplySlot, ReplyStore
 from trueground.net.redact import raised
 from trueground.records import Check
-from trueground.records.checks import Tally
-from trueground.records.problems import AT_MOST, LARGEST_RESPONSE
+from trueground.records.problems import LARGEST_RESPONSE
 from trueground.runs.responses import Response, ResponseLog
 from trueground.runs.schema import Manifest
 from trueground.types import Answered, Failure, Record, Status
@@ -92,14 +91,17 @@ def check_questions(task: Task, settings: RunSettings) -> Check:
     Raises InputError for a row that is no question, UsageError for a breakdown that is not there,
     and for a setting of the user that the task ignores.
     """
-    tally, progress = Tally(), settings.progress
-    for drawn in Questionnaire(task, settings).drawn():
-        tally.count(drawn.question.record)
-        if tally.n % 1024 == 0:
-            progress("check", tally.n, None)
-    progress("check", tally.n, tally.n)
+    progress = settings.progress
+
+    def read() -> Iterator[Record]:
+        for n, drawn in enumerate(Questionnaire(task, settings).drawn(), start=1):
+            yield drawn.question.record
+            if n % 1024 == 0:
+                progress("check", n, None)
+
+    check = Check.of_records(read(), task.files)
+    progress("check", check.n, check.n)
     task.check_settings()
-    check = Check(tally.n, [], 0, tally.fields(), False, list(task.files), tally.breakdowns())
     own = [name for name in make_run_plan(task, settings).by if name != f"meta.{REPEAT}"]
     check_breakdowns(own, check)
     return check
@@ -179,7 +181,10 @@ class AnsweredQuestions:
         elif response.status is not None:
             failure = Failure(response.status, response.error or "the call failed")
         if len(text) > LARGEST_RESPONSE:
-            reason = f"the reply has {len(text):,} characters; expected {AT_MOST}"
+            reason = (
+                f"the reply has {len(text):,} characters; expected an answer of at most "
+                f"{LARGEST_RESPONSE:,} characters"
+            )
             return "", failure or Failure(Status.ERROR, reason)
         try:
             trim = self.questionnaire.task.trim

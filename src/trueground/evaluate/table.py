@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.records import Check
-from trueground.records.columns import field_text, is_known
+from trueground.records.columns import field_text
 from trueground.stats.arithmetic.sums import count_true
 from trueground.stats.bootstrap import NumberTable
 from trueground.text.hashing import hash_text
@@ -243,9 +243,9 @@ def find_repeats(field: str | None, check: Check) -> str | None:
     Raises UsageError for a field that no record has.
     """
     if field is None:
-        return BY_ID if is_known(f"meta.{REPEAT}", check.breakdowns) else None
+        return BY_ID if check.has_breakdown(f"meta.{REPEAT}") else None
     known = (BY_ID, QUESTION, *check.breakdowns)
-    if field not in known and not is_known(field, check.breakdowns):
+    if field not in known and not check.has_breakdown(field):
         raise UsageError(
             f"--repeats-of {field}: no record has this field; expected the field that tells which "
             f"question is answered, one of {', '.join(known)}"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from trueground._version import __version__
-from trueground.errors import GraphError, OutputError, TruegroundError, WriteError, is_refusal
+from trueground.errors import GraphError, OutputError, TruegroundError, WriteError
 from trueground.files.digests import file_digest
 from trueground.files.locks import FolderLock
 from trueground.files.state import StateFile
@@ -304,7 +304,7 @@ def _left_as_found(out: Path, missing: NewFolders) -> Iterator[None]:
     try:
         yield
     except TruegroundError as error:
-        if is_refusal(error):
+        if error.is_refusal:
             if first and is_graph(out) and read_graph_file(out).store is None:
                 (out / GRAPH).unlink()
             missing.remove_empty()

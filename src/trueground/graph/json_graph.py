@@ -17,7 +17,7 @@ from trueground.graph.base import Entity, NamedEntity, PropertyValue, id_order
 from trueground.graph.loading import bare_ending, reading
 from trueground.graph.names import name_key
 from trueground.graph.rdf import TYPES, property_iri
-from trueground.records.jsonl import decode, read_array, read_lines
+from trueground.records.jsonl import decode, read_values
 from trueground.records.problems import Problem, clean, describe
 from trueground.text.triples import format_value
 from trueground.types import Graph
@@ -33,9 +33,7 @@ def items(stream: io.BufferedReader, name: str, expected: str) -> Placed:
     InputError: what is no JSON, with its place.
     """
     in_array = begins_array(stream)
-    found: Iterable[tuple[int, bytes | Problem]]
-    found = read_array(stream, name) if in_array else read_lines(stream, name)
-    for number, text in found:
+    for number, text in read_values(stream, name, in_array=in_array):
         place = f"{name}, {'entry' if in_array else 'line'} {number}"
         yield place, decoded(place, text, expected)
 

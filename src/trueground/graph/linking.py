@@ -20,7 +20,7 @@ from trueground.graph.json_graph import PAIR, array_items, decoded
 from trueground.graph.names import fold, name_key, nfc
 from trueground.graph.recognizers import Mention, Recognizer, get_recognizer, has_type, stands_alone
 from trueground.options import Progress, no_progress
-from trueground.records.files import inner_ending, open_unpacked, text_lines
+from trueground.records.files import inner_ending, open_unpacked
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
 from trueground.types import Graph
@@ -236,12 +236,10 @@ def read_questions(path: Path) -> list[LinkingQuestion]:
     (ids), `knowledge` or `gold_knowledge`, as JSON lines, a JSON array, CSV or Parquet; a .txt file
     with one question a line. Also packed. Raises InputError that names the place.
     """
-    if inner_ending(path) == ".txt":
-        found = [LinkingQuestion(line) for _, line in text_lines(path)]
-    elif (found_items := _array(path)) is not None:
+    if (found_items := _array(path)) is not None:
         found = [_item(place, item) for place, item in found_items]
     else:
-        found = [_row(place, row) for place, row in plain_rows(path)]
+        found = [_row(place, row) for place, row in plain_rows(path, text_field="question")]
     if not found:
         raise InputError(f"{path} holds no question; expected {_EXPECTED}, or one a line in .txt")
     return found

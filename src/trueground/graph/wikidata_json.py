@@ -36,7 +36,7 @@ from trueground.graph.rdf import (
 )
 from trueground.graph.wikidata_rdf import IdSet, is_for_computers
 from trueground.options import Progress, no_progress
-from trueground.records.jsonl import read_array
+from trueground.records.jsonl import read_values
 from trueground.records.problems import Problem
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _entity_lines(path: Path, progress: Progress = no_progress) -> Iterator[tupl
     in_array = first.startswith(b"[")
     with reading(path) as stream:
         if in_array and not (first == b"[" and second.startswith(b'{"')):  # laid out otherwise
-            for number, text in read_array(stream, str(path)):
+            for number, text in read_values(stream, str(path), in_array=True):
                 place = f"{path}, entry {number}"
                 if isinstance(text, Problem):
                     raise GraphError(

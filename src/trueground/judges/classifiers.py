@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
+from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import CrossEncoder, FirstTokenModel, TokenClassifier
 from trueground.errors import UsageError
 from trueground.judges.base import MODELS
 from trueground.judges.encoder import (
     TRUE,
+    Floats,
+    Pair,
     PromptedJudge,
     WindowedJudge,
     check_options,
@@ -219,7 +221,7 @@ def nli(given: ComponentSpec) -> WindowedJudge:
     `form` is how a classifier of two outputs reads text and claim, where not as a pair.
     """
     check_options(given, "label", "form")
-    model, options = model_of(given), encoder_options(given)
+    model, options = model_of(given), EncoderOptions.of(given)
     # A sequence-to-sequence model, and no classifier built on one.
     kinds = read_model_config(model, options).get("architectures") or ()
     if not any(str(kind).endswith("ForConditionalGeneration") for kind in kinds):
@@ -233,7 +235,7 @@ def nli(given: ComponentSpec) -> WindowedJudge:
 def token_classifier(given: ComponentSpec) -> WindowedJudge:
     """The judge `token-classifier:MODEL(…)`. UsageError where no label is known to mean support."""
     check_options(given, "label", "form")
-    model, options = model_of(given), encoder_options(given)
+    model, options = model_of(given), EncoderOptions.of(given)
     if model == MODELS["token-classifier"]:
         options = replace(options, window=options.window or _TRAINED_WINDOW)
     scorer = TokenClassifier(model, options)
@@ -251,7 +253,7 @@ def hhem(given: ComponentSpec) -> WindowedJudge:
     own, which is not run here.
     """
     check_options(given, "label")
-    model, options = model_of(given), encoder_options(given)
+    model, options = model_of(given), EncoderOptions.of(given)
     if model == MODELS["hhem"] and options.revision is None:
         options = replace(options, revision=HHEM_REVISION)
     if str(read_model_config(model, options).get("model_type")).startswith("HHEMv2"):

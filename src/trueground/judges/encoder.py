@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions, Floats, Pair, encoder_options
+from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder, CrossEncoder, Encoder, FirstTokenModel
 from trueground.errors import UsageError
 from trueground.judges.base import MODELS, Judge, warn_of_licence
@@ -26,6 +26,8 @@ from trueground.judges.windows import RULE, Span, cut, heads
 from trueground.net.checkpoints import RequestedModel
 from trueground.types import JudgeRequest, Status, Verdict
 
+Floats = NDArray[np.float32]
+Pair = tuple[str, str]
 REFERENCE_CODE = "reference-code"
 LEAST_ROOM = 16  # tokens; evidence in smaller pieces says nothing
 # Options of every part over a small model, judge or comparer.
@@ -309,7 +311,7 @@ class PromptedJudge(WindowedJudge):
 def bi_encoder(given: ComponentSpec) -> WindowedJudge:
     """The judge `bi-encoder:MODEL(…)`."""
     check_options(given)
-    encoder = BiEncoder(model_of(given), encoder_options(given))
+    encoder = BiEncoder(model_of(given), EncoderOptions.of(given))
     return BiEncoderJudge(given, encoder, BI_ENCODER_THRESHOLD)
 
 
@@ -317,7 +319,7 @@ def cross_encoder(given: ComponentSpec) -> WindowedJudge:
     """The judge `cross-encoder:MODEL(…)`. UsageError for a model with several outputs."""
     check_options(given)
     model = model_of(given)
-    encoder = CrossEncoder(model, encoder_options(given))
+    encoder = CrossEncoder(model, EncoderOptions.of(given))
     if len(encoder.labels) != 1:
         raise UsageError(
             f"cross-encoder:{model} has {len(encoder.labels)} outputs ({', '.join(encoder.labels)}"
@@ -329,7 +331,7 @@ def cross_encoder(given: ComponentSpec) -> WindowedJudge:
 def minicheck(given: ComponentSpec) -> WindowedJudge:
     """MiniCheck's Flan-T5: trained on claims beside whole documents."""
     check_options(given)
-    options = encoder_options(given)
+    options = EncoderOptions.of(given)
     options = replace(options, window=options.window or MINICHECK_WINDOW)
     return PromptedJudge(given, FirstTokenModel(model_of(given), options), MINICHECK)
 

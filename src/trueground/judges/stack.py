@@ -19,7 +19,7 @@ import numpy as np
 
 from trueground.components.base import total_spent
 from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions, encoder_options
+from trueground.encoders.base import EncoderOptions
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge
 from trueground.judges.calibrated import FORMATS, read_fitted, rethresholded
@@ -142,10 +142,10 @@ class EncoderMember(StackMember):
     uses_encoder = True
 
     def __init__(self, model: str, options: EncoderOptions, label: str) -> None:
-        from trueground.encoders.models import FEATURES, LateInteraction
+        from trueground.encoders.models import BiEncoder
 
-        self.label, self.names, self.judge = label, FEATURES, None
-        self.encoder = LateInteraction(model, options)
+        self.label, self.names, self.judge = label, BiEncoder.COMPARED, None
+        self.encoder = BiEncoder(model, options)
         self.basis = f"late-1|{EVIDENCE_RULE}|{self.encoder.signature}"
         self._finders: dict[tuple[str, ...], EvidenceFinder] = {}
 
@@ -189,7 +189,7 @@ def open_member(written: str, label: str, make: MakeJudge, *, cache: bool = True
         raise UsageError(f"{written} is a stack itself; name the judges that it is made of")
     if given.name == "bi-encoder":
         given.check(OPTIONS)
-        return EncoderMember(given.model or MODELS[given.name], encoder_options(given), label)
+        return EncoderMember(given.model or MODELS[given.name], EncoderOptions.of(given), label)
     judge = make(written, cache=cache)
     if isinstance(judge, LexicalJudge):
         return LexicalMember(judge, label)
@@ -246,7 +246,7 @@ def _default_stack(given: ComponentSpec, model: str) -> StackJudge:
     given.check((*OPTIONS, "threshold", "calibration"))
     file = _check_stack(read_fitted(DEFAULT, "the stack of the package", ""), "the package")
     lexical = LexicalMember(LexicalJudge(), "lexical")
-    encoder = EncoderMember(model, encoder_options(given), "bi-encoder")
+    encoder = EncoderMember(model, EncoderOptions.of(given), "bi-encoder")
     _check_basis(file.judges[0], lexical, "the stack of the package")
     found = [encoder.encoder.checkpoint.config.get(key) for key in _SIZE]
     if found != list(_SIZE.values()):

@@ -10,6 +10,7 @@ import hashlib
 import sys
 from array import array
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -62,6 +63,21 @@ class Check(msgspec.Struct):
     breakdowns: list[str] = []
     hints: dict[str, str] = {}
     sha256: str | None = None
+
+    @classmethod
+    def of_records(cls, records: Iterable[Record], files: Sequence[FileInfo]) -> Check:
+        """Count records that are known to be good."""
+        tally = Tally()
+        for record in records:
+            tally.count(record)
+        return cls(tally.n, [], 0, tally.fields(), False, list(files), tally.breakdowns())
+
+    def has_breakdown(self, field: str) -> bool:
+        """Return whether rows can be grouped by a field, or by the `meta` key that it is in."""
+        name = f"meta.{field.removeprefix('meta.')}"
+        return field in self.breakdowns or any(
+            name == known or name.startswith(f"{known}.") for known in self.breakdowns
+        )
 
 
 def file_stamp(path: Path) -> tuple[int, int] | None:

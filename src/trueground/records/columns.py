@@ -60,13 +60,6 @@ def field_text(record: Record, field: str) -> str | None:
     return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def is_known(field: str, breakdowns: Iterable[str]) -> bool:
-    """Whether a field, or the `meta` key that it goes into, is among these."""
-    known = set(breakdowns)
-    name = f"meta.{field.removeprefix('meta.')}"
-    return field in known or any(name == k or name.startswith(f"{k}.") for k in known)
-
-
 def parse_mapping(text: str) -> dict[str, str]:
     """`"question=query,contexts=docs"` → `{"question": "query", "contexts": "docs"}`.
 

@@ -329,16 +329,6 @@ def _missing_message(error: FileNotFoundError) -> str:
     return "does not exist" if reason is None else f"cannot be read: {reason}"
 
 
-def refuse_link(link: Path) -> bool:
-    """Follow no link that leads out of the folder. InputError for one to data or to a folder."""
-    if not (link.is_dir() or (link.is_file() and inner_ending(link) in KINDS)):
-        return False
-    raise InputError(
-        f"{link} is a link that leads out of the folder; put a copy of {os.path.realpath(link)} in "
-        "its place, or name that itself"
-    )
-
-
 def data_files(path: Path, follow: FollowLink = lambda link: not link.is_dir()) -> list[Path]:
     """The file itself, or all data files in a folder and below it, in name order.
 

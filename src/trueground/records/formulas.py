@@ -17,14 +17,13 @@ _TAKEN_FOR_NUMBER = re.compile(
 _SAFE_NUMBER = re.compile(r"(?:0|[1-9]\d{0,14})")
 
 
-def guard(text: str) -> str:
-    """The text as it is neither a formula nor a number nor a date to a spreadsheet."""
-    return ("'" if _needs_guard(text) else "") + _INNER.sub(r"\1'", text)
+def guard(text: str, *, numbers: bool = True) -> str:
+    """Return the text so that no spreadsheet runs it as a formula.
 
-
-def guard_formulas(text: str) -> str:
-    """The text as no spreadsheet runs it; numbers stay as they are. The viewer has it too."""
-    return ("'" if _FORMULA.match(text) else "") + _INNER.sub(r"\1'", text)
+    With `numbers` it isn't taken for a number or a date either. The viewer has the form without.
+    """
+    guarded = _needs_guard(text) if numbers else _FORMULA.match(text)
+    return ("'" if guarded else "") + _INNER.sub(r"\1'", text)
 
 
 def unguard(text: str) -> str:

@@ -48,7 +48,8 @@ def decode_row(data: bytes, expected: str = RECORD) -> dict[str, Any]:
 
 
 def decode(data: bytes | str, expected: str = RECORD) -> Any:
-    """Any JSON value. The slow account is only made where the fast decoder stumbles."""
+    """Decode any JSON value. Problem: see `decode_row`."""
+    # The slow account is only made if the fast decoder stumbles.
     try:
         value = _decode(data)
         _check_keys(data, value)
@@ -240,6 +241,13 @@ def _cut_element(text: bytes) -> Problem:
         except Problem as problem:
             found = f"{_CUT.format('record')} ({problem.found})"
     return Problem(None, found, _WHOLE)
+
+
+def read_values(
+    stream: io.BufferedReader, name: str, *, in_array: bool
+) -> Iterator[tuple[int, bytes | Problem]]:
+    """Yield number and JSON text of the elements of the file's one array, or of its lines."""
+    return read_array(stream, name) if in_array else read_lines(stream, name)
 
 
 def read_members(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Any]]:

@@ -29,7 +29,7 @@ from trueground.net.redact import redact_urls
 from trueground.records.checks import Check, FileInfo, RepeatedIds, SeenIds, Tally, file_stamp
 from trueground.records.column_names import ALIASES
 from trueground.records.columns import ColumnMap, check_fields
-from trueground.records.files import LocalCopies, data_files
+from trueground.records.files import LocalCopies, data_files, inner_ending, text_lines
 from trueground.records.inputs import RowInput, file_input, object_input
 from trueground.records.problems import (
     NO_FIELD,
@@ -331,12 +331,28 @@ def _require_mapped(file: str, columns: Sequence[ColumnMap]) -> None:
             )
 
 
-def plain_rows(path: Path) -> Generator[tuple[str, dict[str, Any]], None, None]:
-    """(place such as `a.jsonl, line 3`, row) of a file, or of all data files of a folder.
+def plain_rows(
+    path: Path, *, text_field: str | None = None
+) -> Generator[tuple[str, dict[str, Any]], None, None]:
+    """Yield place and row of a file, or of all data files of a folder; empty cells are left out.
 
-    JSON lines, a JSON array, CSV or Parquet, also packed. Empty cells are left out. InputError: a
-    file or a row that cannot be read.
+    JSON lines, a JSON array, CSV or Parquet, also packed.
+
+    Args:
+        path: The file or folder.
+        text_field: If given, a .txt file has one row per line that isn't blank, with the line
+            under this name.
+
+    Yields:
+        A place such as `a.jsonl, line 3`, and the row.
+
+    Raises:
+        InputError: A file or a row can't be read.
     """
+    if text_field is not None and inner_ending(path) == ".txt":
+        for place, line in text_lines(path):
+            yield place, {text_field: line}
+        return
     for file in data_files(path):
         with closing(file_rows(file, "one JSON object")) as rows:
             for place, _, row in rows:

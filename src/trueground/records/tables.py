@@ -101,6 +101,29 @@ class BoundedLines:
         return line
 
 
+def read_cells(
+    stream: io.BufferedReader, name: str, delimiter: str
+) -> Generator[list[str], None, None]:
+    """Yield the cells of each row, as Python's csv reads them with its defaults. InputError.
+
+    Broken UTF-8 is left in the cells as lone surrogates.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_ROW))
+    text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
+    lines = BoundedLines(text, name)
+    rows = csv.reader(lines, delimiter=delimiter)
+    try:
+        for cells in rows:
+            lines.size = 0
+            yield cells
+    except csv.Error as error:
+        raise InputError(
+            f"{name}, line {rows.line_num}: {error}; a quotation mark is probably missing there"
+        ) from None
+    finally:
+        text.detach()  # the stream is closed by the one who opened it
+
+
 def read_csv(
     stream: io.BufferedReader, name: str, delimiter: str, response: str
 ) -> Generator[tuple[int, dict[str, str] | Problem], None, None]:

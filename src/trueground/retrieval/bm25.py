@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.components.specs import ComponentSpec
-from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
+from trueground.execution.cores import cores
 from trueground.execution.processes import WorkerPool
 from trueground.options import Progress
 from trueground.retrieval.base import TITLED, Hit, OpenedRetriever, RetrieverKind

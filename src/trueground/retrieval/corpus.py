@@ -5,6 +5,7 @@ Documents are cut on sentence boundaries, never across a heading.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,14 +16,7 @@ from typing import Any
 from trueground.errors import InputError, UsageError
 from trueground.options import Note, no_note
 from trueground.records.checks import SeenIds
-from trueground.records.files import (
-    KINDS,
-    PACKINGS,
-    data_files,
-    files_below,
-    inner_ending,
-    refuse_link,
-)
+from trueground.records.files import KINDS, PACKINGS, data_files, files_below, inner_ending
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
 from trueground.retrieval import formats
@@ -95,7 +89,7 @@ def read_corpus(path: Path, titles: Path | None = None) -> PassageStore:
     """
     if titles is not None:
         return PassageStore(None, _row_entries(lambda: formats.published_rows(path, titles)))
-    files = data_files(path, refuse_link)
+    files = data_files(path, _refuse_link)
     entries = _row_entries(lambda: chain.from_iterable(map(plain_rows, files)))
     return PassageStore(None, entries)
 
@@ -167,6 +161,16 @@ def _kind(file: Path) -> str | None:
     if ending == _BZ2:
         return "bz2"
     return "data" if inner_ending(file) in KINDS else None
+
+
+def _refuse_link(link: Path) -> bool:
+    """Follow no link that leads out of the folder. InputError for one to data or to a folder."""
+    if not (link.is_dir() or (link.is_file() and inner_ending(link) in KINDS)):
+        return False
+    raise InputError(
+        f"{link} is a link that leads out of the folder; put a copy of {os.path.realpath(link)} in "
+        "its place, or name that itself"
+    )
 
 
 def _format_links(path: Path, links: list[Path]) -> str:

@@ -24,10 +24,10 @@ import msgspec
 import numpy as np
 
 from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import POOLINGS, EncoderOptions, Floats, encoder_options
+from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder
-from trueground.encoders.tiles import cores
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
+from trueground.execution.cores import cores
 from trueground.files.state import StateFile
 from trueground.files.writing import make_folder
 from trueground.net.checkpoints import reason
@@ -38,6 +38,7 @@ from trueground.retrieval.vectors import (
     FORMAT,
     STORES,
     Dense,
+    Floats,
     Numbers,
     OpenedVectors,
     Vectors,
@@ -125,11 +126,7 @@ def _parse(given: ComponentSpec) -> _DenseOptions:
         raise UsageError(
             "the retriever dense: revision, with two models; write NAME@REVISION for each of them"
         )
-    options = replace(
-        encoder_options(given),
-        pooling=given.text("pooling", "", POOLINGS) if "pooling" in given.options else None,
-        similarity=given.text("similarity", "auto", ("cosine", "dot", "auto")),
-    )
+    options = EncoderOptions.of(given, vectors=True)
     # The same wherever the model's folder lies, so that an index can be taken elsewhere.
     name = _model_name(passages)
     key = [name, *([option, given.options.get(option)] for option in _KEY)]
@@ -260,7 +257,7 @@ def _over(given: ComponentSpec, passages: PassageStore) -> OpenedRetriever:
         raise UsageError(
             "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
         )
-    encoder = BiEncoder(given.model, encoder_options(given))
+    encoder = BiEncoder(given.model, EncoderOptions.of(given))
     return OpenedRetriever(Dense(passages.searched, encoder, titled=True), encoder.close)
 
 

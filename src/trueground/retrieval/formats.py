@@ -11,8 +11,6 @@ The Wikipedias hold pages without any text, which no retriever can find: their t
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -22,11 +20,11 @@ from typing import Any
 import orjson
 
 from trueground.errors import InputError
-from trueground.records.files import LARGEST_ROW, inner_ending, open_unpacked, require_readable
-from trueground.records.jsonl import decode_row, read_lines, read_members
-from trueground.records.problems import Problem, clean_text, describe
+from trueground.records.files import inner_ending, open_unpacked, require_readable
+from trueground.records.jsonl import decode_row, read_members, read_values
+from trueground.records.problems import Problem, clean, describe
 from trueground.records.reading import plain_rows
-from trueground.records.tables import BoundedLines
+from trueground.records.tables import read_cells
 
 Row = tuple[str, dict[str, Any]]
 _DPR = ["id", "text", "title"]
@@ -48,24 +46,11 @@ def dpr_rows(path: Path) -> Iterator[Row]:
     Quoted cells are read as the publishers' own code does (Python's csv with its defaults): what
     stands after a closing quotation mark still belongs to the cell. InputError names the row.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_ROW))
-    with open_unpacked(path) as stream:
-        # Broken UTF-8 must reach us as a row, to be named with its place.
-        text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
-        lines = BoundedLines(text, str(path))
-        rows = csv.reader(lines, delimiter="\t")
-        try:
-            for number, cells in enumerate(rows):
-                lines.size = 0
-                if number and cells:
-                    place = f"{path}, row {number}"
-                    yield place, _dpr_row(cells, place)
-        except csv.Error as error:
-            raise InputError(
-                f"{path}, line {rows.line_num}: {error}; a quotation mark is probably missing there"
-            ) from None
-        finally:
-            text.detach()
+    with open_unpacked(path) as stream, closing(read_cells(stream, str(path), "\t")) as rows:
+        for number, cells in enumerate(rows):
+            if number and cells:
+                place = f"{path}, row {number}"
+                yield place, _dpr_row(cells, place)
 
 
 def _dpr_row(cells: list[str], place: str) -> dict[str, Any]:
@@ -77,7 +62,7 @@ def _dpr_row(cells: list[str], place: str) -> dict[str, Any]:
     for column, cell in zip(_DPR, cells, strict=True):
         if not cell.isascii() or "\0" in cell:
             try:
-                clean_text(cell, column)
+                clean(cell, column)
             except Problem as problem:
                 raise InputError(
                     f"{place}, field {column!r}: found {problem.found} or broken UTF-8; expected "
@@ -133,7 +118,7 @@ def bz2_rows(path: Path) -> Iterator[Row]:
     name = str(path)
     require_readable(path, name)
     with open_unpacked(path, ".bz2") as stream:
-        for number, line in read_lines(stream, name):
+        for number, line in read_values(stream, name, in_array=False):
             place = f"{name}, line {number}"
             row = _decode_line(place, line)
             if "text" not in row:

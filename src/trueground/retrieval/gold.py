@@ -13,7 +13,6 @@ from typing import Any
 import orjson
 
 from trueground.errors import InputError
-from trueground.records.files import inner_ending, text_lines
 from trueground.records.problems import Problem, describe, to_record
 from trueground.records.reading import plain_rows
 from trueground.retrieval.base import SearchQuery
@@ -124,11 +123,7 @@ def read_questions(path: Path, form: str = "auto") -> list[RetrievalQuestion]:
     is one of `base.FORMS`. Gold passages are read by `GoldPassage.read`. A row without an id has
     its number (from 0). InputError names the place: no question, a field of another type.
     """
-    rows: Iterable[tuple[str, Mapping[str, Any]]]
-    if inner_ending(path) == ".txt":
-        rows = ((place, {"question": line}) for place, line in text_lines(path))
-    else:
-        rows = plain_rows(path)
+    rows = plain_rows(path, text_field="question")
     found = [_question(number, place, row, form) for number, (place, row) in enumerate(rows)]
     if not found:
         raise InputError(f"{path} holds no question; expected one a row, in the field 'question'")

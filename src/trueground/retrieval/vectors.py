@@ -21,7 +21,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.encoders.base import Floats
 from trueground.encoders.models import BiEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
 from trueground.files.state import StateFile
@@ -44,6 +43,7 @@ _QUERIES = 64  # searched for at once in memory
 _MARGIN = 1e-4
 _ROUNDING = 2.0**-24  # of one float32 operation, relative
 _PRODUCTS = 8_192  # passages whose products are in memory at once, for each thread
+Floats = NDArray[np.float32]
 # Rows of float32 or float16, in memory or mapped from a file.
 Vectors = NDArray[Any]
 Numbers = NDArray[np.intp]

@@ -11,7 +11,7 @@ from typing import Any, Self
 import zstandard
 
 from trueground._version import __version__
-from trueground.errors import OutputError, is_refusal
+from trueground.errors import OutputError, TruegroundError
 from trueground.files.writing import NewFolders, part_of
 from trueground.runs.directory import (
     BATCHES,
@@ -178,7 +178,7 @@ class RunDirectory:
 
     def _undo(self, error: BaseException | None, created: NewFolders) -> None:
         """A run that began here and is refused leaves nothing, if nothing came of it."""
-        refused = is_refusal(error)
+        refused = isinstance(error, TruegroundError) and error.is_refusal
         if refused and all(map(_is_empty, (self.path / n for n in (ITEMS, RESPONSES, BATCHES)))):
             there = {entry.name for entry in self.path.iterdir()}
             for name in reversed(

@@ -124,10 +124,10 @@ def write_worst_csv(
 
 
 def _csv_row(cells: Sequence[Any]) -> bytes:
-    from trueground.records.formulas import guard_formulas
+    from trueground.records.formulas import guard
 
     text = io.StringIO()
-    guarded = (guard_formulas(cell) if isinstance(cell, str) else cell for cell in cells)
+    guarded = (guard(cell, numbers=False) if isinstance(cell, str) else cell for cell in cells)
     csv.writer(text, lineterminator="\n").writerow(guarded)
     return text.getvalue().encode("utf-8", "replace")
 

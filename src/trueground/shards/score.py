@@ -260,7 +260,7 @@ def _plan(
         PLAN,
         ShardPlan,
         check_same,
-        plan_rows,
+        plan_shards,
         read_plan,
     )
     from trueground.shards.work import make_scoring_plan
@@ -277,7 +277,8 @@ def _plan(
     parts, scoring = make_scoring_plan(settings)
     with closing(parts):
         scoring.prepare()
-    files, made, columns, check = plan_rows(settings, names, shards, engine, progress)
+    rows = plan_shards(settings, names, shards, engine, progress)
+    check = rows.check
     fields = [name for name, count in check.fields.items() if count]
     parts, scoring = make_scoring_plan(settings, fields=fields)
     with closing(parts):
@@ -292,9 +293,9 @@ def _plan(
         keys=tuple(spec.key for spec in scoring.chosen),
         repeats_of=scoring.repeats_of,
         missing=missing,
-        files=files,
-        columns=tuple(one.aliases for one in columns.values()),
-        shards=tuple(made),
+        files=rows.files,
+        columns=rows.columns,
+        shards=rows.shards,
         check=check,
     )
     store.write(PLAN, msgspec.json.encode(plan))

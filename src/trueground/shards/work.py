@@ -158,7 +158,15 @@ def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Ma
     before = parts.spent
     n = 0
     with ExitStack() as stack:
-        source = stack.enter_context(plan.source(number, names))
+        source = stack.enter_context(
+            plan.open_shard(
+                number,
+                names,
+                plan.settings.mapping,
+                skip=plan.settings.skip,
+                split_contexts=plan.settings.split_contexts,
+            )
+        )
         kinds = (ITEMS, NUMBERS, *([RECORDS] if plan.settings.keep_records else []))
         outs = {
             kind: _Marked(stack.enter_context(store.writing(shard_name(number, kind))))

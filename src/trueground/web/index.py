@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.records.formulas import guard_formulas
+from trueground.records.formulas import guard
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
 from trueground.reports.sentences import first_judge
 from trueground.runs.files import RunFiles, TooDeepError
@@ -360,10 +360,13 @@ class RunIndex:
             return [], []
 
 
+def _guard_cell(cell: Any) -> Any:
+    return guard(cell, numbers=False) if isinstance(cell, str) else cell
+
+
 def _csv(rows: Any) -> bytes:
     text = io.StringIO()
-    cells = ([guard_formulas(one) if isinstance(one, str) else one for one in row] for row in rows)
-    csv.writer(text, lineterminator="\r\n").writerows(cells)
+    csv.writer(text, lineterminator="\r\n").writerows(map(_guard_cell, row) for row in rows)
     return text.getvalue().encode("utf-8", "replace")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from trueground.encoders.base import TokenStates
+from trueground.encoders.cache import Store
 from trueground.judges.comparing import bertscore
 from trueground.judges.comparing.bertscore import BertScore
 from trueground.types import ComparisonRequest
@@ -42,6 +43,9 @@ class Words:
         vectors = np.stack([_vector(word) for word, _ in all_])
         special = np.array([True, *(False for _ in words), True])
         return TokenStates(vectors, special, np.array([end for _, end in all_], np.int32))
+
+    def open_store(self, signature: str, *, cached: bool) -> Store:
+        return Store(self.name, signature, cached)
 
     def close(self) -> None:
         """Nothing is held."""

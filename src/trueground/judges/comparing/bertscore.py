@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import Floats, Pair, encoder_options
-from trueground.encoders.cache import Store
+from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import LayerEncoder
 from trueground.errors import UsageError
 from trueground.judges.comparing import Comparer
@@ -20,6 +19,7 @@ from trueground.judges.windows import RULE, cut
 from trueground.types import Comparison, ComparisonRequest, Status
 
 T = TypeVar("T")
+Floats = NDArray[np.float32]
 MODEL = "FacebookAI/roberta-large"
 # The layer that agreed best with people, as published with the bert-score library.
 LAYERS = {
@@ -46,7 +46,7 @@ def bertscore(given: ComponentSpec) -> BertScore:
             f"one is read. Without it the model may be {', '.join(LAYERS)}"
         )
     layer = given.whole("layer", published or 1)
-    return BertScore(LayerEncoder(model, layer, encoder_options(given)), keep=given.cache)
+    return BertScore(LayerEncoder(model, layer, EncoderOptions.of(given)), keep=given.cache)
 
 
 class _Window(NamedTuple):
@@ -110,7 +110,7 @@ class BertScore(Comparer):
     def __init__(self, encoder: LayerEncoder, *, keep: bool = True) -> None:
         self.signature = f"bertscore-1|{RULE}|{encoder.signature}"
         self._encoder = encoder
-        self._store = Store(encoder.name, self.signature, keep)
+        self._store = encoder.open_store(self.signature, cached=keep)
 
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
         """One comparison for each request; equal pairs are read once."""
@@ -135,7 +135,7 @@ class BertScore(Comparer):
         self._encoder.close()
         self._store.close()
 
-    def _compute(self, pairs: Sequence[Pair]) -> Floats:
+    def _compute(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """Precision, recall and F1 of each pair, shape (n, 3); no side is blank."""
         windows = self._windows(list(dict.fromkeys(chain(*pairs))))
         rows = [
@@ -157,7 +157,9 @@ class BertScore(Comparer):
             ]
         return windows
 
-    def _match(self, pairs: Sequence[Pair], windows: dict[str, list[_Window]]) -> list[_Match]:
+    def _match(
+        self, pairs: Sequence[tuple[str, str]], windows: dict[str, list[_Window]]
+    ) -> list[_Match]:
         """The responses are held, and the texts pass by them."""
         responses = list(dict.fromkeys(response for response, _ in pairs))
         read = iter(self._read([window for text in responses for window in windows[text]]))

@@ -17,7 +17,7 @@ from typing import Any
 
 from trueground.claims.words import View, Word, among, is_adverb, is_finite
 from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions, encoder_options
+from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import CrossEncoder
 from trueground.encoders.whole import AnswerFinder, QuestionWriter
 from trueground.errors import UsageError
@@ -63,7 +63,7 @@ class Q2(Comparer):
 
     def __init__(self, given: ComponentSpec) -> None:
         given.check(("device", "dtype", *MODELS), model=False)
-        options = encoder_options(given)
+        options = EncoderOptions.of(given)
         models = {part: given.options.get(part, name) for part, name in MODELS.items()}
         self._writer = QuestionWriter(models["questions"], options)
         self._finder = AnswerFinder(models["answers"], options)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import encoder_options
+from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import CrossEncoder
 from trueground.errors import MissingExtraError
 from trueground.judges.classifiers import find_output
@@ -39,14 +39,14 @@ def check_options(
 def bem(given: ComponentSpec) -> Bem:
     """The comparer `bem:MODEL(label=NAME,…)`."""
     check_options(given, "label")
-    scorer = CrossEncoder(given.model or BEM_MODEL, encoder_options(given))
+    scorer = CrossEncoder(given.model or BEM_MODEL, EncoderOptions.of(given))
     return Bem("bem-1", scorer, _find_label(given, scorer, _EQUIVALENT))
 
 
 def faith_critic(given: ComponentSpec) -> FaithCritic:
     """The comparer `faith-critic:MODEL(label=NAME,…)`."""
     check_options(given, "label")
-    scorer = CrossEncoder(given.model or FAITH_CRITIC_MODEL, encoder_options(given))
+    scorer = CrossEncoder(given.model or FAITH_CRITIC_MODEL, EncoderOptions.of(given))
     label = _find_label(given, scorer, _HALLUCINATED)
     return FaithCritic(f"faith-critic-1|{RULE}", scorer, label)
 
