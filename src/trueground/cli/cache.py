@@ -15,6 +15,7 @@ from trueground.errors import UsageError
 
 if TYPE_CHECKING:
     from trueground.net.cache import CacheStats
+    from trueground.reports.blocks import Block
 
 cache = typer.Typer(name="cache", help="What is kept of earlier runs: count and clear.")
 _LONGEST_DAYS = 100_000
@@ -32,16 +33,33 @@ def stats(screen: Screen) -> None:
     """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
     from trueground.net.cache import cache_path
     from trueground.net.cache import stats as count
-    from trueground.reports.listings import render_cache
     from trueground.web.stored import count_indexes
 
     result = count(cache_path())
     beside = {name: count(path) for name, path in _beside().items()}
     beside["views"] = count_indexes()
-    lines = [render_cache(result, "replies")]
-    lines += [render_cache(one, _NOUNS[name]) for name, one in beside.items() if one.entries]
+    kept = [(result, "replies")]
+    kept += [(one, _NOUNS[name]) for name, one in beside.items() if one.entries]
     told = {**_as_json(result), **{name: _as_json(one) for name, one in beside.items()}}
-    screen.show(told, lambda: "\n".join(lines))
+    screen.show_page(told, lambda: [block for one, noun in kept for block in _show(one, noun)])
+
+
+def _show(cache: CacheStats, noun: str) -> list[Block]:
+    """Return how much a file holds, since when, and of which models."""
+    from trueground.reports.blocks import Head, Row, Table, Text
+    from trueground.text.wording import shown_name
+
+    lines = [str(cache.path), f"{cache.entries:,} {noun}, {cache.bytes:,} bytes on disk"]
+    if cache.oldest and cache.newest:
+        lines.append(f"from {cache.oldest:%Y-%m-%d %H:%M} to {cache.newest:%Y-%m-%d %H:%M} UTC")
+    blocks: list[Block] = [Text("\n".join(lines))]
+    columns = [Head("model"), Head(noun, "number")]
+    rows = [Row([shown_name(model.model), model.entries]) for model in cache.models]
+    if noun == "replies":
+        columns.append(Head("tokens", "number"))
+        for row, model in zip(rows, cache.models, strict=True):
+            row.cells.append(model.tokens)
+    return [*blocks, Table(columns, rows)] if rows else blocks
 
 
 def _beside() -> dict[str, Path]:

@@ -82,14 +82,14 @@ def model_cell(row: Json) -> list[str | Span]:
 
 
 def apart_words(row: Json, titles: Mapping[str, str]) -> list[str]:
-    """Why the row stands apart, each reason once, with the columns of which it is true."""
+    """Return why the row is not ranked, each reason once, with its columns."""
     told = join_alike((why, titles[key]) for key, why in row["apart"].items())
     return [f"{why}: {names}" for why, names in told]
 
 
 def model_row(row: Json, cells: Sequence[Cell], apart: Sequence[str] = ()) -> Row:
     """A row of a model: the user's own, a paper's, or grey where it is not to be ranked."""
-    title = f"stands apart: {'; '.join(dict.fromkeys(apart))}" if apart else None
+    title = f"not ranked: {'; '.join(dict.fromkeys(apart))}" if apart else None
     found = Row([model_cell(row), *cells], "published" if row["source"] else "own", title)
     if apart:
         found.tone = "apart"
