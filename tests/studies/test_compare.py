@@ -205,7 +205,9 @@ def test_another_model_or_scheme_is_told_and_no_obstacle(make: Make) -> None:
         change_manifest(run, benchmark=named, model={"name": model})
     found = compare([a, b])
     assert found.pairs[0].notes == ("scheme is 'direct' in a, 'cot' in b",)
-    assert f"b  {b} (5 items, faitheval/unanswerable, large)" in comparison_text(found.as_dict())
+    assert f"b  {b} (5 items, faitheval/unanswerable, large)" in comparison_text(
+        found.as_dict(), width=300
+    )
 
 
 def test_metrics_of_one_run_only_are_told(make: Make) -> None:

@@ -109,7 +109,7 @@ def test_a_mean_over_fewer_items_is_not_ranked_as_if_over_all(tmp_path: Path) ->
     assert [row["best"] for row in found["rows"]] == [["c1"], [], [], []]
     assert json.loads(json.dumps(leaderboard_data([tmp_path])))["rows"][1]["cells"]["c1"]["asked"]
     some = next(line for line in text.splitlines() if line.startswith("some"))
-    assert some.endswith("400 of 1,000 † ranked by 0.3600")
+    assert some.endswith("† 400 of 1,000 asked: ranked by 0.3600")
     assert "† over fewer items than were asked" in text
     page = write_leaderboard([tmp_path], tmp_path / "page.html").read_text()
     table = blocks(page, "table")[0]

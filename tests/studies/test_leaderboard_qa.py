@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -352,9 +353,15 @@ def test_names_are_text(tmp_path: Path) -> None:
 
 def test_the_terminal_has_short_tables(runs: Path, swept: Path) -> None:
     text = leaderboard_text(leaderboard_data([runs, swept], with_published=True))
-    tables = text.split("\n\n")
-    heads = [table.splitlines()[:2] for table in tables]
-    assert ["nq, retrieved, v1", "Model"] in [[head[0], *head[1].split()[:1]] for head in heads[1:]]
+    scatter = text.partition("Correctness and faithfulness\n")[2]
+    assert scatter.startswith("nq, retrieved, v1\n")
+    assert re.search(r"recall, k_precision\nModel +recall +k_precision\n", scatter)
+    assert "P_IR (higher)" in text
+    assert "hotpotqa, v1" in text
+    delta = text.partition("One instruction and the other\nnq, retrieved\n")[2]
+    gpt = [line.split() for line in delta.splitlines() if line.startswith("gpt-3.5-turbo (pub")]
+    assert gpt[0][2:] == ["0.5798", "0.3410"]
+    assert gpt[1][2:] == ["-0.2388", "-41.2", "%"]
 
 
 def test_no_change_has_no_sign(tmp_path: Path) -> None:
@@ -365,8 +372,9 @@ def test_no_change_has_no_sign(tmp_path: Path) -> None:
             summary["metrics"][metric]["mean"] = 0.5
         (folder / "summary.json").write_text(json.dumps(summary))
     text = leaderboard_text(leaderboard_data([tmp_path]))
-    assert "0.5000 → 0.5000 (0.0 %)" in text
-    assert "0.5000 → 0.5000 (0.0000)" in text
+    assert re.search(r"our/model-7b +0\.5000.* 0\.5000.*\n", text)
+    assert "-0.0" not in text
+    assert "−0.0" not in text
 
 
 def test_long_signatures_are_told_by_their_beginning() -> None:

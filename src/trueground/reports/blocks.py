@@ -351,5 +351,8 @@ def select_blocks(blocks: Iterable[Block], face: Face) -> Iterator[Block]:
                 yield from inside
         elif isinstance(block, Part | Fold | Grid):
             yield replace(block, blocks=[*select_blocks(block.blocks, face)])
+        elif isinstance(block, Menu):
+            options = [(name, [*select_blocks(own, face)]) for name, own in block.options]
+            yield replace(block, options=options)
         else:
             yield block

@@ -47,6 +47,7 @@ COLUMNS = 80
 _MAX_CHART_POINTS = 12  # of a series that is shown as a table
 _MAX_HEAD_COLUMNS = 40  # of a head that is not replaced by a number in a wide table
 _MIN_HEAD_COLUMNS = 8  # of a head that is wrapped
+_MIN_NOTE_COLUMNS = 20  # of a note below a number
 _MIN_TEXT_COLUMNS = 20  # of a column of texts that is wrapped
 _BAR_COLUMNS = 30
 _GAP = "  "
@@ -179,22 +180,32 @@ def _tabulate_series(title: Rich, x: Axis, y: Axis, series: Series) -> Table:
 class _Column:
     """The texts of a column, its width, and on which side they are."""
 
-    def __init__(self, head: Head, cells: list[str], *, is_first: bool) -> None:
+    def __init__(self, head: Head, cells: list[str], notes: dict[int, str]) -> None:
         self.cells = cells
-        self.is_first = is_first
+        self.notes = notes  # at the end of cells, by their rows
         self.is_text = head.kind in ("text", "code")
-        self.width = max(map(cell_len, cells))
+        self.width = 0
+        self.measure()
+
+    def measure(self) -> None:
+        """Set the width to that of the longest line."""
+        self.width = max(cell_len(line) for cell in self.cells for line in cell.split("\n"))
 
     def narrow_head(self) -> None:
-        """Wrap the head to the width of the cells."""
-        width = max(_MIN_HEAD_COLUMNS, *map(cell_len, self.cells[1:]), 0)
+        """Wrap the head to the width of the cells, and put notes below their numbers."""
+        for row, note in self.notes.items():
+            number = self.cells[row].removesuffix(note).rstrip()
+            below = wrap(note, "", max(cell_len(number), _MIN_NOTE_COLUMNS))
+            self.cells[row] = f"{number}\n{below}" if number else below
+        lines = [line for cell in self.cells[1:] for line in cell.split("\n")]
+        width = max(_MIN_HEAD_COLUMNS, *map(cell_len, lines), 0)
         self.cells[0] = wrap(self.cells[0], "", width)
-        self.width = max(cell_len(line) for cell in self.cells for line in cell.split("\n"))
+        self.measure()
 
     def narrow(self, width: int) -> None:
         """Wrap the texts to this width."""
         self.cells = [wrap(cell, "", width, whole=False) for cell in self.cells]
-        self.width = max(cell_len(line) for cell in self.cells for line in cell.split("\n"))
+        self.measure()
 
 
 def format_table(table: Table, width: int = COLUMNS) -> str:
@@ -231,14 +242,18 @@ def _make_columns(table: Table) -> list[_Column]:
     columns = []
     for k, head in enumerate(table.columns):
         cells = [plain(head.label)]
-        for row in table.rows:
+        notes = {}
+        for number, row in enumerate(table.rows, 1):
             has_cell = k < len(row.cells) and row.tone != "group"
             cell = row.cells[k] if has_cell else ""
             has_interval = table.intervals or k == first_estimate
             text = cell_text(cell, head, interval=has_interval, quiet=False)
-            is_published = k == 0 and row.tone == "published"
-            cells.append(f"{text} (published)" if is_published else text)
-        columns.append(_Column(head, cells, is_first=k == 0))
+            if k == 0 and row.tone == "published":
+                text += " (published)"
+            if isinstance(cell, Estimate) and cell.note:
+                notes[number] = cell.note
+            cells.append(text)
+        columns.append(_Column(head, cells, notes))
     return columns
 
 
@@ -258,17 +273,22 @@ def _measure(columns: Sequence[_Column]) -> int:
 
 
 def _narrow_texts(columns: Sequence[_Column], width: int) -> None:
-    """Wrap heads and the widest texts until the table fits or they are narrow."""
-    if _measure(columns) > width:
-        for column in columns:
-            column.narrow_head()
-    excess = _measure(columns) - width
-    texts = sorted((c for c in columns if c.is_text), key=lambda c: (c.is_first, -c.width))
-    for column in texts:
-        if excess > 0 and column.width > _MIN_TEXT_COLUMNS:
-            before = column.width
+    """Wrap heads, notes and the widest texts until the table fits or they are narrow.
+
+    Texts of the first column are wrapped only if another column does not fit next to it.
+    """
+    if _measure(columns) <= width:
+        return
+    for column in columns:
+        column.narrow_head()
+    first, *others = columns
+    for column in sorted(others, key=lambda column: -column.width):
+        excess = _measure(columns) - width
+        if excess > 0 and column.is_text and column.width > _MIN_TEXT_COLUMNS:
             column.narrow(max(_MIN_TEXT_COLUMNS, column.width - excess))
-            excess -= before - column.width
+    room = width - max((len(_GAP) + column.width for column in others), default=0)
+    if first.is_text and first.width > max(room, _MIN_TEXT_COLUMNS):
+        first.narrow(max(room, _MIN_TEXT_COLUMNS))
 
 
 def _split_columns(columns: list[_Column], width: int) -> list[list[_Column]]:
