@@ -86,6 +86,7 @@ OTHER_COUNTS = {
     "studies/calibrate/page.py": {"own"},
     "studies/comparison_page.py": {"kept_a"},
     "reports/sentences.py": {"labels", "of"},
+    "reports/text.py": {"(column.width for column in columns)"},
     "studies/error_lines.py": {"k"},
     "studies/leaderboard/results.py": {"first", "second"},
     "web/labels/watch.py": {"own", "rest"},

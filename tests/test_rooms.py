@@ -19,15 +19,17 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("functions",),
     ("metrics", "progress", "stats", "net"),
     ("records", "models", "encoders", "processes"),
-    ("retrieval", "graph"),
     ("claims",),
     ("judges",),
-    ("benchmarks", "runs"),
-    ("annotation",),
+    ("runs",),
     ("evaluate",),
-    ("builders", "shards"),
+    ("shards",),
     ("reports",),
     ("studies",),
+    ("retrieval", "graph"),
+    ("benchmarks",),
+    ("annotation",),
+    ("builders",),
     ("web",),
     ("api",),
     ("testing",),
@@ -35,6 +37,16 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 # Who renders: everything else computes and may not know how its numbers look.
 FACES = {"reports", "studies", "web", "api", "cli"}
+# Special subjects above the core; their modules `…page…` alone show anything.
+WINGS = {"retrieval", "graph", "benchmarks", "annotation", "builders"}
+# TEMPORARY: imports of wings by the core. Delete each edge with its import.
+TEMPORARY = {
+    ("claims", "retrieval"),
+    ("evaluate", "annotation"),
+    ("evaluate", "benchmarks"),
+    ("studies", "annotation"),
+    ("studies", "benchmarks"),
+}
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
 
 
@@ -71,7 +83,7 @@ def imports() -> set[tuple[str, str]]:
                 parts = name.split(".")
                 if parts[0] == "trueground" and len(parts) > 1:
                     edges.add((room_of(path), parts[1]))
-    return {(a, b) for a, b in edges if a != b}
+    return {(a, b) for a, b in edges if a != b} - TEMPORARY
 
 
 def test_every_room_has_its_floor() -> None:
@@ -92,7 +104,9 @@ def test_packages_that_compute_never_name_reports() -> None:
     naming = {
         str(path.relative_to(SRC))
         for path in SRC.rglob("*.py")
-        if room_of(path) not in FACES and "trueground.reports" in path.read_text(encoding="utf-8")
+        if room_of(path) not in FACES
+        and not (room_of(path) in WINGS and "page" in path.stem)
+        and "trueground.reports" in path.read_text(encoding="utf-8")
     }
     assert naming == set()
 
