@@ -35,18 +35,11 @@ from trueground.reports.blocks import (
     Text,
     Tiles,
 )
-from trueground.text.wording import NO_VALUE, percent_of, several
+from trueground.text.wording import NO_VALUE, docs_page, percent_of, several
 
 MARK = "trueground-build-1"
 Raw = Mapping[str, Any]
 _SHARE = Head("Share", "estimate", digits=1, percent=True)
-_NOTES = (
-    "Content words are those of a question without the words that only hold sentences together; a "
-    "word stands in the contexts where it stands there as it is, in small or capital letters.",
-    "Whether an item that must not be answerable, or must have two answers, is as it should be is "
-    "seen by its factor, not by its share of answerable items alone.",
-    "Intervals are percentile bootstraps over items (95 %, 2,000 resamples, seed 0).",
-)
 _LENGTHS = {
     "question": "words of a question",
     "contexts": "words of all contexts of an item",
@@ -114,8 +107,11 @@ def build_page(
     ]
     funnel, *parts = _parts(summary, manifest, people)
     near = f"{quality['duplicates']['near_question']['threshold']:.0%}"
-    alike = f"Two questions are nearly the same where they share {near} of their words, rare words "
-    alike += "weighing more: a pattern that all questions follow does not make them alike."
+    reading: list[Rich] = [
+        f"Two questions are nearly the same if they share {near} of their words, by weight.",
+        "Intervals: percentile bootstrap over items (95 %, 2,000 resamples, seed 0).",
+        f"How to read these numbers: {docs_page('quality')}.",
+    ]
     limits: list[Rich] = [*_left_out(summary), *summary["notices"], _LIMIT]
     made = f"Made by trueground build {manifest.get('trueground', '')} with the builder "
     blocks: list[Block] = [
@@ -123,7 +119,7 @@ def build_page(
         *_filled([funnel]),
         Only("page", _filled(lists)),
         *_filled(parts),
-        Only("page", [Part("How to read this", [Bullets([*_NOTES, alike])])]),
+        Only("page", [Part("How to read this", [Bullets(reading)])]),
         Only("markdown", [Part("Known limits", [Bullets(limits)])]),
         Only("markdown", [Part("Licence", [Text(_LICENCE)])]),
     ]

@@ -46,20 +46,23 @@ def stats(screen: Screen) -> None:
 
 def _show(cache: CacheStats, noun: str) -> list[Block]:
     """Return how much a file holds, since when, and of which models."""
-    from trueground.reports.blocks import Head, Row, Table, Text
+    from trueground.reports.blocks import Head, Part, Row, Table, Text
     from trueground.text.wording import shown_name
 
     lines = [str(cache.path), f"{cache.entries:,} {noun}, {cache.bytes:,} bytes on disk"]
     if cache.oldest and cache.newest:
         lines.append(f"from {cache.oldest:%Y-%m-%d %H:%M} to {cache.newest:%Y-%m-%d %H:%M} UTC")
-    blocks: list[Block] = [Text("\n".join(lines))]
-    columns = [Head("model"), Head(noun, "number")]
-    rows = [Row([shown_name(model.model), model.entries]) for model in cache.models]
-    if noun == "replies":
-        columns.append(Head("tokens", "number"))
-        for row, model in zip(rows, cache.models, strict=True):
-            row.cells.append(model.tokens)
-    return [*blocks, Table(columns, rows)] if rows else blocks
+    rows = []
+    for model in cache.models:
+        row = Row([f"  {shown_name(model.model)}", f"{model.entries:,} {noun}"])
+        if noun == "replies":
+            row.cells.append(f"{model.tokens:,} tokens")
+        rows.append(row)
+    title = "\n".join(lines)
+    if not rows:
+        return [Text(title, "whole")]
+    columns = [Head(""), Head("", "number"), Head("", "number")]
+    return [Part(title, [Table(columns[: len(rows[0].cells)], rows)])]
 
 
 def _beside() -> dict[str, Path]:

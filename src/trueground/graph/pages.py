@@ -38,7 +38,7 @@ def show_loaded(folder: Path, state: GraphFile, notes: Sequence[str]) -> list[Bl
     names = several(state.names, "name")
     lines.append(f"{several(state.triples, 'triple')}, {names} in {state.lang!r}")
     lines += [_one_line(note) for note in notes]
-    return [Text("\n".join(lines))]
+    return [Text("\n".join(lines), "whole")]
 
 
 def tabulate_rows(rows: Iterable[GraphRow]) -> Iterator[Block]:
@@ -73,7 +73,7 @@ def show_entity(entity: Entity) -> list[Block]:
         for value in values:
             qid = f"  [{value.id}]" if value.id and value.id != value.text else ""
             lines.append(f"  {_one_line(name)}: {_one_line(value.text)}{qid}")
-    return [Text("\n".join(lines))]
+    return [Text("\n".join(lines), "whole")]
 
 
 def show_links(links: LinkedQuestions, *, each: bool) -> list[Block]:
@@ -91,7 +91,7 @@ def show_links(links: LinkedQuestions, *, each: bool) -> list[Block]:
         f"{len(linked):,} questions, {n_entities:,} entities in {n_some:,} of them; "
         f"{n_chosen:,} chosen from several of that name"
     )
-    blocks: list[Block] = [Text("\n".join(lines))]
+    blocks: list[Block] = [Text("\n".join(lines), "whole")]
     return blocks if links.retrieval is None else [*blocks, _tabulate_scores(links.retrieval)]
 
 

@@ -16,6 +16,7 @@ Style = Literal[
     "strong", "code", "quiet", "mark", "added", "removed", "supported", "unsupported", "unknown"
 ]
 
+Tone = Literal["plain", "lead", "note", "warning", "quiet", "command", "lines", "whole"]
 Face = Literal["page", "text", "markdown"]
 
 
@@ -52,11 +53,13 @@ Cell = None | bool | float | int | str | list[str | Span] | Estimate
 class Text(msgspec.Struct, omit_defaults=True, tag_field="type", tag="text"):
     """A paragraph. A `command` is a line to type; `plain` keeps its line breaks.
 
-    `lines` are for texts alone: each is cut where the text ends.
+    `lines` and `whole` are for texts alone: lines that are cut at the width, or never.
     """
 
     text: Rich
-    tone: Literal["plain", "lead", "note", "warning", "quiet", "command", "lines"] = "plain"
+    tone: Literal["plain", "lead", "note", "warning", "quiet", "command", "lines", "whole"] = (
+        "plain"
+    )
 
 
 class Bullets(msgspec.Struct, omit_defaults=True, tag_field="type", tag="bullets"):

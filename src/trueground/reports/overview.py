@@ -9,7 +9,7 @@ from typing import Any
 
 from trueground.errors import spoken
 from trueground.plugins import bare_name, split_key
-from trueground.reports.blocks import Block, Head, Page, Row, Table, Text
+from trueground.reports.blocks import Block, Head, Page, Part, Row, Table, Text
 from trueground.reports.sentences import (
     REPEAT,
     corrected_rates,
@@ -243,12 +243,13 @@ def list_worst(summary: Mapping[str, Any], text: RunText) -> Iterator[Block]:
         yield Text("no answer to read first: none is scored, or all of them are grounded")
         return
     order = worst_order(metric, bool(summary.get("verdicts")))
-    lines = [f"worst {len(bad)} of {summary['n']:,}: {order}"]
+    title = f"worst {len(bad)} of {summary['n']:,}: {order}"
+    lines = []
     for rank, item in enumerate(bad, 1):
         head = f"{rank:>2}  {item.score:.2f}  {item.verdict or ''}".rstrip()
         lines.append(f"{head}  {_line(item.id)}  {_line(item.question)}".rstrip())
         lines += _brief_lines(item) if text.is_brief else _full_lines(item)
-    yield Text("\n".join(lines), "lines")
+    yield Part(title, [Text("\n".join(lines), "lines")])
 
 
 def _brief_lines(item: WorstItem) -> Iterator[str]:
@@ -296,7 +297,7 @@ def point_to_more(summary: Mapping[str, Any], text: RunText) -> Iterator[Block]:
         if text.shows_all:
             lines.append(f"files  {text.path}/")
     if lines:
-        yield Text("\n".join(lines))
+        yield Text("\n".join(lines), "whole")
 
 
 def _line(text: str | None) -> str:

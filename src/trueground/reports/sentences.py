@@ -311,11 +311,9 @@ def reading_notes(
         settings.append(f"seed {seed}")
     whole = [name for name in metrics if of_items and name not in of_items]
     notes: list[Rich] = [
-        "A metric gives one value per answer; the mean is over the answers that it could score, "
-        "and that number stands beside it. An answer without a score counts neither as 0 nor as 1.",
+        "An answer without a score counts neither as 0 nor as 1.",
         f"{', '.join(settings)}.",
-        "A claim counts as supported only where the judge said so; a claim without a verdict is "
-        "shown as not checked.",
+        f"How to read these numbers: {docs_page('run-directory')}.",
     ]
     if whole:
         notes.append(

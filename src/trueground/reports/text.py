@@ -66,7 +66,8 @@ def render_text(page: Page | Iterable[Block], width: int = COLUMNS) -> str:
     if isinstance(page, Page):
         notices: list[Block] = [Text(notice, "note") for notice in page.notices]
         page = [*notices, *page.blocks]
-    return "\n\n".join(_paragraphs(select_blocks(page, "text"), width))
+    paragraphs = _paragraphs(select_blocks(page, "text"), width)
+    return "\n\n".join(text for text in paragraphs if text)
 
 
 def _paragraphs(blocks: Iterable[Block], width: int) -> Iterator[str]:
@@ -98,6 +99,8 @@ def _paragraphs(blocks: Iterable[Block], width: int) -> Iterator[str]:
 def _format_text(block: Text, width: int) -> str:
     if block.tone == "lines":
         return "\n".join(clip(line, width) for line in plain(block.text).split("\n"))
+    if block.tone == "whole":
+        return plain(block.text)
     if block.tone == "command":
         return f"    {plain(block.text)}"
     if block.tone == "note":

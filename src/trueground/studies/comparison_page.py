@@ -51,7 +51,7 @@ from trueground.studies.comparison_words import (
     tabulate_shares,
     tabulate_statistics,
 )
-from trueground.text.wording import percent, several
+from trueground.text.wording import docs_page, percent, several
 
 MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
@@ -92,11 +92,11 @@ def comparison_page(
     blocks: list[Block] = []
     for k, pair in enumerate(pairs, start=1):
         of_pair = _pair(pair, comparison, starts, shows_all=shows_all)
-        lead = Text(_lead(pair), "quiet")
         if has_several:
+            lead = Only("page", [Text(_lead(pair), "quiet")])
             blocks.append(Part(_against(pair), [lead, *of_pair], f"pair-{k}"))
         else:
-            blocks += [Only("text", [lead]), *of_pair]
+            blocks += of_pair
     rows = []
     for run in comparison["runs"]:
         start = starts[run["label"]]
@@ -123,7 +123,7 @@ def _list_runs(comparison: Mapping[str, Any]) -> Text:
     for run in comparison["runs"]:
         facts = [several(run["n"], "item"), run["task"], run["model"]]
         lines.append(f"{run['label']}  {run['path']} ({', '.join(filter(None, facts))})")
-    return Text("\n".join(lines))
+    return Text("\n".join(lines), "whole")
 
 
 def _against(pair: Mapping[str, Any]) -> str:
@@ -147,8 +147,10 @@ def _pair(
     blocks: list[Block] = []
     tables = [("Means and differences", tabulate_differences(pair, comparison["level"]))]
     if shares := compare_shares(pair):
-        blocks += [Text(shares, "lead"), Only("text", [_list_shares(pair)])]
+        blocks.append(Only("page", [Text(shares, "lead")]))
+        blocks.append(Only("text", [Text([*shares, f"\n  {_list_shares(pair)}"])]))
         tables.insert(0, ("Shares of the verdicts", tabulate_shares(pair, comparison["level"])))
+    blocks.append(Only("text", [Text(_lead(pair))]))
     blocks += [Text(sentence, "lead") for sentence in corrected_differences(pair)]
     for question, own in groups:
         sentences = Bullets([one.words for one in own])
@@ -171,14 +173,14 @@ def _pair(
     return blocks
 
 
-def _list_shares(pair: Mapping[str, Any]) -> Text:
+def _list_shares(pair: Mapping[str, Any]) -> str:
     """Return the shares of the other verdicts in both runs, on one line."""
     shares = []
     for name, verdict in pair["verdicts"].items():
         is_empty = name == "unscored" and not verdict["mean_a"] and not verdict["mean_b"]
         if name != "grounded" and not is_empty:
             shares.append(f"{name} {percent(verdict['mean_a'])} → {percent(verdict['mean_b'])}")
-    return Text(", ".join(shares))
+    return ", ".join(shares)
 
 
 def _list_changes(
@@ -311,37 +313,13 @@ def _how_to_read(comparison: Mapping[str, Any]) -> Iterator[Rich]:
     results = [m["result"] for pair in comparison["pairs"] for m in pair["metrics"].values()]
     patterns = max((r["patterns"] or 0 for r in results if r["test"] == "sign-flip"), default=0)
     yield (
-        "A run is better on a metric where the interval of the difference is without 0 and Holm's "
-        f"p is at most {comparison['alpha']:.3g}; it may be better where only the interval says "
-        "so. Where no difference can be shown there may still be one: see how wide the interval is."
+        "A run is better if the interval of the difference excludes 0 and Holm's p is at most "
+        f"{comparison['alpha']:.3g}. It may be better if only the interval excludes 0."
     )
     yield (
-        "Each comparison is over the items that both runs have scored. The interval is a "
-        f"percentile bootstrap of the mean difference ({100 * comparison['level']:.4g} %, "
-        f"{comparison['resamples']:,} resamples, seed {comparison['seed']}). Micro values, and an "
-        "F1 of citations, are numbers of whole runs over all items that both have, without a test."
+        f"Intervals: percentile bootstrap ({100 * comparison['level']:.4g} %, "
+        f"{comparison['resamples']:,} resamples, seed {comparison['seed']})."
     )
-    yield (
-        "p is two-sided: McNemar's exact test where every score is 0 or 1 and no groups are given "
-        "(b counts items that are 1 in the first run only, c those in the second only), else a "
-        "sign-flip test, whole groups together: “exact” counts every pattern of signs of what "
-        f"differs{f', else there are {patterns:,} random ones' if patterns else ''}."
-    )
-    yield (
-        "Holm's p takes the one test in the column p of every metric of every pair on this page "
-        "together. What stands beside the test (Wilcoxon's signed-rank test without differences "
-        "of 0, McNemar's test without groups) is not adjusted, and not to be chosen afterwards."
-    )
-    yield (
-        "Effect sizes are of the later run against the first and not turned round where lower is "
-        "better: d_z is the mean difference over the standard deviation of the differences; the "
-        "rank-biserial correlation is +1 where every change is upwards; “higher” is the share of "
-        "items that score higher in the later run, ties counted half; h compares two shares on "
-        "the arcsine scale; the odds ratio is items that are 1 in the later run only over items "
-        "that are 1 in the first only."
-    )
-    yield (
-        "What the items can show is computed from how much the differences vary here, within and "
-        "between groups; for McNemar's test from the share of items that differ. One test is "
-        "planned for: after Holm's adjustment more items are needed."
-    )
+    if patterns:
+        yield f"Sign-flip tests that are not exact: {patterns:,} random patterns of signs."
+    yield f"Tests, effect sizes and planning: {docs_page('compare')}."

@@ -41,7 +41,7 @@ def sweep_page(runs: Sequence[Finished], prompts: Sequence[Mapping[str, Any]] = 
     noted = dict.fromkeys(notice for _, _, manifest, _ in runs for notice in notices(manifest))
     pages = "\n".join(f"page   {path / REPORT}" for *_, path in runs)
     sections = [prompts_section(study, place) for place, study in enumerate(prompts, 1)]
-    blocks: list[Block] = [Table(columns, rows), *sections, Text(pages)]
+    blocks: list[Block] = [Table(columns, rows), *sections, Text(pages, "whole")]
     return Page("sweep", "", "Runs", blocks, notices=list(noted))
 
 

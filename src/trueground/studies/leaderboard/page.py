@@ -51,7 +51,7 @@ from trueground.studies.leaderboard.study_blocks import (
 )
 from trueground.studies.prompts_page import prompts_section
 from trueground.text.refusal import MEASURED
-from trueground.text.wording import few, join_alike, several
+from trueground.text.wording import docs_page, few, join_alike, several
 from trueground.types import Status
 
 MARK = "trueground-leaderboard-1"
@@ -363,21 +363,11 @@ def _notes(board: Json) -> Part:
     levels = sorted(
         {c["ci_level"] for r in board["rows"] for c in r["cells"].values() if c["ci_level"]}
     )
-    items: list[Rich] = [
-        "A mean is over the answers that could be scored, and their number stands beside it. An "
-        "answer without a score counts neither as 0 nor as 1."
-    ]
+    items: list[Rich] = []
     if levels:
-        told = ", ".join(f"{100 * level:.4g} %" for level in levels)
-        items.append(
-            [f"Intervals cover {told}: percentile bootstrap over the answers of one run. Two "
-             "models whose intervals overlap may still differ; ", code("trueground compare"),
-             " pairs their answers."]
-        )  # fmt: skip
-    items.append(
-        "Each column has one metric with one set of options. Runs that differ in anything else "
-        "that matters are named at the top of the page."
-    )
+        covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
+        items.append(f"Intervals cover {covered}: percentile bootstrap over the answers of a run.")
+    items.append(f"How to read a leaderboard: {docs_page('leaderboard')}.")
     if any(table["declining"] for table in board["studies"]):
         items.append(f"{refusal_rules({'abstention_rules': MEASURED})}.")
     blocks: list[Block] = [Bullets(items)]
