@@ -48,7 +48,7 @@ _MAX_CHART_POINTS = 12  # of a series that is shown as a table
 _MAX_HEAD_COLUMNS = 40  # of a head that is not replaced by a number in a wide table
 _MIN_HEAD_COLUMNS = 8  # of a head that is wrapped
 _MIN_NOTE_COLUMNS = 20  # of a note below a number
-_MIN_TEXT_COLUMNS = 20  # of a column of texts that is wrapped
+_MIN_TEXT_COLUMNS = 24  # of a column of texts that is wrapped
 _BAR_COLUMNS = 30
 _GAP = "  "
 _WORDS = re.compile(r"(\s*)(\S+)")
@@ -201,7 +201,8 @@ class _Column:
             below = wrap(note, "", max(cell_len(number), _MIN_NOTE_COLUMNS))
             self.cells[row] = f"{number}\n{below}" if number else below
         lines = [line for cell in self.cells[1:] for line in cell.split("\n")]
-        width = max(_MIN_HEAD_COLUMNS, *map(cell_len, lines), 0)
+        words = self.cells[0].split()
+        width = max(_MIN_HEAD_COLUMNS, *map(cell_len, [*lines, *words]))
         self.cells[0] = wrap(self.cells[0], "", width)
         self.measure()
 
