@@ -67,7 +67,7 @@ def test_import_and_a_third(folder: Path) -> None:
 def test_agreement(folder: Path) -> None:
     done = trueground("agreement", "tasks-1.jsonl", "tasks-2.csv", "--resamples", "100", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "correctness\n\n4 tasks, 4 answered by two or more" in done.stdout
+    assert "correctness\n4 tasks, 4 answered by two or more" in done.stdout
     assert any(line.split()[:2] == ["agreement", "0.7500"] for line in done.stdout.splitlines())
     assert re.search(r"r7~[0-9a-f]{8}  disagreement 1\.00, 25", done.stdout)
     words = ("agreement", "tasks-1.jsonl", "tasks-2.csv", "--format", "json", "--resamples", "50")

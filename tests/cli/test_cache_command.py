@@ -53,7 +53,7 @@ def test_stats(filled: Path) -> None:
     assert lines[2].startswith("from 2023-11-14 22:13 to 20")
     assert lines[3:] == [
         "  small        2 replies  1,500 tokens",
-        "  large-model  1 replies  7 tokens",
+        "  large-model  1 replies      7 tokens",
     ]
 
 
@@ -91,8 +91,8 @@ def test_results_of_encoders_are_counted_and_cleared(filled: Path) -> None:
         kept.put("5", b"1234", model="minilm")
         kept.put("6", b"1234", model="small")
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(ResponseCache.path_of("vectors"))
-    assert lines[6].startswith("2 results of encoders, ")
+    assert lines[6] == str(ResponseCache.path_of("vectors"))
+    assert lines[7].startswith("2 results of encoders, ")
     assert lines[8:] == ["  minilm  1 results of encoders", "  small   1 results of encoders"]
     shown = json.loads(run("stats", "--format", "json").stdout)
     assert (shown["entries"], shown["encoders"]["entries"]) == (3, 2)
@@ -110,7 +110,7 @@ def test_searches_are_counted_and_cleared(filled: Path) -> None:
     with ResponseCache.open("searches") as kept:
         kept.put("7", b"1234", model="bm25")
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(ResponseCache.path_of("searches"))
+    assert lines[6] == str(ResponseCache.path_of("searches"))
     assert lines[8:] == ["  bm25  1 searches"]
     assert json.loads(run("stats", "--format", "json").stdout)["searches"]["entries"] == 1
     done = run("clear", "--model", "bm25", "--yes")
@@ -124,7 +124,7 @@ def test_replies_of_endpoints_are_counted_and_cleared(filled: Path) -> None:
     with ResponseCache.open("graphs") as kept:
         kept.put("8", b"1234", model="https://example.org/sparql")
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(ResponseCache.path_of("graphs"))
+    assert lines[6] == str(ResponseCache.path_of("graphs"))
     assert lines[8:] == ["  https://example.org/sparql  1 replies of SPARQL endpoints"]
     assert json.loads(run("stats", "--format", "json").stdout)["graphs"]["entries"] == 1
     done = run("clear", "--model", "https://example.org/sparql", "--yes", "--format", "json")
@@ -137,9 +137,9 @@ def test_indexes_of_views_are_counted_and_cleared(filled: Path, tmp_path: Path) 
         grow(sample_run(tmp_path / name, 20))
     os.utime(index_folder(tmp_path / "old"), (1_700_000_000, 1_700_000_000))
     lines = run("stats").stdout.splitlines()
-    assert lines[5] == str(filled.parent / "views")
-    assert lines[6].startswith("3 indexes of `trueground view`, ")
-    assert lines[7].startswith("from 2023-11-14 22:13 to 20")
+    assert lines[6] == str(filled.parent / "views")
+    assert lines[7].startswith("3 indexes of `trueground view`, ")
+    assert lines[8].startswith("from 2023-11-14 22:13 to 20")
     shown = json.loads(run("stats", "--format", "json").stdout)["views"]
     files = [path for path in (filled.parent / "views").rglob("*") if path.is_file()]
     assert (shown["entries"], shown["bytes"]) == (3, sum(path.stat().st_size for path in files))
@@ -216,4 +216,4 @@ def test_a_name_with_a_line_break_stays_on_its_line(filled: Path) -> None:
         kept.put("4", b"x", model="two\nlines", tokens=1)
     lines = run("stats").stdout.splitlines()
     assert len(lines) == 6
-    assert "  two�lines    1 replies  1 tokens" in lines
+    assert "  two�lines    1 replies      1 tokens" in lines

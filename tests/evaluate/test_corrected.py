@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from tests.annotation.filling import fill
 from tests.evaluate.questions_file import write_questions
+from tests.texts import overview_text
 
 import trueground as tg
 from trueground.annotation import export_tasks, import_answers
 from trueground.errors import InputError
-from trueground.reports.terminal import render_overview
 from trueground.runs.directory import MANIFEST, REPORT, SUMMARY
 
 N = 200
@@ -82,7 +82,7 @@ def test_a_random_slice_corrects_the_rate(tmp_path: Path, drawn: list[int]) -> N
     trust = f"On your 80 labels, answers called not grounded were unsupported {times} times of {of}"
     mean = f"the mean of the judge's probabilities, {100 * one['judge_mean']:.0f} % (support)"
     alone = f"The judge alone calls {100 * verdicts['grounded']['share']:.0f} % grounded"
-    box = render_overview(result.summary.raw, None).replace("│", " ")
+    box = overview_text(result.summary.raw, None).replace("│", " ")
     for text in (page, repr(result), unescape(result._repr_html_()), box):
         words = " ".join(text.split())
         assert all(said in words for said in (told, trust, mean, alone))

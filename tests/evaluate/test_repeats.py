@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from tests.evaluate.questions_file import number, write_questions
+from tests.texts import run_text
 
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.models.base import ChatRequest, Params, Reply
 from trueground.models.replay import FakeModel
-from trueground.reports.terminal import render, render_run
 from trueground.runs.directory import REPEATS
 from trueground.types import Status
 
@@ -116,7 +116,7 @@ def shown(run: Path) -> tuple[str, str]:
     summary, manifest = (
         json.loads((run / name).read_bytes()) for name in ("summary.json", "manifest.json")
     )
-    texts = render_run(summary, manifest, run), (run / "report.html").read_text()
+    texts = run_text(summary, run, manifest), (run / "report.html").read_text()
     return " ".join(texts[0].split()), " ".join(texts[1].split())
 
 
@@ -156,7 +156,7 @@ def test_records_of_a_run_score_the_same(tmp_path: Path) -> None:
     of_run = run.summary.raw["repeats"]["metrics"][METRIC]
     assert found.summary.raw["repeats"]["metrics"][METRIC] == of_run
     assert [line["id"] for line in lines(tmp_path / "scored")] == [f"q{i}" for i in range(12)]
-    told = render(found.summary.raw, None)
+    told = run_text(found.summary.raw, None)
     assert "5 answers to each of 12 questions" in told
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.chaos import KEY, ChaosServer
 from tests.evaluate.questions_file import answer, number, write_questions
+from tests.texts import run_text
 
 import trueground as tg
 from trueground.errors import (
@@ -28,7 +29,6 @@ from trueground.errors import (
 from trueground.models.base import ChatRequest, Params, Reply
 from trueground.models.options import Price
 from trueground.models.replay import FakeModel
-from trueground.reports.terminal import render
 from trueground.types import Status
 
 TASK = "faitheval/unanswerable"
@@ -381,7 +381,7 @@ def test_a_dataset_without_any_answer_is_told_in_the_average(tmp_path: Path) -> 
     average = result.summary.raw["averages"]["meta.dataset"]["phrase_match_strict"]
     assert (average["values"], average["of"]) == (4, 5)
     assert "average of 4 of 5" in (tmp_path / "run/report.html").read_text()
-    shown = render(result.summary.raw, None)
+    shown = run_text(result.summary.raw, None)
     assert "phrase_match: the average is over 4 of 5 values" in shown
 
 

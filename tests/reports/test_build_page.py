@@ -13,9 +13,9 @@ from markdown_it import MarkdownIt
 from tests.builders.finished import HOSTILE, finished, write_labels
 from tests.reports.payload import blocks, payload, words
 
-from trueground.builders.build_page import Shown, build_page, render_card
+from trueground.builders.pages import Shown, build_page
 from trueground.builders.people import read_people
-from trueground.reports.text import escaped, fenced
+from trueground.reports.markdown import escaped, fenced, render_markdown
 from trueground.reports.viewer import render_page
 
 
@@ -32,6 +32,10 @@ def made(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def page_text(summary: dict[str, Any], manifest: dict[str, Any], people: Any = None) -> str:
     return words(render_page(build_page(summary, manifest, people)))
+
+
+def card_text(summary: dict[str, Any], manifest: dict[str, Any], people: Any = None) -> str:
+    return render_markdown(build_page(summary, manifest, people))
 
 
 def text_of(file: Path) -> str:
@@ -106,7 +110,7 @@ def test_the_same_build_at_another_time_and_cost_is_the_same_page(
     summary, manifest = made
     models = {r: {**m, "calls": 999, "tokens_in": 12_345} for r, m in manifest["models"].items()}
     later = {**manifest, "start": "2001", "finished": "2002", "models": models, "command": ["x"]}
-    for render in (page_text, render_card):
+    for render in (page_text, card_text):
         assert render(summary, later) == render(summary, manifest)
         assert manifest["start"] not in render(summary, manifest)
 
@@ -182,7 +186,7 @@ def test_labels_that_came_later(
     folder: Path, made: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path
 ) -> None:
     said = read_people(folder, write_labels(tmp_path / "labels.jsonl"))
-    page, card = page_text(*made, said), render_card(*made, said)
+    page, card = page_text(*made, said), render_markdown(build_page(*made, said))
     for text in (page, card):
         assert "labels.jsonl" in text
         assert "13 agreed, 23 majority" in text
@@ -194,7 +198,7 @@ def test_labels_that_came_later(
 def test_many_sources_are_counted(made: tuple[dict[str, Any], dict[str, Any]]) -> None:
     summary, manifest = made
     many = [{"path": f"doc-{number}.txt", "sha256": "0" * 64} for number in range(75)]
-    for render in (page_text, render_card):
+    for render in (page_text, card_text):
         text = render(summary, {**manifest, "inputs": many})
         assert "doc-49.txt" in text
         assert "doc-50.txt" not in text
@@ -203,7 +207,7 @@ def test_many_sources_are_counted(made: tuple[dict[str, Any], dict[str, Any]]) -
 
 def test_what_a_limit_left_out_is_told(made: tuple[dict[str, Any], dict[str, Any]]) -> None:
     summary, manifest = made
-    for render in (page_text, render_card):
+    for render in (page_text, card_text):
         assert "The limit left out" not in render(summary, manifest)
         text = render({**summary, "left_out": 1_234}, {**manifest, "limit": 10})
         assert "The limit left out 1,234 source items." in text
@@ -213,7 +217,7 @@ def test_what_models_were_asked_with(made: tuple[dict[str, Any], dict[str, Any]]
     summary, manifest = made
     params = {"temperature": 0.0, "max_tokens": 99, "seed": None, "extra": {}}
     judge = {"name": "llama-3", "params": params}
-    for render in (page_text, render_card):
+    for render in (page_text, card_text):
         text = render(summary, {**manifest, "models": {"judge": judge}})
         assert "llama-3" in text
         assert re.search(r"temperature 0\.0, max\\?_tokens 99\b", text)

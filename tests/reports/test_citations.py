@@ -13,13 +13,12 @@ from tests.reports.citations_fixture import ADA, BRAM, MANY, answers, citation_r
 from tests.reports.kalma_fixture import DRAWN
 from tests.reports.payload import blocks, payload, words
 from tests.reports.report_fixture import make_item, write_run
+from tests.texts import run_text, sweep_text
 
 from trueground.errors import InputError
 from trueground.reports.answers import citation_view, detail
-from trueground.reports.listings import render_runs
 from trueground.reports.run_page import write_run_page
 from trueground.reports.sentences import notices
-from trueground.reports.terminal import render_run
 from trueground.runs.schema import Item
 from trueground.studies.compare import compare
 from trueground.types import Record
@@ -158,14 +157,15 @@ def test_notices_stand_on_the_page(tmp_path: Path) -> None:
 
 
 def test_notices_stand_in_a_comparison(tmp_path: Path) -> None:
+    from tests.texts import comparison_text
+
     from trueground.studies.comparison_page import comparison_page
-    from trueground.studies.comparison_words import format_comparison
 
     one = with_manifest(citation_run(tmp_path / "one"), **TOLD)
     two = with_manifest(citation_run(tmp_path / "two"), **TOLD)
     found = compare([one, two]).as_dict()
     assert comparison_page(found).notices == [f"one, two: {DRAWN}"]
-    assert f"note: one, two: {DRAWN}" in " ".join(format_comparison(found).split())
+    assert f"note: one, two: {DRAWN}" in " ".join(comparison_text(found).split())
 
 
 def test_notices_stand_in_the_terminal(tmp_path: Path) -> None:
@@ -176,10 +176,11 @@ def test_notices_stand_in_the_terminal(tmp_path: Path) -> None:
     read = (msgspec.json.decode((folder / f"{name}.json").read_bytes())
             for name in ("summary", "manifest"))  # fmt: skip
     summary, manifest = read
-    assert render_run(summary, manifest, folder).splitlines()[1] == f"note: {DRAWN}"
+    shown = " ".join(run_text(summary, folder, manifest).split())
+    assert shown.startswith(f"note: {DRAWN}")
     told = [("specific", summary, manifest, folder), ("specific", summary, manifest, folder)]
-    shown = render_runs(told)
-    assert shown.count(f"note: {DRAWN}") == 1
+    shown = sweep_text(told)
+    assert " ".join(shown.split()).count(f"note: {DRAWN}") == 1
     assert "citation_f1_micro" in shown
 
 

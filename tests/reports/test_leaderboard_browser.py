@@ -11,10 +11,10 @@ from tests.reports.instruct_qa_fixture import retriever_study, study
 from tests.reports.kalma_fixture import study_runs
 from tests.reports.leaderboard_fixture import MODELS, benchmark_run, sweep
 from tests.reports.truly_ground_fixture import OUTSIDE, four_versions, length_and_position
+from tests.texts import leaderboard_text
 
 import trueground as tg
 from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
-from trueground.studies.leaderboard.terminal import render
 
 pytestmark = needs_a_browser
 # Texts of the first table's column: the number, or "" where there is none.
@@ -153,13 +153,13 @@ def test_answers_that_were_scored_rank_by_how_many_are_grounded(
     assert len(data["warnings"]) == 1
     more = len(data["columns"]) - 2
     why = f"over 2 questions, other runs are over 4: grounded, support and {more} more"
-    assert render(data, tmp_path / "l.html").count("apart  ") == 1
-    assert f"apart  few: {why}" in render(data, tmp_path / "l.html")
+    assert leaderboard_text(data).count("not ranked: ") == 1
+    assert f"few: not ranked: {why}" in leaderboard_text(data)
     resize(browser, 390)
     browser.get("about:blank")
     browser.get(write_leaderboard(runs, tmp_path / "l.html").as_uri())
     name, note = browser.find_element("css selector", "#board tr.apart th").text.split("\n", 1)
-    assert (name, note.replace("\n", " ")) == ("few", f"stands apart: {why}")
+    assert (name, note.replace("\n", " ")) == ("few", f"not ranked: {why}")
     top = "return document.querySelector('#board tbody tr').getBoundingClientRect().bottom"
     assert browser.execute_script(top) < 800  # on the first screen
     resize(browser, 1200)

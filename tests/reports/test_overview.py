@@ -7,10 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from rich.cells import cell_len
+from tests.texts import overview_text
 
 import trueground as tg
 from trueground.metrics.registry import all_metrics
-from trueground.reports.terminal import QUESTIONS, clip, headline_keys, render_overview, width_of
+from trueground.reports.overview import QUESTIONS, headline_keys
+from trueground.reports.text import clip
 from trueground.testing import FakeJudge, synthetic_records
 from trueground.text.wording import percent
 
@@ -23,26 +26,26 @@ def result() -> tg.Result:
 
 
 def test_the_first_lines_say_how_grounded_the_answers_are(result: tg.Result) -> None:
-    shown = render_overview(result.summary.raw, Path("runs/x"), result.worst_items(5))
+    shown = overview_text(result.summary.raw, Path("runs/x"), result.worst_items(5))
     words = " ".join(shown.replace("│", " ").split())
-    assert "Of 64 answers 38 % are grounded. grounded 38 % 26–49 % 24 " in words
-    assert "unscored 5 % 0–12 % 3 " in words
+    assert "Of 64 answers 38 % are grounded. grounded 38 % 24 answers, 26 to 49 % " in words
+    assert "not judged 5 % 3 answers, 0 to 12 % " in words
     assert (
         "On 5 labelled sets with questions, as here, answers called not grounded were uns" in words
     )
     assert words.endswith("page runs/x/report.html")
-    assert all(width_of(line) <= 80 for line in shown.splitlines())
+    assert all(cell_len(line) <= 80 for line in shown.splitlines())
     assert "\x1b" not in shown
 
 
 def test_the_box_is_as_wide_for_any_numbers() -> None:
     rows = [{"id": i, "response": "It is old.", "contexts": ["c"]} for i in range(1200)]
     judge = FakeJudge({}, default=0.9)
-    shown = render_overview(tg.score(rows, metrics="support", judge=judge).summary.raw, None)
+    shown = overview_text(tg.score(rows, metrics="support", judge=judge).summary.raw, None)
     box = shown.partition("\n\n1,200 items")[0].splitlines()
     assert {len(line) for line in box} == {80}
     assert "Of 1,200 answers 100 % are grounded." in box[1]
-    assert "declined     0 %" in box[5]
+    assert box[5].startswith("│ declined           0 %  0 answers")
     assert "not measured for this judge" in " ".join(shown.replace("│", " ").split())
 
 
@@ -77,16 +80,16 @@ def test_at_most_six_metrics_the_best_of_each_question_first(result: tg.Result) 
 
 def test_breakdowns_are_of_the_metrics_that_are_shown() -> None:
     raw = tg.score(EXAMPLES, by="model").summary.raw
-    table = render_overview(raw, None).partition("by model")[2]
+    table = overview_text(raw, None).partition("by model")[2]
     first = ("items", "support", "recall", "p_ir")  # of each question
     assert [line.split()[0] for line in table.splitlines()[1:5]] == list(first)
     assert "grounding_f1" not in table
     assert "rouge_1" not in table
-    assert "rouge_1" in render_overview(raw, None, every=True).partition("by model")[2]
+    assert "rouge_1" in overview_text(raw, None, shows_all=True).partition("by model")[2]
 
 
 def test_worst_answers_show_what_is_wrong(result: tg.Result) -> None:
-    shown = render_overview(result.summary.raw, None, result.worst_items(3))
+    shown = overview_text(result.summary.raw, None, result.worst_items(3))
     head = "worst 3 of 64: not grounded first, then partly, each by lowest support\n"
     block = shown.partition(head)[2]
     assert block.count("    answer: ") == 3
@@ -94,7 +97,7 @@ def test_worst_answers_show_what_is_wrong(result: tg.Result) -> None:
 
 
 def test_worst_answers_in_brief_have_three_lines_each(result: tg.Result) -> None:
-    text = render_overview(result.summary.raw, None, result.worst_items(5), brief=True)
+    text = overview_text(result.summary.raw, None, result.worst_items(5), is_brief=True)
     block = text.partition("worst 5 of 64")[2].partition("\n\n")[0].splitlines()[1:]
     assert len(block) == 15
     assert [line[:5] for line in block[1::3]] == ["    ✗"] * 5
@@ -109,7 +112,7 @@ def rows(n: int, **fields: Any) -> list[dict[str, Any]]:
 
 def shown(records: list[dict[str, Any]], **options: Any) -> str:
     result = tg.score(records, **options)
-    text = render_overview(result.summary.raw, None, result.worst_items(5))
+    text = overview_text(result.summary.raw, None, result.worst_items(5))
     return " ".join(text.replace("│", " ").split())
 
 
@@ -148,9 +151,9 @@ def test_hostile_and_wide_texts_stay_within_the_lines() -> None:
     row = {"id": "\x1b[31m" * 30, "question": "問" * 200, "contexts": ["c"]}
     row["response"] = "答え\n\n" + "長" * 300
     result = tg.score([row], metrics="support")
-    shown = render_overview(result.summary.raw, None, result.worst_items(5))
+    shown = overview_text(result.summary.raw, None, result.worst_items(5))
     assert "\x1b" not in shown
-    assert all(width_of(line) <= 80 for line in shown.splitlines())
+    assert all(cell_len(line) <= 80 for line in shown.splitlines())
 
 
 def test_small_shares_are_not_nothing() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.reports.payload import words
+from tests.texts import calibration_text
 
 import trueground as tg
 from trueground.annotation import export_tasks
@@ -22,7 +23,7 @@ from trueground.reports.viewer import render_page
 from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve
 from trueground.stats.rates import lower_bound
 from trueground.stats.thresholds import ScoredLabels, folds
-from trueground.studies.calibrate.page import calibration_page, render
+from trueground.studies.calibrate.page import calibration_page
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
@@ -136,7 +137,7 @@ def test_what_cannot_be_judged_is_counted_and_left_out() -> None:
     assert found["unscored"] == {"missing_field": 2, "no_claims": 1, "no_label": 1}
     assert [r.claim for r in judge.asked] == ["it is 0.9", "it is 0.1"]
     assert judge.asked[0].texts == ("A text.",)
-    assert "2 missing_field, 1 no_claims, 1 no_label" in render(found)
+    assert "2 missing_field, 1 no_claims, 1 no_label" in " ".join(calibration_text(found).split())
 
 
 def test_verdicts_that_are_not_scored_are_counted_by_status() -> None:
@@ -193,7 +194,7 @@ def test_verdicts_alone_get_the_shares_of_true_and_false(method: str, told: bool
     assert raw["calibration_error"]["before"] is None
     assert raw["calibration_error"]["cross_validated"] < 0.1
     assert raw["notes"] == []
-    assert f"Probability of True {high:.2f}"[:-1] in render(raw)
+    assert f"Probability of True {high:.2f}"[:-1] in calibration_text(raw)
     page = words(render_page(calibration_page(raw)))
     assert "What each threshold would give" not in page  # there is none to choose
     assert "Scores by label" in page
@@ -315,7 +316,7 @@ def test_several_files_are_pooled_and_each_is_told(tmp_path: Path) -> None:
     assert two["left_out"]["threshold"] != others.threshold
     assert (yes["auroc"], yes["chosen"]) == (None, None)
     assert "3 of 3 labels are positive" in yes["reason"]
-    shown = render(found)
+    shown = calibration_text(found)
     assert "two.jsonl.gz" in shown
     with pytest.raises(UsageError, match="given twice"):
         calibrate([str(paths[0]), str(paths[0])], Scripted())
@@ -336,7 +337,7 @@ def test_a_file_without_the_label_is_told_wherever_it_stands(tmp_path: Path) -> 
         assert (told["n"], told["unscored"]) == (0, {"no_label": 1})
         assert told["left_out"]["balanced_accuracy"] is None
         assert "plain: no record has the label 'faithful' (1 no_label)" in found.notes
-        assert "plain.jsonl" in render(found.raw)
+        assert "plain.jsonl" in calibration_text(found.raw)
 
 
 def test_annotators_decide_by_majority_as_in_validate() -> None:
@@ -410,7 +411,7 @@ def test_notes_say_when_the_numbers_are_no_use() -> None:
     two = calibrate([row(0.1, 0), row(0.9, 1)], Scripted(), resamples=1)
     assert any(note.startswith("no cross-validation") for note in two.notes)
     assert two.raw["auroc"]["ci"] is None
-    assert "–" in render(two.raw)
+    assert "–" in calibration_text(two.raw)
 
 
 def test_scores_that_are_all_equal_allow_no_threshold() -> None:
@@ -552,7 +553,7 @@ def test_both_methods_are_told_and_the_kept_one_is_that_which_was_asked_for() ->
     assert other["brier_difference"] == pytest.approx(worse)
     assert isotonic_.raw["other_method"]["brier_difference"] == pytest.approx(-worse)
     assert any("an isotonic curve over 400 records" in note for note in isotonic_.notes)
-    shown = render(isotonic_.raw)
+    shown = calibration_text(isotonic_.raw)
     assert "isotonic (kept)" in shown
     assert f"isotonic, {len(isotonic_.knots)} knots" in shown
 
@@ -590,7 +591,7 @@ def test_a_wanted_precision_is_told_with_what_it_is_at_least() -> None:
     assert held["lower"] < held["value"] < 0.9
     assert any("0.8 is not certain on other records" in note for note in found.notes)
     assert not any("keep the default" in note for note in found.notes)
-    assert "on records held out" in render(raw)
+    assert "on records held out" in calibration_text(raw)
     easy = calibrate(rows, Scripted(), precision=0.2, resamples=1)
     assert easy.raw["chosen"]["share_positive"] == 1
     assert any("one verdict for all" in note for note in easy.notes)
@@ -619,7 +620,7 @@ def test_a_precision_that_some_fold_cannot_reach_is_told() -> None:
     reason = found.raw["precision"]["cross_validated"]["reason"]
     assert "no threshold reaches a precision of 1" in reason
     assert any("no cross-validated precision" in note for note in found.notes)
-    assert "–" in render(found.raw)
+    assert "–" in calibration_text(found.raw)
 
 
 def test_groups_widen_the_bound_of_a_precision() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from tests.texts import calibration_text
 
 from trueground.errors import RunInterrupted, UsageError
-from trueground.studies.calibrate.page import render
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import JudgeRequest, Verdict
@@ -30,7 +30,7 @@ def test_a_dash_for_the_bound_is_explained() -> None:
     assert found["precision"]["lower"] is None
     why = "all 2 records above the threshold are of 1 group, and it takes 2"
     assert found["precision"]["lower_reason"] == why
-    assert f"No bound on these records: {why}" in " ".join(render(found).split())
+    assert f"No bound on these records: {why}" in " ".join(calibration_text(found).split())
     held = found["precision"]["cross_validated"]
     assert (held["lower"] is None) == (held["lower_reason"] is not None)
     alone = calibrate(ROWS[1:], FakeJudge(SCORES), precision=1.0, resamples=5).raw

@@ -12,6 +12,7 @@ import orjson
 import pytest
 from tests.evaluate.questions_file import write_questions
 from tests.reports.payload import words
+from tests.texts import comparison_text
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, UsageError
@@ -21,7 +22,6 @@ from trueground.models.replay import FakeModel
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import RunComparison, compare
 from trueground.studies.comparison_page import comparison_page
-from trueground.studies.comparison_words import format_comparison
 
 METRICS = "exact_match,f1,abstained,grounding_precision"
 CONTEXT = "The tower was finished in 1931. It is 120 metres tall."
@@ -111,7 +111,7 @@ def test_items_scored_in_one_run_only_are_counted_by_status(make: Make) -> None:
     metric = pair.metrics["grounding_precision"]
     assert (metric.only_a, metric.only_b) == ({}, {"abstained": 1})
     assert metric.result.n == 4
-    shown = format_comparison(compare([make("c", rows(A)), make("d", rows(B))]).as_dict())
+    shown = comparison_text(compare([make("c", rows(A)), make("d", rows(B))]).as_dict())
     assert "grounding_precision: 1 scored only in d (in c: 1 abstained)" in shown
 
 
@@ -205,7 +205,9 @@ def test_another_model_or_scheme_is_told_and_no_obstacle(make: Make) -> None:
         change_manifest(run, benchmark=named, model={"name": model})
     found = compare([a, b])
     assert found.pairs[0].notes == ("scheme is 'direct' in a, 'cot' in b",)
-    assert f"b  {b} (5 items, faitheval/unanswerable, large)" in format_comparison(found.as_dict())
+    assert f"b  {b} (5 items, faitheval/unanswerable, large)" in comparison_text(
+        found.as_dict(), width=300
+    )
 
 
 def test_metrics_of_one_run_only_are_told(make: Make) -> None:
@@ -215,7 +217,7 @@ def test_metrics_of_one_run_only_are_told(make: Make) -> None:
     assert list(pair.metrics) == ["f1"]
     assert pair.left_out_a == ("exact_match", "abstained", "grounding_precision")
     assert pair.left_out_b == ("k_precision(abstain=zero)",)
-    assert "note: only b has k_precision(abstain=zero)" in format_comparison(found.as_dict())
+    assert "note: only b has k_precision(abstain=zero)" in comparison_text(found.as_dict())
     with pytest.raises(UsageError, match=r"'exact_match': only in .*a; both runs have: f1"):
         compare([a, b], metrics="exact_match")
     with pytest.raises(UsageError, match="'nonsense': in neither run"):
@@ -287,7 +289,7 @@ def hostile(make: Make) -> RunComparison:
 
 def test_text_is_one_line_each_and_harmless(make: Make) -> None:
     found = hostile(make)
-    shown = format_comparison(found.as_dict())
+    shown = comparison_text(found.as_dict())
     assert "\x1b" not in shown
     assert max(map(len, shown.splitlines()[:-2])) <= 80  # but for the paths of the runs
     whole = found.pairs[0].metrics["exact_match"].changes_lost[0].response_b
@@ -310,10 +312,8 @@ def test_listing_is_bounded_and_says_so(make: Make) -> None:
     metric = found.pairs[0].metrics["exact_match"]
     assert metric.lost == 30
     assert [change.id for change in metric.changes_lost] == ["q0", "q1", "q2", "q3"]
-    assert "exact_match: 30 worse in b; the 3 that changed most" in format_comparison(
-        found.as_dict()
-    )
-    every = format_comparison(found.as_dict(), every=True)
+    assert "exact_match: 30 worse in b; the 3 that changed most" in comparison_text(found.as_dict())
+    every = comparison_text(found.as_dict(), every=True)
     assert "exact_match: 30 worse in b; the 4 that changed most" in every
     none = compare(runs, metrics="exact_match", flips=0)
     assert none.pairs[0].metrics["exact_match"].changes_lost == ()

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 from statsmodels.stats.multitest import multipletests
 from tests.reports.payload import payload, words
+from tests.texts import comparison_text
 
 import trueground as tg
 from trueground.errors import UsageError
@@ -28,7 +29,6 @@ from trueground.stats.effects import Effects, effects_of, plan
 from trueground.stats.paired import holm
 from trueground.studies.compare import compare
 from trueground.studies.comparison_page import comparison_page, write_comparison
-from trueground.studies.comparison_words import format_comparison
 
 METRICS = "exact_match,f1,k_precision"
 WORDS = ["one", "two", "three", "four", "five"]
@@ -129,21 +129,21 @@ def test_groups_make_sizes_and_planning_wider(make: Make) -> None:
     assert sizes.planning.design_effect == pytest.approx(4, rel=0.1)
     two_points = sizes.planning.needed[0]
     assert two_points.groups == pytest.approx((two_points.items or 0) / 4, abs=1)
-    shown = format_comparison(found.as_dict(), every=True)
+    shown = comparison_text(found.as_dict(), every=True, width=300)
     assert re.search(r"items for 0.02 .*\nf1 .* [\d,]+ \([\d,]+ groups\)", shown)
 
 
 def test_words_of_planning(make: Make) -> None:
     found = compare([make("a", rows(0)), make("b", rows(1))], detect=[0.01, 0.5], power=0.9)
     page = words(render_page(comparison_page(found.as_dict())))
-    for shown in (format_comparison(found.as_dict(), every=True), page):
+    for shown in (comparison_text(found.as_dict(), every=True, width=300), page):
         assert "What these items can show (two-sided test at 0.05, 90 % power)" in shown
         assert re.search(r"smallest difference seen\s+items for 0.01\s+items for 0.5\s", shown)
         assert "deviation of the differences" in shown
     same = compare([make("c", rows(0)), make("d", rows(0))]).as_dict()
     why = "not known: the difference is the same for every item"
-    assert why in format_comparison(same, every=True)
-    assert "no difference on f1: the same for every item" in format_comparison(same)
+    assert why in comparison_text(same, every=True, width=300)
+    assert "no difference on f1: the same for every item" in comparison_text(same)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_links_lead_to_items_that_are_on_the_page(make: Make, tmp_path: Path) ->
         assert unquote(item) in {c.id for c in changes}
         assert ":" not in way.split("/")[0]
     assert not hrefs(msgspec.to_builtins(comparison_page(found.as_dict())))
-    shown = format_comparison(found.as_dict(), every=True)
+    shown = comparison_text(found.as_dict(), every=True, width=300)
     assert f"    →  {a}/{metric.changes_lost[0].link_a}" in shown
 
 
@@ -298,7 +298,7 @@ def test_more_patterns_for_many_tests_and_a_note_where_they_do_not_do(make: Make
 def test_sizes_of_a_metric_where_less_is_better_say_so(make: Make) -> None:
     runs = [make(name, rows(i), metrics="abstained,f1") for i, name in enumerate("ab")]
     found = compare(runs).as_dict()
-    shown = format_comparison(found, every=True)
+    shown = comparison_text(found, every=True)
     assert re.search(r"^abstained \(lower is better\)  ", shown, re.MULTILINE)
     assert "abstained (lower is better)" in words(render_page(comparison_page(found)))
     assert shown.count("f1 (lower") == 0

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.annotation.filling import fill
+from tests.texts import comparison_text
 
 import trueground as tg
 from trueground.annotation import export_tasks, import_answers
@@ -17,7 +18,6 @@ from trueground.errors import InputError
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import compare
 from trueground.studies.comparison_page import comparison_page
-from trueground.studies.comparison_words import format_comparison
 
 N = 150
 
@@ -66,7 +66,7 @@ def test_a_file_for_all_runs_or_one_each(tmp_path: Path, runs: list[Path]) -> No
     (other,) = compare(runs, labels=each, labels_drawn="random", allow_mismatch=True).pairs
     assert other.corrected["support"]["labels"] == 90
     told = f"People would call {100 * one['difference']:+.1f} points ["
-    assert told in " ".join(format_comparison(compared.as_dict()).split())
+    assert told in " ".join(comparison_text(compared.as_dict()).split())
     assert told in render_page(comparison_page(compared.as_dict()))
 
 
@@ -78,7 +78,7 @@ def test_labels_of_the_other_run_are_told(tmp_path: Path, runs: list[Path]) -> N
     (pair,) = compared.pairs
     (note,) = pair.corrected["support"]["notes"]
     assert note.endswith("were the labels of the two runs swapped?")
-    assert "runs swapped?" in " ".join(format_comparison(compared.as_dict()).split())
+    assert "runs swapped?" in " ".join(comparison_text(compared.as_dict()).split())
     for path, run in zip(each, "ba", strict=True):
         write(path, lines(run, ids, run=run))
     with pytest.raises(InputError, match="--labels files as runs are read in the order of the run"):

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.texts import comparison_text
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.stats.paired import paired
 from trueground.studies.compare import compare
-from trueground.studies.comparison_words import format_comparison
 
 Make = Callable[..., Path]
 ANSWERS = ["120 metres", "130 metres", "about 120 metres", "it is tall"]
@@ -81,7 +81,7 @@ def test_answers_to_one_question_are_one_item(make: Make) -> None:
     assert change.response_a == first["a"]["response"]
     assert change.link_a == f"report.html#item-{first['a']['id']}"
     assert change.link_b == f"report.html#item-{first['b']['id']}"
-    assert "group" not in format_comparison(found.as_dict())
+    assert "group" not in comparison_text(found.as_dict())
 
 
 def test_one_answer_stands_against_several_in_either_order(make: Make) -> None:
@@ -131,7 +131,7 @@ def test_groups_of_one_item_are_no_clusters(make: Make) -> None:
         found = compare(runs)
         (pair,) = found.pairs
         assert pair.clusters is None
-        assert "taken as clusters" not in format_comparison(found.as_dict())
+        assert "taken as clusters" not in comparison_text(found.as_dict())
         if answers == 1:
             assert pair.metrics["exact_match"].result.test == "mcnemar"
 

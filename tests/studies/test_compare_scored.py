@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from tests.commands import trueground
 from tests.reports.payload import words
+from tests.texts import comparison_text
 from typer.testing import CliRunner
 
 import trueground as tg
 from trueground.cli.app import app
 from trueground.errors import UsageError
 from trueground.reports.blocks import Table, Text
-from trueground.reports.noise import prompts_section
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import compare
 from trueground.studies.compare_pair import check_detect
 from trueground.studies.comparison_page import comparison_page
-from trueground.studies.comparison_words import format_comparison
+from trueground.studies.prompts_page import prompts_section
 
 GROUNDED = "grounding_precision,k_precision"
 REFUSAL = "I don't know."
@@ -54,7 +54,7 @@ def test_a_metric_that_no_item_has_in_both_is_told_with_its_statuses(runs: list[
     assert note in found.pairs[0].notes
     assert not any(told.startswith("f1:") for told in found.pairs[0].notes)
     page = words(render_page(comparison_page(found.as_dict())))
-    for shown in (format_comparison(found.as_dict(), every=True), page):
+    for shown in (comparison_text(found.as_dict(), every=True, width=300), page):
         assert note in " ".join(shown.split())
         assert "not known: no item is scored in both" in shown
         assert "fewer than two items" not in shown

@@ -13,13 +13,13 @@ import orjson
 import pytest
 from tests.metrics.citations.made import Row, graph, k, triples
 from tests.reports.payload import words
+from tests.texts import comparison_text
 
 import trueground as tg
 from trueground.reports.viewer import render_page
 from trueground.stats.bootstrap import resampled_means
 from trueground.studies.compare import compare
 from trueground.studies.comparison_page import comparison_page
-from trueground.studies.comparison_words import format_comparison
 
 PARTS = ("citation_precision", "citation_recall")
 NAMES = ",".join((*PARTS, "citation_f1"))
@@ -172,7 +172,7 @@ def test_runs_without_counts_leave_micro_values_out_and_say_so(runs: list[Path])
     )
     (note,) = (note for note in pair.notes if note.startswith("citation_f1_micro"))
     assert "counts of citation_precision and citation_recall item by item" in note
-    assert f"note: {note}" in " ".join(format_comparison(found.as_dict()).split())
+    assert f"note: {note}" in " ".join(comparison_text(found.as_dict()).split())
 
 
 def test_an_f1_without_its_parts_is_left_out(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.chaos import KEY, ChaosServer
 from tests.judges.rule_endpoint import shown
+from tests.texts import errors_text
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
@@ -23,7 +24,6 @@ from trueground.studies.error_lines import (
     read_errors,
 )
 from trueground.studies.errors import sort_errors
-from trueground.studies.errors_page import format_errors
 from trueground.types import Status
 
 LONG = " and much more is said of it here, at some length and to no end that one could see."
@@ -97,15 +97,15 @@ def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
     assert (second["proposed"], second["history"]) == (None, ["user: Of the seasons."])
     assert found["categories"][MORE] == {"n": 0, "share": 0.0}
     assert found["source"] is None
-    text = format_errors(found, run / NAME)
+    text = errors_text(found)
     assert "Not sorted are 2: write a category into the file" in " ".join(text.split())
     assert MORE.rpartition("/")[2] not in text  # no table of nothing
     correct(run / NAME, more=MORE)
     found = read_errors(run / NAME)
     assert found["categories"][MORE] == {"n": 1, "share": 0.5}
     assert found["categories"]["semantic_equivalence"]["n"] == 1
-    text = format_errors(found, run / NAME)
-    assert "People gave 1 of the categories." in text
+    text = errors_text(found)
+    assert "People gave 1 of the categories." in " ".join(text.split())
     assert "\nnot sorted " in text
     correct(run / NAME, more=None)
     assert sort_errors(run, at_most=0.01)["n"] == 1
@@ -169,7 +169,7 @@ def test_an_item_that_is_not_selected_any_more_keeps_its_category(tmp_path: Path
     found = sort_errors(run, at_most=0.01)
     assert (found["n"], found["left_out"], found["corrected"]) == (1, 1, 0)
     assert [row["selected"] for row in lines(run / NAME)] == [True, False]
-    assert "kept for people" in " ".join(format_errors(found, run / NAME).split())
+    assert "kept for people" in " ".join(errors_text(found).split())
     back = sort_errors(run)
     assert (back["n"], back["left_out"], back["corrected_as_proposed"]) == (2, 0, 0)
 
@@ -284,7 +284,7 @@ def test_a_language_model_proposes(tmp_path: Path) -> None:
     assert (second["proposed"], second["status"]) == (None, "unparseable")
     assert second["reply"] == "it is symbolic_equivalence I think"
     assert found["without"] == {"unparseable": 1}
-    assert "no category: unparseable" in format_errors(found, run / NAME)
+    assert "no category: unparseable" in errors_text(found)
     correct(run / NAME, number="symbolic_equivalence")
     assert read_errors(run / NAME)["without"] == {}
 
@@ -331,7 +331,7 @@ def test_the_papers_division_stands_beside_its_benchmark() -> None:
         "published": 0.1547,
     }
     assert found["categories"]["symbolic_equivalence"]["published"] is None
-    text = format_errors(found, Path("errors.jsonl")).splitlines()
+    text = errors_text(found).splitlines()
     assert "Paper: Adlakha et al. 2023, Figure 3" in text
     (row,) = [row for row in text if "more_elaborate_answers" in row]
     assert row.split("/")[-1].split() == ["more_elaborate_answers", "1", "8.33", "%", "60.81", "%"]
@@ -340,7 +340,7 @@ def test_the_papers_division_stands_beside_its_benchmark() -> None:
         assert found["source"] is None
         assert "published" not in found["categories"]["none"]
     assert count_categories([])["source"] is None
-    assert "0 items are correct" in format_errors(count_categories([]), Path("x"))
+    assert "0 items are correct" in errors_text(count_categories([]))
 
 
 def test_the_papers_numbers_have_names_that_exist() -> None:

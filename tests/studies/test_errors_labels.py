@@ -12,12 +12,12 @@ import orjson
 import pytest
 from tests.commands import trueground
 from tests.reports.payload import blocks, words
+from tests.texts import errors_text
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.studies.error_lines import read_selected
 from trueground.studies.errors import sort_errors
-from trueground.studies.errors_page import format_errors
 
 HUMAN = Path(__file__).parents[3] / "shared" / "data" / "human"
 
@@ -53,7 +53,7 @@ def run(tmp_path: Path) -> Path:
 def test_intervals_by_label_are_drawn_as_asked(run: Path) -> None:
     found = sort_errors(run, seed=3, resamples=50, level=0.8)["by_label"]
     assert (found["ci_level"], found["resamples"], found["seed"]) == (0.8, 50, 3)
-    assert "80 % interval" in format_errors(sort_errors(run, level=0.8), run)
+    assert "80 % interval" in errors_text(sort_errors(run, level=0.8))
     for wrong in ({"resamples": 0}, {"seed": -1}, {"level": 1.0}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             sort_errors(run, **wrong)
@@ -72,8 +72,8 @@ def test_mean_median_and_deviation_by_label(run: Path) -> None:
         "positive_low": 1, "positive_high": 1, "negative_low": 1, "negative_high": 1,
     }  # fmt: skip
     assert found["correct_by"] == {"human.correct": 1, "recall": 1}
-    shown = format_errors(found, run)
-    assert "f1 by human.correct" in shown
+    shown = errors_text(found)
+    assert "f1 by what people said (human.correct)" in shown
     assert "1 of 2 that people call correct have at most 0.3; 1 of 2 that they do not" in shown
 
 
@@ -90,7 +90,7 @@ def test_another_metric_label_and_threshold(run: Path) -> None:
     (item,) = read_selected(run / "errors.jsonl")
     assert (item["metric"], item["score"] <= 0.5, item["f1"]) == ("k_precision", True, 0.0)
     assert [(r["label"], r["n"]) for r in found["by_label"]["rows"]] == [(1, 2), (0, 2)]
-    assert "1 of 6 items are faithful with k_precision of at most 0.5" in format_errors(found, run)
+    assert "1 of 6 items are faithful with k_precision of at most 0.5" in errors_text(found)
 
 
 def test_what_cannot_be_read(run: Path, tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tests.commands import trueground
 from tests.encoders import tiny
+from tests.texts import stack_text
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.judges import LexicalJudge, get_judge, judges
-from trueground.studies.calibrate.page import render_stack
 from trueground.types import JudgeRequest, Status, Verdict
 
 TEXT = "The mill was built in 1903 by two brothers. It stands by the river Elm."
@@ -85,7 +85,7 @@ def test_two_that_see_half_see_the_whole_together(tmp_path: Path) -> None:
     high, middle, low = (v.probability or 0 for v in judge.judge(requests))
     assert high > middle > low
     assert judge.threshold == raw["threshold"]
-    shown = render_stack(raw)
+    shown = stack_text(raw)
     assert "stack less this" in shown
     assert "one log_odds" in shown
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.annotation.filling import fill, fill_sheet
 from tests.studies.test_compare_labels import write
+from tests.texts import plan_text
 
 import trueground as tg
 from trueground.annotation import export_tasks, import_answers
-from trueground.annotation.pages import render_plan
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.studies.label_plan import plan_labels
 
@@ -79,7 +79,7 @@ def test_a_pilot_tells_what_the_judge_is_worth(tmp_path: Path, run: Path) -> Non
     assert (plan.basis, plan.pilot) == ("pilot", 86)
     blind = plan_labels(run, out, half_width=0.05, overwrite=True)
     assert plan.labels < blind.labels
-    shown = render_plan(plan)
+    shown = plan_text(plan)
     assert f"{plan.labels:,} of 600 answers to label" in shown
     assert f"expected of these labels with the judge's scores: ± {100 * plan.expected:.2g}" in shown
     assert f"labels that it would take without its scores: {plan.alone:,}" in shown

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from tests.annotation.filling import fill
 from tests.reports.payload import words
+from tests.texts import validation_text
 
 from trueground.annotation import export_tasks, import_answers
 from trueground.errors import InputError, UsageError
 from trueground.reports.viewer import render_page
 from trueground.studies.calibrate.study import calibrate
-from trueground.studies.validate.page import render, validation_page
+from trueground.studies.validate.page import validation_page
 from trueground.studies.validate.study import validate
 
 BRIDGE: dict[str, Any] = {
@@ -180,7 +181,7 @@ def test_papers_tables_stand_beside(tmp_path: Path) -> None:
     assert by_label["F1, label 0"]["here"]["mean"] == 0.25
     errors = {row["name"]: row for row in tables["text"]["rows"]}
     assert errors["f1"]["here"] == {"false_positive_rate": 0.5}
-    for text in (render(found.raw), words(render_page(validation_page(found.raw)))):
+    for text in (validation_text(found.raw), words(render_page(validation_page(found.raw)))):
         assert "Table 3: correlation with human labels of correctness" in text
         assert "0.6005" in text
     path.write_text(path.read_text().replace('"correct"', '"nice"'))

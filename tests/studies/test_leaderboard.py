@@ -17,13 +17,13 @@ from tests.reports.leaderboard_fixture import (
     sweep,
 )
 from tests.reports.payload import blocks, payload, words
+from tests.texts import leaderboard_text
 
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.studies.leaderboard.study import (
     leaderboard_data,
     write_leaderboard,
 )
-from trueground.studies.leaderboard.terminal import render
 
 
 @pytest.fixture(scope="module")
@@ -97,19 +97,19 @@ def test_a_mean_over_fewer_items_is_not_ranked_as_if_over_all(tmp_path: Path) ->
     benchmark_run(tmp_path / "c", "few", "counterfactual", 0.95, n=100)
     benchmark_run(tmp_path / "d", "part", "counterfactual", 0.7, unscored={"not_applicable": 900})
     found = leaderboard_data([tmp_path])
-    text = render(found, tmp_path / "page.html")
-    # One over fewer questions stands apart, below those that can be ranked.
+    text = leaderboard_text(found)
+    # One over fewer questions is below those that can be ranked.
     assert [row["name"] for row in found["rows"]] == ["all", "some", "part", "few"]
     cells = [row["cells"]["c1"] for row in found["rows"]]
     assert [cell["asked"] for cell in cells] == [None, 1000, 1000, 1000]
     assert [cell["placed_by"] for cell in cells] == [None, *map(pytest.approx, (0.36, 0.07)), None]
     why = "over 100 questions, other runs are over 1,000"
     assert [row["apart"] for row in found["rows"]] == [{}, {}, {}, {"c1": why}]
-    assert f"apart  few: {why}: counterfactual" in text
+    assert f"few: not ranked: {why}: counterfactual" in " ".join(text.split())
     assert [row["best"] for row in found["rows"]] == [["c1"], [], [], []]
     assert json.loads(json.dumps(leaderboard_data([tmp_path])))["rows"][1]["cells"]["c1"]["asked"]
     some = next(line for line in text.splitlines() if line.startswith("some"))
-    assert some.endswith("400 of 1,000 † ranked by 0.3600")
+    assert some.endswith("† 400 of 1,000 asked: ranked by 0.3600")
     assert "† over fewer items than were asked" in text
     page = write_leaderboard([tmp_path], tmp_path / "page.html").read_text()
     table = blocks(page, "table")[0]
@@ -123,7 +123,7 @@ def test_a_mean_over_fewer_items_is_not_ranked_as_if_over_all(tmp_path: Path) ->
     shutil.rmtree(tmp_path / "a")
     shutil.rmtree(tmp_path / "c")
     shutil.rmtree(tmp_path / "d")
-    assert "†" not in render(leaderboard_data([tmp_path]), tmp_path / "page.html")
+    assert "†" not in leaderboard_text(leaderboard_data([tmp_path]))
 
 
 def test_what_a_metric_is_not_about_is_not_missing(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_what_a_metric_is_not_about_is_not_missing(tmp_path: Path) -> None:
             tmp_path / name, name, "counterfactual", mean, n=n,
             unscored={"not_applicable": 45 * n // 100}, **more,
         )  # fmt: skip
-    assert "†" not in render(leaderboard_data([tmp_path]), tmp_path / "page.html")
+    assert "†" not in leaderboard_text(leaderboard_data([tmp_path]))
 
 
 def test_best_of_each_column_follows_the_metrics_direction(tmp_path: Path) -> None:

@@ -21,12 +21,12 @@ from tests.reports.instruct_qa_fixture import (
 )
 from tests.reports.leaderboard_fixture import benchmark_run
 from tests.reports.payload import blocks, payload, words
+from tests.texts import leaderboard_text
 
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.studies.leaderboard.board import short_names
 from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
-from trueground.studies.leaderboard.terminal import render
 
 SETTINGS = ("retrieved", "gold")
 
@@ -352,16 +352,16 @@ def test_names_are_text(tmp_path: Path) -> None:
 
 
 def test_the_terminal_has_short_tables(runs: Path, swept: Path) -> None:
-    text = render(leaderboard_data([runs, swept], with_published=True), Path("p.html"))
-    lines = text.splitlines()
-    assert any(re.match(r"nq, retrieved, v1 +recall +k_precision$", line) for line in lines)
-    assert any(re.match(r"declining: nq, v2 +P_IR \(higher\)", line) for line in lines)
-    assert any(re.match(r"retrievers: hotpotqa, v1 .*gold retrieved$", line) for line in lines)
-    (gpt,) = [
-        line for line in lines if line.startswith("gpt-3.5-turbo (published)") and "→" in line
-    ]
-    assert "0.5798 → 0.3410 (−41.2 %)" in gpt
-    assert "0.0218 → 0.3901 (+0.3683)" in gpt
+    text = leaderboard_text(leaderboard_data([runs, swept], with_published=True))
+    scatter = text.partition("Correctness and faithfulness\n")[2]
+    assert scatter.startswith("nq, retrieved, v1\n")
+    assert re.search(r"recall, k_precision\nModel +recall +k_precision\n", scatter)
+    assert "P_IR (higher)" in text
+    assert "hotpotqa, v1" in text
+    delta = text.partition("One instruction and the other\nnq, retrieved\n")[2]
+    gpt = [line.split() for line in delta.splitlines() if line.startswith("gpt-3.5-turbo (pub")]
+    assert gpt[0][2:] == ["0.5798", "0.3410"]
+    assert gpt[1][2:] == ["-0.2388", "-41.2", "%"]
 
 
 def test_no_change_has_no_sign(tmp_path: Path) -> None:
@@ -371,9 +371,10 @@ def test_no_change_has_no_sign(tmp_path: Path) -> None:
         for metric in ("recall", "p_g"):
             summary["metrics"][metric]["mean"] = 0.5
         (folder / "summary.json").write_text(json.dumps(summary))
-    text = render(leaderboard_data([tmp_path]), Path("p.html"))
-    assert "0.5000 → 0.5000 (0.0 %)" in text
-    assert "0.5000 → 0.5000 (0.0000)" in text
+    text = leaderboard_text(leaderboard_data([tmp_path]))
+    assert re.search(r"our/model-7b +0\.5000.* 0\.5000.*\n", text)
+    assert "-0.0" not in text
+    assert "−0.0" not in text
 
 
 def test_long_signatures_are_told_by_their_beginning() -> None:

@@ -91,7 +91,8 @@ def test_terminal_and_page_tell_it() -> None:
     assert done.exit_code == 0, done.output
     text = " ".join(done.stdout.split())
     assert "m on faitheval/unanswerable, 2 prompts, 40 questions" in text
-    assert "unanswerable, prompt=polite" in text
+    assert "unanswerable, " in text
+    assert "prompt=polite" in text
     assert "phrase_match_strict: the means span 0.2500, from the prompt with the highest" in text
     assert "10 of 40 questions (25%) change their verdict from prompt to prompt" in text
     assert "polite.txt differs from default" in text

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.texts import validation_text
 
 import trueground as tg
 from trueground.annotation import export_tasks
@@ -26,7 +27,6 @@ from trueground.evaluate.plan import make_plan
 from trueground.evaluate.scoring import score_batches
 from trueground.stats.agreement import spearman
 from trueground.stats.thresholds import ScoredLabels
-from trueground.studies.validate.page import render
 from trueground.studies.validate.result import Validation
 from trueground.studies.validate.study import validate
 
@@ -207,7 +207,7 @@ def test_several_sets_have_means_and_unlike_names(tmp_path: Path) -> None:
     assert (pooled["n"], pooled["value"] is not None) == (11, True)
     with pytest.raises(UsageError, match="given twice"):
         validate([first, first])
-    text = render(found.raw)
+    text = validation_text(found.raw)
     assert "AUROC by set" in text
     assert text.startswith("Best by AUROC, mean over 2 sets: k_precision with 1.0000")
     assert "11 records that people have labelled faithful, in 2 sets" in " ".join(text.split())
@@ -278,7 +278,7 @@ def test_pairs() -> None:
     assert told["accuracy"]["value"] == pytest.approx(2 / 3)
     assert told["spearman"]["n"] == 5
     assert (found.raw["sets"], found.raw["label"]) == ([], "preference")
-    assert "5 pairs, 1 of them even for people" in render(found.raw)
+    assert "5 pairs, 1 of them even for people" in validation_text(found.raw)
     assert found.metrics == ["k_precision", "support"]
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from tests.reports.payload import words
+from tests.texts import validation_text
 
 from trueground.errors import RunInterrupted, UsageError
 from trueground.reports.viewer import render_page
-from trueground.studies.validate.page import render, validation_page
+from trueground.studies.validate.page import validation_page
 from trueground.studies.validate.result import Validation
 from trueground.studies.validate.study import validate
 
@@ -58,7 +59,7 @@ def test_annotators_of_pairs_have_a_ceiling() -> None:
     mean = entry["ceiling"]["mean"]["sign_agreement"]
     each = [one["sign_agreement"]["value"] for one in people.values()]
     assert mean["value"] == pytest.approx(sum(each) / 3)
-    assert "one annotator against the others" in render(found.raw)
+    assert "one annotator against the others" in validation_text(found.raw)
     page = words(render_page(validation_page(found.raw)))
     assert "What people reach" in page
     assert "9 pairs; each is two answers to the same question" in page
@@ -79,14 +80,14 @@ def test_several_sets_of_pairs_have_a_mean(tmp_path: Path) -> None:
     assert mean["ci"][0] < mean["value"] < mean["ci"][1]
     assert found.value("k_precision") == mean["value"]
     assert found.value("k_precision", of="two") == 0.5
-    assert "Preferences, mean over sets" in render(found.raw)
+    assert "Preferences, mean over sets" in validation_text(found.raw)
     assert "Preferences, mean over sets" in words(render_page(validation_page(found.raw)))
 
 
 def test_annotators_who_share_no_record_are_told_of_in_words() -> None:
     human = [{f"faithful:{'ab'[i % 2]}": float(i // 2 % 2)} for i in range(12)]
     found = validate(labelled(human), **FAST)
-    assert "no number, for no item has a label of one annotator" in render(found.raw)
+    assert "no number, for no item has a label of one annotator" in validation_text(found.raw)
     page = words(render_page(validation_page(found.raw)))
     assert "no number, for no item has a label of one annotator" in page
     assert "mean of the annotators" not in page
@@ -115,7 +116,7 @@ def test_means_over_fewer_sets_are_marked(tmp_path: Path) -> None:
     both = write(tmp_path / "both.jsonl", labelled([{"faithful": i % 2} for i in range(12)]))
     same = write(tmp_path / "same.jsonl", labelled([{"faithful": 1} for _ in range(12)]))
     found = validate([both, same], **FAST)
-    text = render(found.raw)
+    text = validation_text(found.raw)
     means = found.raw["mean"]["k_precision"]
     assert (means["auroc"]["sets"], means["false_negative_rate"]["sets"]) == (1, 2)
     auroc = next(line for line in text.splitlines() if line.startswith("k_precision"))

@@ -45,10 +45,10 @@ def export(
     **options: Any,
 ) -> None:
     """Write a file of tasks for each annotator, and their instructions."""
-    from trueground.annotation.pages import render_export
+    from trueground.annotation.pages import show_export
 
     exported = export_tasks(kind, sources, **options)
-    screen.show(exported, lambda: render_export(exported))
+    screen.show_page(exported, lambda: show_export(exported))
 
 
 @annotate.command("plan")
@@ -60,10 +60,10 @@ def plan(
     **options: Any,
 ) -> None:
     """How many answers to label for a rate that people would confirm, and which: they are drawn."""
-    from trueground.annotation.pages import render_plan
+    from trueground.annotation.pages import show_plan
 
     planned = plan_labels(run, **options)
-    screen.show(planned, lambda: render_plan(planned))
+    screen.show_page(planned, lambda: show_plan(planned))
 
 
 @annotate.command("import")
@@ -75,10 +75,10 @@ def import_(
     **options: Any,
 ) -> None:
     """Check the answers of all annotators, and merge them into labels."""
-    from trueground.annotation.pages import render_import
+    from trueground.annotation.pages import show_import
 
     imported = import_answers(answers, **options)
-    screen.show(imported, lambda: render_import(imported))
+    screen.show_page(imported, lambda: show_import(imported))
 
 
 @annotate.command("serve")
@@ -105,7 +105,7 @@ def agreement(
     **options: Any,
 ) -> None:
     """Agreement of annotators in each field, with intervals, and the hardest tasks."""
-    from trueground.annotation.pages import render_agreement
+    from trueground.annotation.pages import agreement_page
 
     measured = measure_agreement(answers, **options)
-    screen.show(measured, lambda: render_agreement(measured))
+    screen.show_page(measured, lambda: agreement_page(measured))

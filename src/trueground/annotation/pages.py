@@ -1,4 +1,4 @@
-"""Tasks for people and their answers, for a terminal; how well these agree, as a page too."""
+"""Tasks for people, their answers, and how well these agree, as blocks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,8 @@ from trueground.reports.blocks import (
     Span,
     Table,
     Text,
-    quiet,
-    strong,
 )
-from trueground.reports.text import format_blocks, format_table, table
-from trueground.text.wording import several
+from trueground.text.wording import docs_page, several
 
 if TYPE_CHECKING:
     from trueground.annotation.agreement import (
@@ -51,25 +48,29 @@ _TIES = {
 }
 
 
-def render_export(done: Exported) -> str:
-    """How many tasks, what was passed over, and where the files lie."""
+def show_export(done: Exported) -> list[Block]:
+    """Return how many tasks there are, what was skipped, and where the files are."""
     of = "" if done.tasks == done.found else f" of {done.found:,}"
     people = several(len(done.files), "annotator")
     lines = [f"{done.kind}: {several(done.tasks, 'task')}{of} for {people}"]
-    lines += [f"passed over: {several(n, 'record')} without {w}" for w, n in done.skipped.items()]
+    for field, n in done.skipped.items():
+        lines.append(f"skipped: {several(n, 'record')} without {field}")
     if len(done.sources) > 1:
         lines += [f"{number}:  {source}" for number, source in done.sources.items()]
     lines += [f"warning: {warning}" for warning in done.warnings]
-    files = [("annotator", "file", "")]
-    files += [(who, file, "") for who, paths in done.files.items() for file in paths]
-    return "\n".join([*lines, "", table(files), "", f"instructions   {done.instructions}"])
+    files = [Row([who, str(file)]) for who, paths in done.files.items() for file in paths]
+    return [
+        Text("\n".join(lines)),
+        Table([Head("annotator"), Head("file", "code")], files),
+        Text(f"instructions   {done.instructions}"),
+    ]
 
 
-def render_plan(done: PlannedLabels) -> str:
-    """How many labels, which answers they are of, and what to do next."""
-    known = {
+def show_plan(done: PlannedLabels) -> list[Block]:
+    """Return how many labels are needed, which answers they are of, and what to do next."""
+    basis = {
         "pilot": f"measured on the {done.pilot:,} labels of the pilot",
-        "labelled sets": "taken from labelled sets (docs/trust.md)",
+        "labelled sets": f"taken from labelled sets ({docs_page('trust')})",
         "nothing": "not measured, so it is taken to know nothing. Label a pilot of 50 (`annotate "
         "export --sample 50`), and name it with --labels",
     }[done.basis]
@@ -78,57 +79,51 @@ def render_plan(done: PlannedLabels) -> str:
         f"{done.labels:,} of {done.answers:,} answers to label, for {rate} ({done.level:.0%})",
         f"expected of these labels with the judge's scores: ± {100 * done.expected:.2g} points",
         f"labels that it would take without its scores: {done.alone:,}",
-        f"what the judge is worth: {known}",
+        f"what the judge is worth: {basis}",
     ]
     if done.unscored:
         lines.append(f"{several(done.unscored, 'answer')} without {done.metric} left out")
-    rows = [(done.metric, "answers", "to label", "probability", "")]
-    rows += [
-        (
-            f"{one.low:.2f} to {one.high:.2f}",
-            f"{one.answers:,}",
-            f"{one.labels:,}",
-            f"{one.labels / one.answers:.3f}",
-            "",
-        )
-        for one in done.strata
-    ]
+    heads = ("answers", "to label", "probability")
+    columns = [Head(done.metric), *(Head(name, "number", digits=3) for name in heads)]
+    rows = []
+    for stratum in done.strata:
+        name = f"{stratum.low:.2f} to {stratum.high:.2f}"
+        share = stratum.labels / stratum.answers
+        rows.append(Row([name, stratum.answers, stratum.labels, share]))
     kind = "support" if done.label == "faithful" else "correctness"
     steps = [
         f"file   {done.file}",
         f"next   trueground annotate export {kind} {done.file} --out tasks.jsonl",
-        "       then label all of them: the number is fixed before anybody looks",
+        "       then label all of them: the number is fixed before the first label",
     ]
-    return "\n".join([*lines, "", table(rows), "", *steps])
+    return [Text("\n".join(lines)), Table(columns, rows), Text("\n".join(steps))]
 
 
-def render_import(done: Imported) -> str:
-    """How many tasks are agreed on, what is open, and how long they took."""
+def show_import(done: Imported) -> list[Block]:
+    """Return how many tasks are agreed on, what is open, and how long they took."""
     fate = f"--tie {done.tie}: {_TIES[done.tie]}" if done.disputed else ""
     if fate and done.tie in ("first", "lowest") and done.open:
         fate += f"; {done.open:,} left open, without an order"
     rows = [
-        ("tasks", f"{done.tasks + done.unanswered:,}", ""),
-        ("answered", f"{done.tasks:,}", ""),
-        ("  by one person only", f"{done.single:,}", ""),
-        ("  agreed", f"{done.agreed:,}", ""),
-        ("  by majority", f"{done.majority:,}", ""),
-        ("  disputed", f"{done.disputed:,}", fate),
+        Row(["  by one person only", done.single, ""]),
+        Row(["  agreed", done.agreed, ""]),
+        Row(["  by majority", done.majority, ""]),
+        Row(["  disputed", done.disputed, fate]),
     ]
+    n_tasks = done.tasks + done.unanswered
+    counts = [Row(["tasks", n_tasks, ""]), Row(["answered", done.tasks, ""]), *rows]
     files = [f"labels   {done.labels}"]
     if done.third_file is not None:
         files.append(
             f"third    {done.third_file}: {several(done.third, 'task')} for one more annotator; "
             "import it with the other files"
         )
-    return "\n\n".join(
-        [
-            table(rows),
-            format_table(_people(done.annotators)),
-            *_edited(done.edited),
-            "\n".join(files),
-        ]
-    )
+    return [
+        Table([Head(""), Head("", "number"), Head("")], counts),
+        _people(done.annotators),
+        *_edited(done.edited),
+        Text("\n".join(files)),
+    ]
 
 
 # ---- how well annotators agree ----
@@ -138,30 +133,30 @@ Pairs = Mapping[str, "Sequence[PairAgreement]"]
 
 def agreement_page(
     found: Agreement,
-    pairs: Mapping[str, Pairs],
+    pairs: Mapping[str, Pairs] | None = None,
     *,
-    notices: Sequence[str],
-    titles: Mapping[TaskName, Span],
+    notices: Sequence[str] = (),
+    titles: Mapping[TaskName, Span] | None = None,
 ) -> Page:
-    """The page; `pairs` are by kind of task and field, `titles` lead to the tasks."""
+    """Return for each kind of task its fields, its annotators and its hardest tasks.
+
+    Args:
+        found: What was measured.
+        pairs: How far every two people agree, by kind of task and field.
+        notices: What can't be shown.
+        titles: Links to the hardest tasks. None: They are shown by their ids.
+    """
+    pairs = {} if pairs is None else pairs
     blocks: list[Block] = [Text(notice, "note") for notice in notices]
     if not found.kinds:
-        blocks.append(Text("Nobody has labelled a task yet."))
+        blocks.append(Text("No task is labelled yet."))
     for name, kind in found.kinds.items():
-        own = {one.id: titles[name, one.id] for one in kind.hardest}
+        own = {one.id: titles[name, one.id] for one in kind.hardest} if titles else {}
         blocks.append(Part(name, [*_of_kind(kind, found.level, pairs.get(name, {}), own)], name))
+    blocks += _edited(found.edited)
     blocks.append(Text(_settings(found), "quiet"))
     lead = "How far people say the same of the same task, and by how much that is above chance."
     return Page("agreement", MARK, "Agreement", blocks, lead)
-
-
-def render_agreement(found: Agreement) -> str:
-    """The same for a terminal: for each kind its fields, its annotators and its hardest tasks."""
-    kinds = found.kinds.items()
-    blocks: list[Block] = [
-        Part(name, [*_of_kind(kind, found.level, {}, {})]) for name, kind in kinds
-    ]
-    return "\n\n".join([format_blocks(blocks), *_edited(found.edited), _settings(found)])
 
 
 def _settings(found: Agreement) -> str:
@@ -243,7 +238,7 @@ def _hard(hard: HardTask, title: Span | None) -> Entry:
     for who, answers in hard.answers.items():
         answered = ", ".join(f"{name} {_describe_value(value)}" for name, value in answers.items())
         comment = f" ({shorten(hard.comments[who])})" if who in hard.comments else ""
-        said.append([strong(shorten(who)), f": {answered or '–'}", quiet(comment)])
+        said.append([Span(shorten(who), "strong"), f": {answered or '–'}", Span(comment, "quiet")])
     blocks: list[Block] = [Bullets(said)]
     took = "" if hard.seconds is None else f"{_seconds(hard.seconds)} seconds"
     values: dict[str, float | None] = {"disagreement": hard.disagreement}
@@ -261,8 +256,8 @@ def _describe_value(value: Any) -> str:
     return " ".join(map(str, parts)) or "none"
 
 
-def _edited(ids: list[str]) -> list[str]:
-    return ["shown text changed after export: " + ", ".join(ids)] if ids else []
+def _edited(ids: Sequence[str]) -> list[Block]:
+    return [Text(f"shown text changed after export: {', '.join(ids)}")] if ids else []
 
 
 def _seconds(seconds: float | None) -> str:

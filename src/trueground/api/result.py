@@ -12,14 +12,16 @@ class Summary(SummaryFile, kw_only=True, omit_defaults=True):
     __doc__ = SummaryFile.__doc__
 
     def __repr__(self) -> str:
-        from trueground.reports.terminal import render_short
+        from trueground.reports.overview import summary_page
+        from trueground.reports.text import render_text
 
-        return render_short(self.raw)
+        return render_text(summary_page(self.raw))
 
     def _repr_html_(self) -> str:
-        from trueground.reports.terminal import summary_as_html
+        from trueground.reports.notebook import render_html
+        from trueground.reports.overview import summary_page
 
-        return summary_as_html(self.raw)
+        return render_html(summary_page(self.raw))
 
 
 @dataclass(frozen=True, repr=False)

@@ -134,10 +134,10 @@ def _start(
     from trueground.builders.api import build
     from trueground.builders.build import Built, ask_shard
     from trueground.builders.build import dry_run as estimate
+    from trueground.builders.pages import show_built, show_estimated
     from trueground.models.options import price_of
     from trueground.net.pool import Limiter
     from trueground.options import parse_shard
-    from trueground.reports.listings import render_built, render_estimated
 
     part = None if shard is None else parse_shard(shard)
     Limiter.share(1 if part is None else part[1])
@@ -159,16 +159,16 @@ def _start(
     if not isinstance(result, Built):
         stages = [vars(one) for one in result.stages]
         told = {"items": result.items, "done": result.done, "stages": stages}
-        Screen(screen.format).show(told, lambda: render_estimated(told))
+        Screen(screen.format).show_page(told, lambda: show_estimated(told))
         return
     usd = {}  # of each role, where prices were given
     if settings.prices is not None:
         for role, one in result.spent.items():
             price = price_of(one["name"], settings.prices)
             usd[role] = price.cost(one["tokens_in"], one["tokens_out"])
-    screen.show(
+    screen.show_page(
         {**result.summary, "spent": result.spent, "out": str(result.path)},
-        lambda: render_built(result.summary, result.path, result.spent, usd),
+        lambda: show_built(result.summary, result.path, result.spent, usd),
     )
     end_with(uncovered=not result.items)
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueground.builders.build_page import Shown, build_page, render_card
 from trueground.builders.directory import (
     CARD,
     DROPPED,
@@ -21,8 +20,10 @@ from trueground.builders.directory import (
     read_manifest,
     write_bytes,
 )
+from trueground.builders.pages import Shown, build_page
 from trueground.builders.people import read_people
 from trueground.errors import InputError
+from trueground.reports.markdown import render_markdown
 from trueground.reports.viewer import write_page
 
 _MAX_SHOWN_BYTES = 4_000_000  # of each file that the page holds
@@ -49,8 +50,9 @@ def write_build_report(
     WriteError.
     """
     items, dropped = (_read_shown(folder / name) for name in (ITEMS, DROPPED))
-    write_page(folder / REPORT, build_page(summary, manifest, people, items, dropped))
-    card = render_card(summary, manifest, people)
+    page = build_page(summary, manifest, people, items, dropped)
+    write_page(folder / REPORT, page)
+    card = render_markdown(page)
     write_bytes(folder / CARD, card.encode("utf-8", "replace"))
 
 

@@ -9,16 +9,21 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import signature
+from shutil import get_terminal_size
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import typer
 
 from trueground.options import Progress, no_progress
+
+if TYPE_CHECKING:
+    from trueground.reports.blocks import Block, Page
+
 
 if TYPE_CHECKING:
     pass
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+_MAX_COLUMNS = 120  # of a text on a terminal; longer lines are hard to read
 T = TypeVar("T")
 _arguments: tuple[str, ...] | None = None  # None: those of the process
 
@@ -174,6 +180,19 @@ class Screen:
             with _until_closed():
                 typer.echo(render())
 
+    def show_page(self, value: Any, make: Callable[[], Page | Iterable[Block]]) -> None:
+        """Print a result: all of it as JSON, or its page as text unless quiet."""
+        self.show(value, lambda: _render(make()))
+
+    def print_page(self, page: Page | Iterable[Block]) -> None:
+        """Print a page as text, also if quiet: all that the command is asked for."""
+        with _until_closed():
+            typer.echo(_render(page))
+
+    def say_page(self, page: Page | Iterable[Block]) -> None:
+        """Print a page as text."""
+        self.say(_render(page))
+
     def say(self, text: str) -> None:
         """Print a line behind a text."""
         if not (self.as_json or self.quiet):
@@ -221,6 +240,16 @@ class Screen:
             out, err = (cast(IO[str], EscapedText(stream)) for stream in (sys.stdout, sys.stderr))
             with redirect_stdout(out), redirect_stderr(err):
                 yield show
+
+
+def _render(page: Page | Iterable[Block]) -> str:
+    """Return the page as text, in 80 columns; a wide terminal has room for wider tables."""
+    from trueground.reports.text import COLUMNS, render_text
+
+    if not sys.stdout.isatty():
+        return render_text(page)
+    columns = get_terminal_size().columns
+    return render_text(page, min(max(columns, COLUMNS), _MAX_COLUMNS))
 
 
 def echo_json(value: Any) -> None:

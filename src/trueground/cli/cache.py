@@ -15,6 +15,8 @@ from trueground.errors import UsageError
 
 if TYPE_CHECKING:
     from trueground.net.cache_contents import CacheStats
+    from trueground.reports.blocks import Block
+
 
 cache = typer.Typer(name="cache", help="What is kept of earlier runs: count and clear.")
 _LONGEST_DAYS = 100_000
@@ -32,16 +34,36 @@ def stats(screen: Screen) -> None:
     """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
     from trueground.net.cache import ResponseCache
     from trueground.net.cache_contents import CacheStats
-    from trueground.reports.listings import render_cache
     from trueground.web.stored import count_indexes
 
     result = CacheStats.count(ResponseCache.path_of())
     beside = {name: CacheStats.count(path) for name, path in _beside().items()}
     beside["views"] = count_indexes()
-    lines = [render_cache(result, "replies")]
-    lines += [render_cache(one, _NOUNS[name]) for name, one in beside.items() if one.entries]
+    kept = [(result, "replies")]
+    kept += [(one, _NOUNS[name]) for name, one in beside.items() if one.entries]
     told = {**_as_json(result), **{name: _as_json(one) for name, one in beside.items()}}
-    screen.show(told, lambda: "\n".join(lines))
+    screen.show_page(told, lambda: [block for one, noun in kept for block in _show(one, noun)])
+
+
+def _show(cache: CacheStats, noun: str) -> list[Block]:
+    """Return how much a file holds, since when, and of which models."""
+    from trueground.reports.blocks import Head, Part, Row, Table, Text
+    from trueground.text.wording import shown_name
+
+    lines = [str(cache.path), f"{cache.entries:,} {noun}, {cache.bytes:,} bytes on disk"]
+    if cache.oldest and cache.newest:
+        lines.append(f"from {cache.oldest:%Y-%m-%d %H:%M} to {cache.newest:%Y-%m-%d %H:%M} UTC")
+    rows = []
+    for model in cache.models:
+        row = Row([f"  {shown_name(model.model)}", f"{model.entries:,} {noun}"])
+        if noun == "replies":
+            row.cells.append(f"{model.tokens:,} tokens")
+        rows.append(row)
+    title = "\n".join(lines)
+    if not rows:
+        return [Text(title, "whole")]
+    columns = [Head(""), Head("", "number"), Head("", "number")]
+    return [Part(title, [Table(columns[: len(rows[0].cells)], rows)])]
 
 
 def _beside() -> dict[str, Path]:

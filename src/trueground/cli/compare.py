@@ -39,8 +39,7 @@ def compare(
     """Compare runs item by item: which is better on what, how sure that is, which items changed."""
     from trueground.reports.viewer import find_page
     from trueground.studies.compare import parse_limits
-    from trueground.studies.comparison_page import MARK, write_comparison
-    from trueground.studies.comparison_words import format_comparison
+    from trueground.studies.comparison_page import MARK, comparison_page, write_comparison
 
     limits = parse_limits(fail_if_worse or ())
     if out is not None:
@@ -50,7 +49,7 @@ def compare(
     comparison = compared.as_dict()
     if out is not None:
         write_comparison(out, comparison)
-    screen.show(comparison, lambda: format_comparison(comparison, every=all_))
+    screen.show_page(comparison, lambda: comparison_page(comparison, shows_all=all_))
     more = [] if all_ else ["all statistics: --all"]
     more.append("as a page: --out FOLDER or FILE.html" if out is None else f"page   {out}")
     screen.say("\n" + "\n".join(more))

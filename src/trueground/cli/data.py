@@ -89,8 +89,7 @@ def stats(
     """Count questions, words of the answers, and passages; the paper's numbers beside them."""
     from dataclasses import asdict
 
-    from trueground.reports.listings import render_statistics
+    from trueground.benchmarks.pages import show_statistics
 
     counts = count_data(name, **options)
-    lines = map(render_statistics, counts)
-    screen.show([asdict(one) for one in counts], lambda: "\n".join(lines))
+    screen.show_page([asdict(one) for one in counts], lambda: show_statistics(counts))

@@ -32,13 +32,15 @@ def validate(
     **options: Any,
 ) -> None:
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
-    from trueground.studies.validate.page import render
+    from trueground.studies.validate.page import validation_page
 
     result = screen.call(validate_metrics, files, **options, command=command_line())
     if screen.as_json:
         typer.echo(result.to_json(), nl=False)
     else:
-        screen.show(None, lambda: render(result.raw, options.get("out")))
+        screen.show_page(None, lambda: validation_page(result.raw))
+        if options.get("out"):
+            screen.say(f"\nout    {options['out']}")
 
 
 @judge.callback()
@@ -70,13 +72,13 @@ def calibrate(
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
-    from trueground.studies.calibrate.page import render
+    from trueground.studies.calibrate.page import calibration_page
     from trueground.studies.calibrate.result import check_free
 
     if out is not None:
         check_free(out, overwrite)
     result = screen.call(calibrate_judge, files, judge, **options)
-    screen.show(result.raw, lambda: render(result.raw))
+    screen.show_page(result.raw, lambda: calibration_page(result.raw))
     if out is not None:
         result.write(out, overwrite=overwrite)
         screen.say(f"\nout    {out}")
@@ -98,13 +100,13 @@ def fit(
     **options: Any,
 ) -> None:
     """Weigh several judges by human labels, where that is better than the best of them alone."""
-    from trueground.studies.calibrate.page import render_stack
+    from trueground.studies.calibrate.page import show_stack
     from trueground.studies.calibrate.stacking import check_free
 
     if out is not None:
         check_free(out, overwrite)
     result = screen.call(fit_judge, files, judges, **options)
-    screen.show(result.raw, lambda: render_stack(result.raw))
+    screen.show_page(result.raw, lambda: show_stack(result.raw))
     if result.refused is not None:
         raise InputError(result.refused)
     if out is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,10 @@ from trueground.cli._options import takes
 from trueground.cli._output import Screen
 from trueground.components.entry_points import EntryPoint, entry_points
 from trueground.errors import unknown_name
+
+if TYPE_CHECKING:
+    from trueground.reports.blocks import Table
+
 
 # Where the entries of each kind of the core are found; without a function they are made here. Other
 # kinds are entry points: functions that return the entries.
@@ -48,18 +52,41 @@ def list_(
     screen: Screen,
 ) -> None:
     """Show metrics, judges, benchmarks, retrievers, models …, with what each needs."""
-    from trueground.reports.listings import render_entry
+    from trueground.reports.blocks import Part
 
     kinds = _kinds()
     if kind and kind not in kinds:
         raise unknown_name("kind of thing to list", kind, kinds)
     listed = {name: _entries(name) for name in ([kind] if kind else kinds)}
-    lines = []
-    for name, entries in listed.items():
-        width = max((len(str(entry["name"])) for entry in entries), default=0)
-        lines += [] if kind else [f"{name}:"]
-        lines += [render_entry(entry, width) for entry in entries]
-    screen.show(listed[kind] if kind else listed, lambda: "\n".join(lines))
+    blocks = [Part("" if kind else name, [_tabulate(listed[name])]) for name in listed]
+    screen.show_page(listed[kind] if kind else listed, lambda: blocks)
+
+
+def _tabulate(entries: list[dict[str, Any]]) -> Table:
+    """Return a row for each entry with what it needs, and one for each of its options."""
+    from trueground.reports.blocks import Cell, Head, Row, Table
+
+    rows = []
+    for entry in entries:
+        notes = [entry["doc"]]
+        if entry.get("needs"):
+            notes.append(f"[needs {', '.join(entry['needs'])}]")
+        if entry.get("extra"):
+            notes.append(f"[extra: {entry['extra']}]")
+        if entry.get("tasks"):
+            notes.append(f"[tasks {', '.join(entry['tasks'])}]")
+        if "fetched" in entry:
+            source = " --from PATH" if entry["from_only"] else ""
+            command = f"trueground data fetch {entry['name']}{source}"
+            notes.append("[fetched]" if entry["fetched"] else f"[{command}]")
+        rows.append(Row([f"  {entry['name']}", "  ".join(notes)]))
+        for name, option in entry.get("options", {}).items():
+            allowed = "|".join(option["allowed"]) or "…"
+            default = option["default"]  # None: left out, or what the other options make it
+            tail = "" if default is None else f", default {default!r}"
+            cells: list[Cell] = ["", f"  {name}={allowed}{tail}"]
+            rows.append(Row(cells))
+    return Table([Head(""), Head("")], rows)
 
 
 def _entries(kind: str) -> list[dict[str, Any]]:

@@ -86,20 +86,20 @@ def _one(run: Path, max_items: int, screen: Screen) -> None:
 
 
 def _several(runs: list[Path], out: Path, choices: dict[str, Any], screen: Screen) -> None:
-    from trueground.reports.noise import render_prompts
     from trueground.reports.viewer import find_page
-    from trueground.studies.leaderboard.page import MARK, write
+    from trueground.studies.leaderboard.page import MARK, leaderboard_page, write
     from trueground.studies.leaderboard.runs import find_runs
     from trueground.studies.leaderboard.study import leaderboard_data
-    from trueground.studies.leaderboard.terminal import render
     from trueground.studies.prompts import in_order, prompt_studies
 
     find_page(out, MARK)
     board = leaderboard_data(runs, **choices)
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)
-    texts = [*(render_prompts(study) + "\n" for study in prompts), render(board, page)]
-    screen.show({**board, "prompts": prompts, "page": str(page)}, lambda: "\n".join(texts))
+    screen.show_page(
+        {**board, "prompts": prompts, "page": str(page)}, lambda: leaderboard_page(board, prompts)
+    )
+    screen.say(f"\npage   {page}")
     for warning in board["warnings"]:
         echo_note(f"note: {warning}")
 

@@ -305,9 +305,9 @@ def _ask_shard(
 def _show(
     outcomes: Sequence[SweepOutcome], screen: Screen, prompts: Sequence[Mapping[str, Any]]
 ) -> None:
-    from trueground.reports.listings import render_runs
-    from trueground.reports.noise import render_prompts
-    from trueground.reports.terminal import render_run
+    from trueground.reports.overview import RunText
+    from trueground.reports.run_page import run_page
+    from trueground.studies.sweep_page import sweep_page
 
     finished = [outcome for outcome in outcomes if outcome.result is not None]
     results = [outcome.as_json() for outcome in outcomes]
@@ -315,17 +315,19 @@ def _show(
     if screen.as_json:
         screen.show({"runs": results, "prompts": prompts} if prompts else told, str)
     elif len(outcomes) == 1 and finished:
-        screen.say(render_run(finished[0].summary, finished[0].raw_manifest, finished[0].path))
+        one = finished[0]
+        text = RunText(path=one.path, shows_all=True)
+        screen.say_page(run_page(one.summary, one.raw_manifest, text=text))
     elif finished:
         rows = [(one.run.label, one.summary, one.raw_manifest, one.path) for one in finished]
-        screen.say("\n\n".join([render_runs(rows), *map(render_prompts, prompts)]))
+        screen.say_page(sweep_page(rows, prompts))
 
 
 def _show_estimates(
     pairs: Sequence[SweepRun], out: Path, settings: RunSettings, screen: Screen
 ) -> None:
     from trueground.evaluate.session import estimate_run
-    from trueground.reports.listings import render_estimates
+    from trueground.studies.sweep_page import show_estimates
 
     rows = [
         (
@@ -336,4 +338,4 @@ def _show_estimates(
         for pair in pairs
     ]
     results = [{"model": m, "task": t, **e} for m, t, e in rows]
-    Screen(screen.format).show(results, lambda: render_estimates(rows))
+    Screen(screen.format).show_page(results, lambda: show_estimates(rows))

@@ -16,6 +16,7 @@ from trueground.errors import OutputError, UsageError
 from trueground.evaluate.score import EngineName, OneShard, ScoreRequest, ShardCount
 
 if TYPE_CHECKING:
+    from trueground.reports.blocks import Page
     from trueground.runs.result import Result
 
 
@@ -116,16 +117,17 @@ def _show(
     """Print a run; `whole`: every metric of it. `worst` None: the first few answers in brief."""
     from trueground.net.redact import redact_urls
 
-    def text() -> str:
-        from trueground.reports.terminal import render_overview
+    def page() -> Page:
+        from trueground.reports.overview import RunText
+        from trueground.reports.run_page import run_page
 
-        found = result.worst_items(_BRIEF_WORST if worst is None else worst)
-        brief = worst is None
-        return render_overview(result.summary.raw, result.path, found, every=whole, brief=brief)
+        items = result.worst_items(_BRIEF_WORST if worst is None else worst)
+        text = RunText(path=result.path, worst=items, is_brief=worst is None, shows_all=whole)
+        return run_page(result.summary.raw, {}, text=text)
 
     echo_note(result.note)
     place = str(result.path or redact_urls(out))
-    screen.show({**result.summary.raw, "out": place}, text)
+    screen.show_page({**result.summary.raw, "out": place}, page)
     if result.path is None:
         screen.say(f"\nfiles  {place}/")
 

@@ -46,7 +46,7 @@ def link(
     **options: Any,
 ) -> None:
     """Find entities in questions, re-ranked; against gold ids also precision and recall."""
-    from trueground.reports.listings import render_links
+    from trueground.graph.pages import show_links
     from trueground.runs.directory import check_out_file, replacing
 
     if out is not None:
@@ -60,7 +60,7 @@ def link(
                 file.write(b",\n" if number else b"[\n")
                 file.write(orjson.dumps([text, one.graphs()]))
             file.write(b"\n]\n")
-    screen.show(found.as_dict(), lambda: render_links(found, each=out is None))
+    screen.show_page(found.as_dict(), lambda: show_links(found, each=out is None))
     if out is not None:
         screen.say(f"\nfile   {out}")
 
@@ -80,12 +80,11 @@ def load(
     **options: Any,
 ) -> None:
     """Load files into a graph on disk; a file that it has already is passed over."""
-    passed: list[str] = []
-    state = screen.call(load_graph, sources, **options, note=passed.append)
-    from trueground.reports.listings import one_line, render_loaded
+    notes: list[str] = []
+    state = screen.call(load_graph, sources, **options, note=notes.append)
+    from trueground.graph.pages import show_loaded
 
-    lines = [render_loaded(options["out"], state), *map(one_line, passed)]
-    screen.show(state, lambda: "\n".join(lines))
+    screen.show_page(state, lambda: show_loaded(options["out"], state, notes))
     if not state.names:
         screen.note(
             f"nothing in {options['out']} has a name that serves readers of {state.lang!r}, so "
@@ -105,11 +104,15 @@ def query(
     """Ask a graph in SPARQL; json: one line for each row."""
     import orjson
 
-    from trueground.reports.listings import render_rows
+    from trueground.graph.pages import tabulate_rows
 
     rows = screen.call(query_graph, graph, sparql, **options)
-    for line in map(orjson.dumps, rows) if screen.as_json else render_rows(rows):
-        typer.echo(line)
+    if screen.as_json:
+        for line in map(orjson.dumps, rows):
+            typer.echo(line)
+        return
+    for block in tabulate_rows(rows):
+        screen.print_page([block])
 
 
 @graph.command("show")
@@ -126,10 +129,13 @@ def show(
     """Show what a graph says of entities; json: one line for each, as records hold graphs."""
     import orjson
 
-    from trueground.reports.listings import render_candidates, render_entity
+    from trueground.graph.pages import format_candidates, show_entity
 
     for name, candidates, entities in screen.call(find_entities, graph, wanted, **options):
         if len(candidates) > 1:
-            screen.note(render_candidates(name, candidates))
+            screen.note(format_candidates(name, candidates))
         for one in entities:
-            typer.echo(orjson.dumps(one.graph()) if screen.as_json else render_entity(one))
+            if screen.as_json:
+                typer.echo(orjson.dumps(one.graph()))
+            else:
+                screen.print_page(show_entity(one))

@@ -6,13 +6,18 @@ shape. A text is a string, or a list of strings and spans. No string is ever rea
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 Style = Literal[
     "strong", "code", "quiet", "mark", "added", "removed", "supported", "unsupported", "unknown"
 ]
+
+Tone = Literal["plain", "lead", "note", "warning", "quiet", "command", "lines", "whole"]
+Face = Literal["page", "text", "markdown"]
 
 
 class Span(msgspec.Struct, omit_defaults=True):
@@ -46,10 +51,15 @@ Cell = None | bool | float | int | str | list[str | Span] | Estimate
 
 
 class Text(msgspec.Struct, omit_defaults=True, tag_field="type", tag="text"):
-    """A paragraph. A `command` is a line to type; `plain` keeps its line breaks."""
+    """A paragraph. A `command` is a line to type; `plain` keeps its line breaks.
+
+    `lines` and `whole` are for texts alone: lines that are cut at the width, or never.
+    """
 
     text: Rich
-    tone: Literal["plain", "lead", "note", "warning", "quiet", "command"] = "plain"
+    tone: Literal["plain", "lead", "note", "warning", "quiet", "command", "lines", "whole"] = (
+        "plain"
+    )
 
 
 class Bullets(msgspec.Struct, omit_defaults=True, tag_field="type", tag="bullets"):
@@ -92,13 +102,17 @@ class Menu(msgspec.Struct, omit_defaults=True, tag_field="type", tag="choice"):
 
 
 class Tile(msgspec.Struct, omit_defaults=True):
-    """A number that matters, as it is shown. `filter` names items that a click lists."""
+    """A number that matters, as it is shown. `filter` names items that a click lists.
+
+    Texts draw `share` as a bar.
+    """
 
     label: str
     value: str
     note: str = ""
     tone: str | None = None
     filter: str | None = None
+    share: float | None = None
 
 
 class Tiles(msgspec.Struct, omit_defaults=True, tag_field="type", tag="tiles"):
@@ -106,6 +120,11 @@ class Tiles(msgspec.Struct, omit_defaults=True, tag_field="type", tag="tiles"):
 
     tiles: list[Tile]
     small: bool = False
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Tiles:
+        """Return tiles of these values, by their labels."""
+        return cls([Tile(label, value) for label, value in values.items()])
 
 
 class Head(msgspec.Struct, omit_defaults=True):
@@ -152,7 +171,8 @@ class Pair(msgspec.Struct, omit_defaults=True):
 class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
     """The first column names the row. Columns with numbers can be sorted where `sortable`.
 
-    With `search` the rows that have some words in them are shown.
+    With `search` the rows that have some words in them are shown. Texts show the intervals of the
+    first column with estimates, or with `intervals` of all.
     """
 
     columns: list[Head]
@@ -161,6 +181,7 @@ class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
     sortable: bool = False
     pair: Pair | None = None
     search: bool = False
+    intervals: bool = False
 
 
 class Axis(msgspec.Struct, omit_defaults=True):
@@ -208,6 +229,23 @@ class Chart(msgspec.Struct, omit_defaults=True, tag_field="type", tag="chart"):
     note: Rich | None = None
     diagonal: bool = False
 
+    @classmethod
+    def histogram(
+        cls,
+        title: Rich,
+        edges: Sequence[float],
+        counts: Sequence[int],
+        unit: str,
+        *,
+        labels: Sequence[str] | None = None,
+        note: Rich | None = None,
+        axis: str = "",
+    ) -> Chart:
+        """Return bars of how many of a `unit` lie between edges; `labels` name the bars."""
+        names = None if labels is None else list(labels)
+        series = Series(unit, list(edges[:-1]), list(counts), labels=names)
+        return cls("bars", title, Axis(axis), Axis(unit), [series], note)
+
 
 class Entry(msgspec.Struct, omit_defaults=True):
     """One thing of a list: what is always seen of it, and blocks that open."""
@@ -228,6 +266,19 @@ class Entries(msgspec.Struct, omit_defaults=True, tag_field="type", tag="entries
     search: bool = True
 
 
+class Only(msgspec.Struct, tag_field="type", tag="only"):
+    """Blocks that one face shows: the page in a browser, the text of a terminal, or Markdown."""
+
+    face: Face
+    blocks: list[Block]
+
+
+class Framed(msgspec.Struct, tag_field="type", tag="framed"):
+    """Blocks that texts show in a box; on a page they are blocks like others."""
+
+    blocks: list[Block]
+
+
 class AnswerBrowser(msgspec.Struct, omit_defaults=True, tag_field="type", tag="answers"):
     """The list of a run's answers, whose data are in blocks of their own (`reports.answers`)."""
 
@@ -243,6 +294,8 @@ Block = (
     | Table
     | Chart
     | Entries
+    | Only
+    | Framed
     | AnswerBrowser
 )  # fmt: skip
 
@@ -261,6 +314,10 @@ class Page(msgspec.Struct, omit_defaults=True):
     notices: list[str] = []
     version: str | None = None
     home: str | None = None
+
+    def for_viewer(self) -> Page:
+        """Return the page without what other faces show."""
+        return replace(self, blocks=[*select_blocks(self.blocks, "page")])
 
 
 def strong(text: object) -> Span:
@@ -281,3 +338,24 @@ def quiet(text: object) -> Span:
 def link(text: object, href: str | None) -> str | Span:
     """A link, or the bare words where there is nowhere to go."""
     return Span(str(text), href=href) if href else str(text)
+
+
+def select_blocks(blocks: Iterable[Block], face: Face) -> Iterator[Block]:
+    """Yield what one face shows; markers are resolved, also inside other blocks."""
+    for block in blocks:
+        if isinstance(block, Only):
+            if block.face == face:
+                yield from select_blocks(block.blocks, face)
+        elif isinstance(block, Framed):
+            inside = select_blocks(block.blocks, face)
+            if face == "text":
+                yield Framed([*inside])
+            else:
+                yield from inside
+        elif isinstance(block, Part | Fold | Grid):
+            yield replace(block, blocks=[*select_blocks(block.blocks, face)])
+        elif isinstance(block, Menu):
+            options = [(name, [*select_blocks(own, face)]) for name, own in block.options]
+            yield replace(block, options=options)
+        else:
+            yield block

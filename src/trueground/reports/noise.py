@@ -1,14 +1,10 @@
-"""How far a score depends on chance and on wording: repeated answers, and runs of other prompts.
-
-As text for a terminal and as blocks of a page.
-"""
+"""How far a score depends on chance and on wording: repeated answers, and runs of other prompts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from heapq import nlargest
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import msgspec
@@ -16,23 +12,17 @@ import msgspec
 from trueground.reports.blocks import (
     Block,
     Cell,
-    Estimate,
     Fold,
     Head,
-    Part,
     Row,
     Table,
     Text,
     code,
 )
-from trueground.reports.text import format_table
 from trueground.runs.directory import REPEATS
-from trueground.text.wording import number, p_value, several, shown_name
+from trueground.text.wording import docs_page, several
 
-_WIDTH = 110  # characters of a sentence's line on the terminal
 UNSTEADY = 10  # questions named on the page
-_P = 0.05
-Study = Mapping[str, Any]
 
 
 def _tabulate(repeats: Mapping[str, Any]) -> Table:
@@ -133,47 +123,34 @@ def _unsteady(run: Path, metric: str | None) -> list[Row]:
     return [Row([name, s["mean"], sd, s["scored"]]) for sd, name, s in largest]
 
 
-def draw_noise(
-    summary: Mapping[str, Any], manifest: Mapping[str, Any], run_dir: Path, headline: str | None
+def show_noise(
+    summary: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    run_dir: Path | None,
+    headline: str | None,
 ) -> list[Block]:
-    """What the page of a run shows of repeats; nothing where nothing was asked twice."""
+    """Return how much of a run is noise; nothing if no question was asked twice."""
     repeats = summary.get("repeats")
     if not repeats:
         return []
     own = (manifest.get("benchmark") or {}).get("headline")
     metric = own if own in repeats["metrics"] else headline
-    title = f"{_title(repeats)}: how much of what is measured changes when nothing but the answer "
     blocks: list[Block] = [
-        Text(f"{title}does."),
+        Text(f"{_title(repeats)}: what changes if nothing but the answer does."),
         *map(Text, _sentences(repeats, metric, manifest)),
         _tabulate(repeats),
-        Text(
-            "Means are over questions of the means over their answers. The interval holds for "
-            "other questions and other answers; “one answer each” is how wide it would be had each "
-            "question been answered once. “sd in a question” is the standard deviation over the "
-            "answers to one question, averaged; “noise” the share of the mean's variance that "
-            "comes from asking again. A question flips where its answers differ in the verdict: "
-            "any change of a metric that is 0 or 1, a change of side at 0.5 of any other; more "
-            "answers find more flips. “two differ” is the chance that two answers to one question "
-            "do, however many were asked for. Noise of the judge is not in these numbers: the same "
-            "answer gets the same verdict.",
-            "quiet",
-        ),
+        Text(f"How to read these numbers: {docs_page('noise')}.", "quiet"),
     ]
-    if rows := _unsteady(run_dir, metric):
+    rows = [] if run_dir is None else _unsteady(run_dir, metric)
+    if rows:
         columns = [Head("Question", "code"), Head("Answers scored", "number")]
         columns[1:1] = [Head(name, "number", digits=4) for name in ("Mean", "Standard deviation")]
-        where = "All questions stand in repeats.jsonl, their answers in the list above as id#1 and "
-        least: list[Block] = [Table(columns, rows), Text(f"{where}so on.", "quiet")]
+        least: list[Block] = [
+            Table(columns, rows),
+            Text("repeats.jsonl has all questions; their answers are in the list above.", "quiet"),
+        ]
         blocks.append(Fold(["Least steady questions by ", code(metric or "")], least))
     return [Fold("Noise: the same question asked again", blocks)]
-
-
-def format_noise(repeats: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
-    """The same for a terminal."""
-    sentences = _sentences(repeats, next(iter(repeats["metrics"]), None), manifest)
-    lines = [_title(repeats), format_table(_tabulate(repeats))]
-    return "\n".join([*lines, *(fill(one, _WIDTH) for one in sentences)])
 
 
 def tabulate_judges(entries: Iterable[Mapping[str, Any]]) -> Table:
@@ -183,111 +160,3 @@ def tabulate_judges(entries: Iterable[Mapping[str, Any]]) -> Table:
     columns = [Head("judges"), Head("of", "number"), Head("verdicts", "number")]
     columns += [Head(name, "number", digits=4) for name in ("agreement", "kappa")]
     return Table(columns, rows)
-
-
-# ---- runs that differ in their prompts only ----
-
-
-def _prompts_title(study: Study) -> str:
-    """Who was asked what, and with how many prompts."""
-    return (
-        f"{shown_name(str(study['model']))} on {study['task']}, {len(study['prompts'])} prompts, "
-        f"{study['questions']:,} questions"
-    )
-
-
-def _headline(study: Study) -> str | None:
-    """The metric by which models are ranked, where it has values; else the first that has."""
-    metrics = study["metrics"]
-    known = [name for name in (study["headline"], *metrics) if name in metrics]
-    return next((name for name in known if metrics[name]["means"]), None)
-
-
-def _names(study: Study) -> list[str]:
-    return [str(prompt["name"]) for prompt in study["prompts"]]
-
-
-def _prompts_sentences(study: Study) -> list[str]:
-    """What to take from it, by the headline metric."""
-    name = _headline(study)
-    if name is None:
-        return ["No question has a value with every prompt."]
-    entry, names = study["metrics"][name], _names(study)
-    best, worst = (names[entry["means"].index(entry[end])] for end in ("max", "min"))
-    said = f"{name}: the means span {number(entry['range'])}, from the prompt with the highest "
-    said += f"({best}) to that with the lowest ({worst}); standard deviation {number(entry['sd'])}"
-    said += f", without what chance adds {number(entry['sd_beyond_chance'])}."
-    if not entry["range"]:
-        said = f"{name}: the mean is the same with every prompt."
-    told = [said]
-    if flips := entry["flips"]:
-        by_chance = (
-            ". How many would change if the same prompt were asked again is not known; --repeats "
-            "tells."
-        )
-        if flips["two_differ_same"] is not None:
-            by_chance = ". Two answers to a question differ with probability "
-            by_chance += f"{flips['two_differ']:.0%} under two prompts, and "
-            by_chance += f"{flips['two_differ_same']:.0%} under one and the same."
-        told.append(
-            f"{flips['flipped']:,} of {flips['questions']:,} questions "
-            f"({flips['rate']:.0%}) change their verdict from prompt to prompt{by_chance}"
-        )
-    known = [d for d in entry["differences"] if d["p_holm"] is not None]
-    beyond = [str(d["prompt"]) for d in known if d["p_holm"] < _P]
-    who = (", ".join(beyond) or "no prompt") + (" differ" if len(beyond) > 1 else " differs")
-    told.append(f"By more than chance (Holm p below {_P}), {who} from {names[0]}.")
-    return told
-
-
-def _tabulate_prompts(study: Study) -> Table:
-    """For each metric the means, their range and standard deviation, and flips."""
-    names = [*_names(study), "range", "sd", "flips"]
-    rows = []
-    for name, entry in study["metrics"].items():
-        if entry["means"] is not None:
-            flips = entry["flips"]
-            some = f"{flips['flipped']:,} of {flips['questions']:,}" if flips else None
-            rows.append(Row([[code(name)], *entry["means"], entry["range"], entry["sd"], some]))
-    heads = (Head(shown_name(name, 24), "number", digits=4) for name in names)
-    return Table([Head("prompts"), *heads], rows)
-
-
-def render_prompts(study: Study) -> str:
-    """The study for a terminal: means by prompt, spread, and differences from the first."""
-    blocks = [_prompts_title(study), format_table(_tabulate_prompts(study))]
-    return "\n".join([*blocks, *(fill(one, _WIDTH) for one in _prompts_sentences(study))])
-
-
-def prompts_section(study: Study, place: int = 1) -> Part:
-    """The study on the page: means by prompt, spread, and differences from the first."""
-    blocks: list[Block] = [Text(f"{_prompts_title(study)}.", "lead")]
-    blocks += [*map(Text, _prompts_sentences(study)), _tabulate_prompts(study)]
-    if (name := _headline(study)) is not None and study["metrics"][name]["differences"]:
-        blocks.append(_differences(study, name))
-    told = ", ".join(str(prompt["run"]) for prompt in study["prompts"])
-    blocks.append(
-        Text(
-            "All is over the questions that have a value with every prompt; repeated answers count "
-            "by their mean. A question flips where its value is above 0.5 with one prompt and not "
-            f"with another. Runs: {told}.",
-            "quiet",
-        )
-    )
-    return Part("Sensitivity to the prompt", blocks, id=f"prompts-{place}")
-
-
-def _differences(study: Study, name: str) -> Table:
-    """Each prompt against the first, on a scale with 0 in its middle."""
-    found = study["metrics"][name]["differences"]
-    ends = [abs(x) for d in found for x in (d["difference"], *(d["ci"] or ())) if x is not None]
-    reach = max(ends, default=0.0) or 1.0
-    label = f"Difference, {study['ci_level']:.0%} interval"
-    head = [Head("Prompt"), Head(label, "estimate", low=-reach, high=reach)]
-    lines = []
-    for d in found:
-        counts = f"{d['higher']:,} up, {d['lower']:,} down"
-        difference = Estimate(d["difference"], *(d["ci"] or ()))
-        lines.append(Row([str(d["prompt"]), difference, p_value(d["p_holm"]), counts]))
-    caption = f"{name} against {_names(study)[0]}, question by question"
-    return Table([*head, Head("Holm p"), Head("Questions")], lines, caption)

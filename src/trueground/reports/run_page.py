@@ -22,9 +22,11 @@ from trueground.reports.blocks import (
     Chart,
     Estimate,
     Fold,
+    Framed,
     Grid,
     Head,
     Menu,
+    Only,
     Page,
     Part,
     Rich,
@@ -39,6 +41,13 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.items import gap_notices
+from trueground.reports.overview import (
+    RunText,
+    introduce_run,
+    list_worst,
+    point_to_more,
+    shorten_metrics,
+)
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import (
     REPEAT,
@@ -130,7 +139,9 @@ def write_run_page(
             selection, details = (
                 replace(one, rows=np.array(numbers.lines)[one.rows]) for one in (selection, details)
             )
-        page = run_page(run_dir, summary, manifest, numbers, selection.statement())
+        page = run_page(
+            summary, manifest, run_dir=run_dir, numbers=numbers, statement=selection.statement()
+        )
         page.home = home
         n = None if is_sample else summary.get("n")
         page.notices += gap_notices(gaps or Gaps(), numbers.count, n)
@@ -159,20 +170,30 @@ def in_order(summary: Mapping[str, Any], scored: Iterable[str]) -> list[str]:
 
 
 def run_page(
-    run_dir: Path,
-    summary: dict[str, Any],
-    manifest: dict[str, Any],
-    numbers: Mapping[str, NDArray[np.float32]],
+    summary: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    *,
+    run_dir: Path | None = None,
+    numbers: Mapping[str, NDArray[np.float32]] | None = None,
     statement: str | None = None,
+    text: RunText | None = None,
 ) -> Page:
-    """The page of a run as blocks; its answers are where the viewer finds them.
+    """Return a run as blocks; its answers are where the viewer finds them.
 
-    `numbers` are the scores of each metric, shape (n,), NaN where an item has none. `statement`
-    says which answers are listed where that is not all.
+    Args:
+        summary: The summary of the run.
+        manifest: Its manifest; empty if the run was made in Python and has none.
+        run_dir: The run directory. None: The page has no list of answers.
+        numbers: The scores of each metric, shape (n,), NaN for items without a score.
+        statement: Which answers are listed if not all are.
+        text: What texts show in addition. None: The page is not shown as text.
     """
+    numbers = {} if numbers is None else numbers
     metrics = in_order(summary, numbers)
     headline = headline_metric(metrics)
     charts = list(_distributions(summary, numbers))
+    shows_declined = not has_verdicts(summary) or (text is not None and text.shows_all)
+    listed: list[Block] = [] if run_dir is None else [_list_answers(run_dir, statement)]
     return Page(
         kind="run",
         mark=MARK,
@@ -181,47 +202,93 @@ def run_page(
         notices=notices(manifest),
         version=manifest.get("trueground"),
         blocks=[
-            *_first_screen(summary, charts, headline),
-            _list_answers(run_dir, statement),
-            *_all_metrics(summary, manifest, charts, headline, metrics),
-            *noise.draw_noise(summary, manifest, run_dir, headline),
-            *_declined(summary),
-            *_settings(summary, manifest, metrics),
+            *_only_text([] if text is None else introduce_run(manifest)),
+            Framed(_first_screen(summary)),
+            Only("page", [*_show_headline(summary, charts, headline), *listed]),
+            *_only_text([] if text is None else shorten_metrics(summary, text)),
+            Only("page", _all_metrics(summary, manifest, charts, headline, metrics)),
+            *noise.show_noise(summary, manifest, run_dir, headline),
+            *_compare_judges(summary),
+            *_declined(summary, in_text=shows_declined),
+            Only("page", _settings(summary, manifest, metrics)),
+            *_only_text([] if text is None else list_worst(summary, text)),
+            *_only_text([] if text is None else point_to_more(summary, text)),
         ],
     )
+
+
+def _only_text(blocks: Iterable[Block]) -> list[Block]:
+    found = list(blocks)
+    return [Only("text", found)] if found else []
+
+
+def unfinished_run_page(manifest: Mapping[str, Any], run_dir: Path, *, has_answers: bool) -> Page:
+    """Return the page of a run that isn't finished: the answers that it has so far."""
+    blocks: list[Block] = []
+    if not has_answers:
+        blocks.append(Text("No answer is scored yet; they appear here as they are.", "note"))
+    else:
+        if not RunFiles(run_dir).has_records:
+            words = "This run is made without records: questions and answers are not in it."
+            blocks.append(Text(words, "note"))
+        blocks.append(Part("Answers", [AnswerBrowser()], id="items"))
+    return Page("run", MARK, page_title(manifest), blocks, version=manifest["trueground"])
 
 
 # ---- the first screen ----
 
 
-def _first_screen(
+def _first_screen(summary: Mapping[str, Any]) -> list[Block]:
+    """Return how many answers are grounded, as tiles that filter, and how far to trust that."""
+    blocks: list[Block] = []
+    corrected: list[Block] = [Text(sentence, "plain") for sentence in corrected_rates(summary)]
+    if not has_verdicts(summary):
+        first = opening(summary)
+        return [Text(first, "warning"), *corrected] if first else corrected
+    verdicts = summary["verdicts"]
+    people = grounded_to_people(summary)
+    share = percent(verdicts["grounded"]["share"])
+    short = f"Of {several(verdicts['n'], 'answer')} {share} are grounded."
+    blocks.append(Only("page", [Text(opening(summary), "lead")]))
+    blocks.append(Only("text", [Text(opening(summary) if people else short)]))
+    tiles = []
+    if people:
+        entry = people[1]
+        note = f"{_ends(entry['ci'])}, {entry['labels']:,} labels"
+        share = entry["mean"]
+        tiles.append(Tile("grounded, by people", percent(share), note, "supported", share=share))
+    for name, words, tone in _VERDICTS:
+        verdict = verdicts[name]
+        if name == "unscored" and not verdict["n"]:
+            continue
+        notes = [several(verdict["n"], "answer"), _ends(verdict.get("ci"))]
+        label = f"{words}, by the judge" if people and name != "unscored" else words
+        share = verdict["share"]
+        tiles.append(
+            Tile(
+                label,
+                percent(share),
+                ", ".join(filter(None, notes)),
+                tone,
+                f"verdict={name}",
+                share,
+            )
+        )
+    intervals = f"{verdicts['ci_level']:.0%} intervals; verdicts by the judge {verdicts['judge']}."
+    return [
+        *blocks,
+        Tiles(tiles),
+        *corrected,
+        Only("text", [Text(f"{intervals} {trust_sentence(verdicts)}")]),
+        Only("page", _agreement_with_people(verdicts)),
+    ]
+
+
+def _show_headline(
     summary: Mapping[str, Any], charts: list[tuple[str, Chart]], headline: str | None
 ) -> list[Block]:
-    """The verdicts as tiles that filter, the headline's spread, the reasons."""
-    blocks: list[Block] = []
-    if first := opening(summary):
-        blocks.append(Text(first, "lead" if has_verdicts(summary) else "warning"))
-    if has_verdicts(summary):
-        people = grounded_to_people(summary)
-        by_judge = ", by the judge" if people else ""
-        tiles = []
-        for name, words, tone in _VERDICTS:
-            verdict = summary["verdicts"][name]
-            if name == "unscored" and not verdict["n"]:
-                continue
-            notes = [several(verdict["n"], "answer"), _ends(verdict.get("ci"))]
-            note = ", ".join(filter(None, notes))
-            label = f"{words}{by_judge if name != 'unscored' else ''}"
-            tiles.append(Tile(label, percent(verdict["share"]), note, tone, f"verdict={name}"))
-        if people:
-            one = people[1]
-            note = f"{_ends(one['ci'])}, {one['labels']:,} labels"
-            tiles.insert(0, Tile("grounded, by people", percent(one["mean"]), note, "supported"))
-        blocks.append(Tiles(tiles))
-    blocks += [Text(sentence, "plain") for sentence in corrected_rates(summary)]
-    if has_verdicts(summary):
-        blocks += _agreement_with_people(summary["verdicts"])
-    side: list[Block] = [chart for name, chart in charts if name == headline]
+    """Return the spread of the headline metric and the reasons of unsupported claims."""
+    blocks: list[Block] = [chart for name, chart in charts if name == headline]
     counts = [(n, ReasonKind(k)) for k, n in (summary.get("reasons") or {}).items() if n]
     counts = [one for one in counts if one[1] != ReasonKind.DECLINES]  # has a verdict of its own
     if counts:
@@ -230,10 +297,8 @@ def _first_screen(
             Tile(REASON_TITLES[kind], f"{several(n, 'claim')}: ", filter=f"kind={kind}")
             for n, kind in most
         ]
-        side.append(Part("Why claims are called unsupported", [Tiles(tiles, small=True)]))
-    if side:
-        blocks.append(Grid(side, least=24))
-    return blocks
+        blocks.append(Part("Why claims are called unsupported", [Tiles(tiles, small=True)]))
+    return [Grid(blocks, least=24)] if blocks else []
 
 
 def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:
@@ -304,7 +369,7 @@ def _list_answers(run_dir: Path, statement: str | None) -> Part:
 
 def _all_metrics(
     summary: Mapping[str, Any],
-    manifest: dict[str, Any],
+    manifest: Mapping[str, Any],
     charts: list[tuple[str, Chart]],
     headline: str | None,
     of_items: list[str],
@@ -335,8 +400,6 @@ def _all_metrics(
         places = [name for name, _ in tables]
         chosen = places.index(headline) if headline in places else 0
         blocks.append(Part("Breakdowns", [Menu("Metric", tables, chosen)]))
-    if entries := summary.get("judge_agreement"):
-        blocks.append(Part("How far the judges agree", [noise.tabulate_judges(entries)]))
     return [Fold("All metrics", blocks, open=not rows)]
 
 
@@ -388,7 +451,13 @@ def _breakdowns(
     return options
 
 
-def _declined(summary: Mapping[str, Any]) -> list[Block]:
+def _compare_judges(summary: Mapping[str, Any]) -> list[Block]:
+    """Return how far the judges of a run agree; nothing for one judge."""
+    entries = summary.get("judge_agreement")
+    return [Part("How far the judges agree", [noise.tabulate_judges(entries)])] if entries else []
+
+
+def _declined(summary: Mapping[str, Any], *, in_text: bool) -> list[Block]:
     """How often answers decline, with what is known of when they should; what could not be read."""
     blocks: list[Block] = []
     found = summary.get("abstention") or {}
@@ -417,11 +486,12 @@ def _declined(summary: Mapping[str, Any]) -> list[Block]:
         if skipped > _SKIPPED_SHOWN:
             listed.append(Text(f"The first {_SKIPPED_SHOWN} are listed.", "quiet"))
         blocks.append(Fold(f"{several(skipped, 'row')} skipped as unreadable", listed))
-    return [Fold("Declined, empty and skipped", blocks)] if blocks else []
+    folded: list[Block] = [Fold("Declined, empty and skipped", blocks)] if blocks else []
+    return folded if in_text else [Only("page", folded)]
 
 
 def _settings(
-    summary: Mapping[str, Any], manifest: dict[str, Any], of_items: list[str]
+    summary: Mapping[str, Any], manifest: Mapping[str, Any], of_items: list[str]
 ) -> list[Block]:
     """How the numbers are to be read, and the signatures that say what exactly was computed."""
     blocks: list[Block] = [Bullets(reading_notes(summary, manifest, of_items))]

@@ -16,7 +16,7 @@ import msgspec
 from trueground.judges.people import FitFigures, LabelledVerdicts, labelled_verdicts
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.reports.blocks import Rich, strong
-from trueground.text.wording import percent, several
+from trueground.text.wording import docs_page, percent, several
 from trueground.types import Status
 
 DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split
@@ -148,7 +148,7 @@ def trust_sentence(verdicts: Mapping[str, Any]) -> str:
     if labelled := verdicts.get("labelled"):
         return _of_labels(labelled)
     if (measured := similar_sets(verdicts)) is not None:
-        return measured.sentence()
+        return f"{measured.sentence()} The sets one by one: {docs_page('trust')}."
     if fitted := verdicts.get("fitted"):
         return msgspec.convert(fitted, FitFigures).sentence()
     judge = str(verdicts.get("judge"))
@@ -204,7 +204,7 @@ def input_names(source: object) -> list[str]:
     return [PurePath(path.replace("\\", "/")).name]
 
 
-def asked(manifest: dict[str, Any]) -> dict[str, Any] | None:
+def asked(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     """Which model answered which task how; None for answers that came from a file."""
     if manifest.get("kind") != "run":
         return None
@@ -233,7 +233,7 @@ def notices(manifest: Mapping[str, Any]) -> list[str]:
     return list((manifest.get("benchmark") or {}).get("notices") or [])
 
 
-def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+def signatures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What exactly was computed: signatures of metrics, judges, decomposer and rater."""
     pairs = [(str(name), str(text)) for name, text in (manifest.get("metrics") or {}).items()]
     parts: list[tuple[str, Any]] = [("judge", judge) for judge in _judges(manifest)]
@@ -271,7 +271,7 @@ def refusal_rules(summary: Mapping[str, Any]) -> str:
     )
 
 
-def page_title(manifest: dict[str, Any]) -> str:
+def page_title(manifest: Mapping[str, Any]) -> str:
     """What was run, in words."""
     if run := asked(manifest):
         return f"{run['model']} on {run['task']}"
@@ -279,7 +279,7 @@ def page_title(manifest: dict[str, Any]) -> str:
     return "Are the answers grounded?" + (f" {', '.join(names)}" if names else "")
 
 
-def run_lead(summary: Mapping[str, Any], manifest: dict[str, Any]) -> Rich:
+def run_lead(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Rich:
     """How many answers of what, asked how, judged by whom."""
     n = summary.get("n", 0)
     names = input_names(manifest.get("input"))
@@ -311,11 +311,9 @@ def reading_notes(
         settings.append(f"seed {seed}")
     whole = [name for name in metrics if of_items and name not in of_items]
     notes: list[Rich] = [
-        "A metric gives one value per answer; the mean is over the answers that it could score, "
-        "and that number stands beside it. An answer without a score counts neither as 0 nor as 1.",
+        "An answer without a score counts neither as 0 nor as 1.",
         f"{', '.join(settings)}.",
-        "A claim counts as supported only where the judge said so; a claim without a verdict is "
-        "shown as not checked.",
+        f"How to read these numbers: {docs_page('run-directory')}.",
     ]
     if whole:
         notes.append(

@@ -1,14 +1,19 @@
-"""Blocks of a page as text for a terminal: what is drawn there is left out.
+"""Blocks of a page as text, for a terminal, a file or `repr`.
 
-Tables stand as they are, of estimates only the first column has its intervals. Of charts, the few
-points of one that names them are a table.
+Charts are left out, but for the few points of one that names them. Of estimates only those of the
+first column have their intervals. The same blocks give the same text, without color.
+
+`rich.cells` measures and `rich.box` frames. `rich.table` and `rich.console` would do the rest, but
+importing them takes longer than a tenth of a `score`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from textwrap import fill, indent
+
+from rich.box import SQUARE
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from trueground.records.problems import shorten
 from trueground.reports.blocks import (
@@ -18,190 +23,384 @@ from trueground.reports.blocks import (
     Cell,
     Chart,
     Entries,
+    Entry,
     Estimate,
     Fold,
+    Framed,
     Grid,
     Head,
+    Menu,
+    Page,
     Part,
     Rich,
     Row,
     Series,
     Table,
     Text,
+    Tile,
     Tiles,
+    select_blocks,
 )
 from trueground.text.wording import NO_VALUE
 
-_MOST_POINTS = 12  # of a series that is shown as a table
+COLUMNS = 80
+_MAX_CHART_POINTS = 12  # of a series that is shown as a table
+_MAX_HEAD_COLUMNS = 40  # of a head that is not replaced by a number in a wide table
+_MIN_HEAD_COLUMNS = 8  # of a head that is wrapped
+_MIN_NOTE_COLUMNS = 20  # of a note below a number
+_MIN_TEXT_COLUMNS = 24  # of a column of texts that is wrapped
+_BAR_COLUMNS = 30
+_GAP = "  "
+_WORDS = re.compile(r"(\s*)(\S+)")
 
 
-def format_blocks(blocks: Iterable[Block], width: int = 80) -> str:
-    """The blocks as text, with empty lines between them."""
-    return "\n\n".join(_lines(blocks, width))
+def render_text(page: Page | Iterable[Block], width: int = COLUMNS) -> str:
+    """Return a page as text: its notices and its blocks, with empty lines between.
+
+    Title and lead are for the page in a browser; who calls a command knows them.
+
+    Args:
+        page: A page, or blocks alone.
+        width: The columns of a line. Only paths and names with hyphens are longer.
+    """
+    if isinstance(page, Page):
+        notices: list[Block] = [Text(notice, "note") for notice in page.notices]
+        page = [*notices, *page.blocks]
+    paragraphs = _paragraphs(select_blocks(page, "text"), width)
+    return "\n\n".join(text for text in paragraphs if text)
 
 
-def _lines(blocks: Iterable[Block], width: int) -> Iterator[str]:
+def _paragraphs(blocks: Iterable[Block], width: int) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, Text):
-            mark, inner = ("note: ", "    ") if block.tone == "note" else ("", "")
-            yield wrap(f"{mark}{plain(block.text)}", inner, width)
+            yield _format_text(block, width)
         elif isinstance(block, Bullets):
-            yield "\n".join(wrap(f"- {plain(item)}", "  ", width) for item in block.items)
+            if block.items:
+                yield "\n".join(wrap(f"- {plain(item)}", "  ", width) for item in block.items)
         elif isinstance(block, Table):
-            caption = [wrap(plain(block.caption), "", width)] if block.caption else []
-            yield "\n".join([*caption, format_table(block)])
+            yield format_table(block, width)
         elif isinstance(block, Part | Fold):
-            yield plain(block.title)
-            yield from _lines(block.blocks, width)
+            yield from _format_part(block, width)
         elif isinstance(block, Grid):
-            yield from _lines(block.blocks, width)
+            yield from _paragraphs(block.blocks, width)
+        elif isinstance(block, Menu):
+            for title, blocks_of_option in block.options:
+                yield from _format_part(Fold(title, blocks_of_option), width)
+        elif isinstance(block, Framed):
+            yield _draw_frame(block.blocks, width)
+        elif isinstance(block, Tiles):
+            yield "\n".join(_format_tiles(block.tiles))
         elif isinstance(block, Entries):
-            for entry in block.entries:
-                values = {k: v for k, v in entry.values.items() if v is not None}
-                told = [f"{name} {v:.2f}" for name, v in values.items()]
-                told += [shorten(plain(entry.note), width)] if entry.note else []
-                head = f"{plain(entry.title)}  {', '.join(told)}"
-                lists = [block for block in entry.blocks if isinstance(block, Bullets)]
-                inside = (indent(one, "  ") for one in _lines(lists, width - 4))
-                yield indent("\n".join([wrap(head, "  ", width - 2), *inside]), "  ")
+            yield from (_format_entry(entry, width) for entry in block.entries)
         elif isinstance(block, Chart):
-            yield from (
-                format_table(_points(block.title, block.x, block.y, series))
-                for series in block.series
-                if series.labels and len(series.x) <= _MOST_POINTS and block.kind != "bars"
-            )
+            yield from (format_table(table, width) for table in _tabulate_points(block))
 
 
-def _points(title: Rich, x: Axis, y: Axis, series: Series) -> Table:
-    heads = [Head(f"{plain(title)}, {series.name}"), *(Head(a.label, "number") for a in (x, y))]
-    rows = zip(series.labels or (), series.x, series.y, strict=True)
-    return Table(heads, [Row(list(row)) for row in rows])
+def _format_text(block: Text, width: int) -> str:
+    if block.tone == "lines":
+        return "\n".join(clip(line, width) for line in plain(block.text).split("\n"))
+    if block.tone == "whole":
+        return plain(block.text)
+    if block.tone == "command":
+        return f"    {plain(block.text)}"
+    if block.tone == "note":
+        return wrap(f"note: {plain(block.text)}", "    ", width)
+    return "\n".join(_wrap_line(line, width) for line in plain(block.text).split("\n"))
 
 
-def plain(text: Rich | None) -> str:
-    """The words alone."""
-    if text is None or isinstance(text, str):
-        return text or ""
-    return "".join(one if isinstance(one, str) else one.text for one in text)
+def _wrap_line(line: str, width: int) -> str:
+    """Wrap a line; further lines of an indented one are indented by two more."""
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    return wrap(line, f"{indent}  " if indent else "", width)
 
 
-def wrap(text: str, inner: str = "    ", width: int = 80, whole: bool = True) -> str:
-    """Lines that fit; names stay `whole`, with their hyphens."""
-    parted = not whole
-    return fill(
-        text, width, subsequent_indent=inner, break_long_words=parted, break_on_hyphens=parted
+def _format_part(part: Part | Fold, width: int) -> Iterator[str]:
+    """Yield the title directly above the first paragraph, then the others."""
+    paragraphs = _paragraphs(part.blocks, width)
+    first = next(paragraphs, None)
+    if first is not None:
+        title = wrap(plain(part.title), "", width)
+        yield f"{title}\n{first}" if title else first
+        yield from paragraphs
+
+
+def _draw_frame(blocks: Iterable[Block], width: int) -> str:
+    """Draw a box around the blocks; they follow each other without empty lines."""
+    inside = width - 4
+    lines = [line for text in _paragraphs(blocks, inside) for line in text.split("\n")]
+    if not lines:
+        return ""
+    side = SQUARE.mid_left
+    body = [f"{side} {set_cell_size(line, inside)} {side}" for line in lines]
+    return "\n".join([SQUARE.get_top([width - 2]), *body, SQUARE.get_bottom([width - 2])])
+
+
+def _format_tiles(tiles: Sequence[Tile]) -> Iterator[str]:
+    """Yield a line for each number: label, value, note, and its share as a bar."""
+    label_columns, value_columns, note_columns = (
+        max(cell_len(text) for text in texts)
+        for texts in (
+            [tile.label for tile in tiles],
+            [tile.value for tile in tiles],
+            [tile.note for tile in tiles],
+        )
     )
+    for tile in tiles:
+        bar = "█" * round(_BAR_COLUMNS * (tile.share or 0))
+        label, note = _left(tile.label, label_columns), _left(tile.note, note_columns)
+        value = _right(tile.value, value_columns)
+        yield f"{label}  {value}  {note}  {bar}".rstrip()
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns: names and reasons to the left, numbers to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if i in (0, len(row) - 1) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
+def _format_entry(entry: Entry, width: int) -> str:
+    """Format the title with its values and note, and the lists inside."""
+    parts = [f"{name} {value:.2f}" for name, value in entry.values.items() if value is not None]
+    if entry.note:
+        parts.append(shorten(plain(entry.note), width))
+    lines = [wrap(f"  {plain(entry.title)}  {', '.join(parts)}", "    ", width)]
+    lists = [block for block in entry.blocks if isinstance(block, Bullets)]
+    for text in _paragraphs(lists, width - 4):
+        lines += [f"    {line}" for line in text.split("\n")]
     return "\n".join(lines)
 
 
-def format_table(block: Table) -> str:
-    """A table: names to the left, numbers to the right."""
-    first = next((k for k, head in enumerate(block.columns) if head.kind == "estimate"), None)
-    rows = [[plain(column.label) for column in block.columns]]
-    for row in block.rows:
-        cells = zip(row.cells, block.columns, strict=False)  # a row may be a heading alone
-        texts = [
-            cell_text(cell, head, interval=k == first, quiet=False)
-            for k, (cell, head) in enumerate(cells)
-        ]
-        rows.append([*texts, *[""] * (len(block.columns) - len(texts))])
-    if block.columns[-1].kind != "text":
-        rows = [[*row, ""] for row in rows]  # the last column stands to the left
-    return table(rows)
+def _tabulate_points(chart: Chart) -> Iterator[Table]:
+    for series in chart.series:
+        if series.labels and len(series.x) <= _MAX_CHART_POINTS and chart.kind != "bars":
+            yield _tabulate_series(chart.title, chart.x, chart.y, series)
+
+
+def _tabulate_series(title: Rich, x: Axis, y: Axis, series: Series) -> Table:
+    columns = [Head(f"{plain(title)}, {series.name}")]
+    columns += [Head(axis.label, "number") for axis in (x, y)]
+    rows = zip(series.labels or (), series.x, series.y, strict=True)
+    return Table(columns, [Row(list(row)) for row in rows])
+
+
+# ---- tables ----
+
+
+class _Column:
+    """The texts of a column, its width, and on which side they are."""
+
+    def __init__(self, head: Head, cells: list[str], notes: dict[int, str]) -> None:
+        self.cells = cells
+        self.notes = notes  # at the end of cells, by their rows
+        self.is_text = head.kind in ("text", "code")
+        self.width = 0
+        self.measure()
+
+    def measure(self) -> None:
+        """Set the width to that of the longest line."""
+        self.width = max(cell_len(line) for cell in self.cells for line in cell.split("\n"))
+
+    def narrow_head(self) -> None:
+        """Wrap the head to the width of the cells, and put notes below their numbers."""
+        for row, note in self.notes.items():
+            number = self.cells[row].removesuffix(note).rstrip()
+            below = wrap(note, "", max(cell_len(number), _MIN_NOTE_COLUMNS))
+            self.cells[row] = f"{number}\n{below}" if number else below
+        lines = [line for cell in self.cells[1:] for line in cell.split("\n")]
+        words = self.cells[0].split()
+        width = max(_MIN_HEAD_COLUMNS, *map(cell_len, [*lines, *words]))
+        self.cells[0] = wrap(self.cells[0], "", width)
+        self.measure()
+
+    def narrow(self, width: int) -> None:
+        """Wrap the texts to this width."""
+        self.cells = [wrap(cell, "", width, whole=False) for cell in self.cells]
+        self.measure()
+
+
+def format_table(table: Table, width: int = COLUMNS) -> str:
+    """Return a table under its caption: texts to the left, numbers to the right.
+
+    If it is wider than the line, long texts are wrapped. If that isn't enough, the columns follow
+    in further tables that repeat the first column.
+    """
+    caption = [wrap(plain(table.caption), "", width)] if table.caption else []
+    columns = _make_columns(table)
+    legend = _number_long_heads(columns, width)
+    _narrow_texts(columns, width)
+    headings = {
+        number: plain([cell] if isinstance(cell, str) else cell if isinstance(cell, list) else "")
+        for number, row in enumerate(table.rows, 1)
+        if row.tone == "group"
+        for cell in row.cells[:1]
+    }
+    tables = [_format_columns(some, headings) for some in _split_columns(columns, width)]
+    titles = [_format_title(row, table, width) for row in table.rows if row.title]
+    below = ["\n".join(lines) for lines in (legend, titles) if lines]
+    body = "\n\n".join([*tables, *below])
+    return "\n".join([*caption, body])
+
+
+def _format_title(row: Row, table: Table, width: int) -> str:
+    name = cell_text(row.cells[0], table.columns[0], quiet=False)
+    return wrap(f"{name}: {row.title}", "    ", width)
+
+
+def _make_columns(table: Table) -> list[_Column]:
+    kinds = [head.kind for head in table.columns]
+    first_estimate = kinds.index("estimate") if "estimate" in kinds else None
+    columns = []
+    for k, head in enumerate(table.columns):
+        cells = [plain(head.label)]
+        notes = {}
+        for number, row in enumerate(table.rows, 1):
+            has_cell = k < len(row.cells) and row.tone != "group"
+            cell = row.cells[k] if has_cell else ""
+            has_interval = table.intervals or k == first_estimate
+            text = cell_text(cell, head, interval=has_interval, quiet=False)
+            if k == 0 and row.tone == "published":
+                text += " (published)"
+            if isinstance(cell, Estimate) and cell.note:
+                notes[number] = cell.note
+            cells.append(text)
+        columns.append(_Column(head, cells, notes))
+    return columns
+
+
+def _number_long_heads(columns: Sequence[_Column], width: int) -> list[str]:
+    """Replace the heads of a wide table by numbers if one is long; return what they mean."""
+    heads = [column.cells[0] for column in columns[1:]]
+    if _measure(columns) <= width or max(map(cell_len, heads), default=0) <= _MAX_HEAD_COLUMNS:
+        return []
+    for number, column in enumerate(columns[1:], 1):
+        column.cells[0] = f"[{number}]"
+        column.width = max(map(cell_len, column.cells))
+    return [wrap(f"[{number}]  {head}", "     ", width) for number, head in enumerate(heads, 1)]
+
+
+def _measure(columns: Sequence[_Column]) -> int:
+    return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
+
+
+def _narrow_texts(columns: Sequence[_Column], width: int) -> None:
+    """Wrap heads, notes and the widest texts until the table fits or they are narrow.
+
+    Texts of the first column are wrapped only if another column does not fit next to it.
+    """
+    if _measure(columns) <= width:
+        return
+    for column in columns:
+        column.narrow_head()
+    first, *others = columns
+    for column in sorted(others, key=lambda column: -column.width):
+        excess = _measure(columns) - width
+        if excess > 0 and column.is_text and column.width > _MIN_TEXT_COLUMNS:
+            column.narrow(max(_MIN_TEXT_COLUMNS, column.width - excess))
+    room = width - max((len(_GAP) + column.width for column in others), default=0)
+    if first.is_text and first.width > max(room, _MIN_TEXT_COLUMNS):
+        first.narrow(max(room, _MIN_TEXT_COLUMNS))
+
+
+def _split_columns(columns: list[_Column], width: int) -> list[list[_Column]]:
+    """Return groups of columns that fit, each with the first column."""
+    first, *others = columns
+    groups, used = [[first]], first.width
+    for column in others:
+        used += len(_GAP) + column.width
+        if used > width and len(groups[-1]) > 1:
+            groups.append([first])
+            used = first.width + len(_GAP) + column.width
+        groups[-1].append(column)
+    return groups
+
+
+def _format_columns(columns: Sequence[_Column], headings: dict[int, str]) -> str:
+    """Format rows; `headings` are titles between them, by the numbers of their rows."""
+    lines = []
+    has_head = any(column.cells[0] for column in columns)
+    for number in range(0 if has_head else 1, len(columns[0].cells)):
+        if number in headings:
+            lines.append(headings[number])
+            continue
+        cells = [column.cells[number].split("\n") for column in columns]
+        for place in range(max(map(len, cells))):
+            parts = []
+            for column, texts in zip(columns, cells, strict=True):
+                text = texts[place] if place < len(texts) else ""
+                side = _left if column.is_text else _right
+                parts.append(side(text, column.width))
+            lines.append(_GAP.join(parts).rstrip())
+    return "\n".join(lines)
 
 
 def cell_text(cell: Cell, head: Head, *, interval: bool = False, quiet: bool = True) -> str:
-    """A cell under that head; without what is `quiet` on the page, where that is not wanted."""
+    """Return a cell under that head; without its quiet parts if `quiet` is False."""
     if isinstance(cell, Estimate):
-        text = _number(cell.value, head)
+        text = _format_number(cell.value, head)
         if interval and cell.low is not None:
-            text += f" [{_number(cell.low, head)}, {_number(cell.high, head)}]"
+            low, high = _format_number(cell.low, head), _format_number(cell.high, head)
+            text += f" [{low}, {high}]"
         return f"{text} {cell.note}" if cell.note else text
     if isinstance(cell, list):
-        return plain([s for s in cell if quiet or isinstance(s, str) or s.style != "quiet"])
-    return cell if isinstance(cell, str) else _number(cell, head)
+        loud = plain([s for s in cell if quiet or isinstance(s, str) or s.style != "quiet"])
+        return loud.strip() or plain(cell)
+    return cell if isinstance(cell, str) else _format_number(cell, head)
 
 
-def _number(value: float | int | None, head: Head) -> str:
+def _format_number(value: float | int | None, head: Head) -> str:
     if value is None:
         return NO_VALUE
     sign = "+" if head.signed and value > 0 else ""
     if head.percent:
-        shown = f"{sign}{100 * value:.{1 if head.digits is None else head.digits}f}"
-        return shown if head.signed else f"{shown} %"
+        digits = 1 if head.digits is None else head.digits
+        text = f"{sign}{100 * value:.{digits}f}"
+        return text if head.signed else f"{text} %"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{sign}{value:,}"
     return f"{sign}{value:.{4 if head.digits is None else head.digits}f}"
 
 
-# ---- as Markdown for a repository, valid whatever the texts hold; without links ----
-
-# Whatever Markdown or HTML could read as more than a sign.
-_SIGNS = re.compile(r"([\\`*_\[\]<>|~&$])")
+# ---- texts and lines ----
 
 
-def format_markdown(blocks: Iterable[Block]) -> str:
-    """The blocks one below the other; parts have headings of the second level.
+def plain(text: Rich | None) -> str:
+    """Return the words alone."""
+    if text is None or isinstance(text, str):
+        return text or ""
+    return "".join(part if isinstance(part, str) else part.text for part in text)
 
-    What is drawn or searched is left out; of charts of one spread the numbers stay.
+
+def wrap(text: str, inner: str = "    ", width: int = COLUMNS, whole: bool = True) -> str:
+    """Return the text in lines that fit; line breaks stay, and gaps of several spaces.
+
+    Args:
+        text: The text. The first line keeps its indentation.
+        inner: What is before every further line.
+        width: The columns of a line.
+        whole: Leave paths and hyphenated names whole, even if they are longer than a line.
     """
-    return "\n\n".join(_pieces(blocks))
+    lines = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for gap, word in _WORDS.findall(paragraph):
+            is_kept = whole and ("/" in word or "-" in word)
+            pieces = [word] if is_kept else chop_cells(word, max(1, width - cell_len(inner)))
+            for piece in pieces:
+                before = gap if piece is pieces[0] else ""
+                is_layout = piece is pieces[0] and len(gap) > 1
+                is_full = cell_len(line + before + piece) > width
+                if line.strip() and is_full and not is_layout:
+                    lines.append(line)
+                    line, before = inner, ""
+                line += before + piece
+        lines.append(line)
+    return "\n".join(lines)
 
 
-def _pieces(blocks: Iterable[Block]) -> Iterator[str]:
-    for block in blocks:
-        if isinstance(block, Text):
-            text = plain(block.text)
-            yield fenced(text) if block.tone == "command" else escaped(text)
-        elif isinstance(block, Bullets):
-            yield _list(map(plain, block.items))
-        elif isinstance(block, Table):
-            yield from [f"{escaped(plain(block.caption))}:"] if block.caption else []
-            yield _table(block)
-        elif isinstance(block, Tiles):
-            yield _list(f"{tile.value} {tile.label}" for tile in block.tiles)
-        elif isinstance(block, Part):
-            yield f"## {escaped(plain(block.title))}"
-            yield from _pieces(block.blocks)
-        elif isinstance(block, Grid):
-            charts = [one for one in block.blocks if isinstance(one, Chart)]
-            yield _list(f"{plain(one.title)}: {plain(one.note)}" for one in charts)
+def clip(text: str, width: int = COLUMNS) -> str:
+    """Return the beginning of a line that fits, with a mark if something is missing."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1).rstrip() + "…"
 
 
-def _list(items: Iterable[str]) -> str:
-    return "\n".join(f"- {escaped(item)}" for item in items)
+def _left(text: str, width: int) -> str:
+    return text + " " * (width - cell_len(text))
 
 
-def _table(block: Table) -> str:
-    """Columns of numbers stand to the right."""
-    marks = ["---:" if head.kind in ("number", "estimate") else "---" for head in block.columns]
-    lines = [[escaped(plain(head.label)) for head in block.columns], marks]
-    for row in block.rows:
-        cells = [cell_text(c, h) for c, h in zip(row.cells, block.columns, strict=False)]
-        cells += [""] * (len(block.columns) - len(cells))
-        lines.append([escaped(cell) for cell in cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def escaped(text: object) -> str:
-    """The text as Markdown that shows just these signs, on one line."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
-    return _SIGNS.sub(r"\\\1", line)
-
-
-def fenced(text: str) -> str:
-    """A block of code that no run of backticks within can end."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
-    return f"{fence}sh\n{text}\n{fence}"
+def _right(text: str, width: int) -> str:
+    return " " * (width - cell_len(text)) + text

@@ -92,14 +92,16 @@ def packed_block(name: str, value: object) -> bytes:
     return start + base64.b64encode(data) + b"</script>\n"
 
 
-def viewer_script(*more: str) -> str:
-    """The viewer for pages of a server; `more` scripts stand before the one that draws pages."""
-    return _joined(_SCRIPTS[:-1]) + "\n".join([*more, _joined(_SCRIPTS[-1:])])
+def viewer_assets(*more: str) -> dict[str, tuple[str, str]]:
+    """Return the viewer's script and style for pages of a server, with their media types, by name.
 
-
-def viewer_style() -> str:
-    """The viewer's style."""
-    return _joined(_STYLES)
+    `more` scripts are before the one that draws pages.
+    """
+    script = _joined(_SCRIPTS[:-1]) + "\n".join([*more, _joined(_SCRIPTS[-1:])])
+    return {
+        "viewer.js": (script, "text/javascript"),
+        "viewer.css": (_joined(_STYLES), "text/css"),
+    }
 
 
 def find_page(path: Path, mark: str) -> Path:
@@ -117,7 +119,7 @@ def find_page(path: Path, mark: str) -> Path:
 def render_page(page: Page) -> str:
     """The whole page as text."""
     head, tail = _frame(page, files=False)
-    return (head + json_block("page", page) + tail).decode()
+    return (head + json_block("page", page.for_viewer()) + tail).decode()
 
 
 def write_page(
@@ -133,7 +135,7 @@ def write_page(
     """
     head, tail = _frame(page, files)
     with replacing(path) as out:
-        out.write(head + json_block("page", page))
+        out.write(head + json_block("page", page.for_viewer()))
         if write_data is not None:
             write_data(out)
         out.write(tail)

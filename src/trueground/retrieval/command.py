@@ -43,7 +43,7 @@ def search(
     """Show the passages that are nearest to each query; json: one line for each query."""
     import orjson
 
-    from trueground.reports.listings import render_hits
+    from trueground.retrieval.pages import show_hits
 
     with screen.progress() as progress:
         asked, found = search_index(
@@ -65,7 +65,7 @@ def search(
                 line = {"id": question.id, "query": question.query, "hits": shown}
                 typer.echo(orjson.dumps(line))
             else:
-                typer.echo(render_hits(question.query if len(asked) > 1 else None, hits))
+                screen.print_page(show_hits(question.query if len(asked) > 1 else None, hits))
 
 
 @index.command("evaluate")
@@ -77,7 +77,7 @@ def evaluate(
     **options: Any,
 ) -> None:
     """Measure recall, success, MRR and nDCG of retrievers against gold passages."""
-    from trueground.reports.listings import render_evaluated
+    from trueground.retrieval.pages import show_evaluated
 
     found = screen.call(evaluate_index, index, **options)
-    screen.show(found.as_dict(), lambda: render_evaluated(found.results))
+    screen.show_page(found.as_dict(), lambda: show_evaluated(found.results))

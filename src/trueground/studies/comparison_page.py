@@ -10,6 +10,7 @@ from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
+from trueground.records.problems import shorten
 from trueground.reports.blocks import (
     Block,
     Bullets,
@@ -19,6 +20,7 @@ from trueground.reports.blocks import (
     Grid,
     Head,
     Menu,
+    Only,
     Page,
     Part,
     Rich,
@@ -49,9 +51,12 @@ from trueground.studies.comparison_words import (
     tabulate_shares,
     tabulate_statistics,
 )
+from trueground.text.wording import docs_page, percent, several
 
 MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
+_MAX_CHANGES = 3  # items that got better, and as many that got worse, without --all
+_MAX_TEXT, _BEFORE_CHANGE = 140, 40  # characters of a text; before the first difference
 _LEAST_ALIKE = 0.2  # answers with fewer words in common are other answers, not edited ones
 
 
@@ -65,10 +70,16 @@ def comparison_page(
     comparison: Mapping[str, Any],
     folder: Path | None = None,
     places: Sequence[str] | None = None,
+    *,
+    shows_all: bool = False,
 ) -> Page:
-    """The page; its links to the runs are relative to `folder`, and without it there are none.
+    """Return what `RunComparison.as_dict` gives: what can be said, differences, what changed.
 
-    `places` are what leads to each run where they are not where their paths say.
+    Args:
+        comparison: The comparison.
+        folder: Where the page is; its links to the runs are relative. None: There are no links.
+        places: What leads to each run, if its path doesn't.
+        shows_all: Whether texts have all statistics and all items, too.
     """
     starts = {
         run["label"]: None if folder is None else way_to(Path(run["path"]), folder)
@@ -76,14 +87,16 @@ def comparison_page(
     }
     if places is not None:
         starts = dict(zip(starts, places, strict=True))
-    pairs, several = comparison["pairs"], len(comparison["pairs"]) > 1
+    pairs = comparison["pairs"]
+    has_several = len(pairs) > 1
     blocks: list[Block] = []
     for k, pair in enumerate(pairs, start=1):
-        of_pair = _pair(pair, comparison, starts)
-        if several:
-            of_pair.insert(0, Text(_lead(pair), "quiet"))
-            of_pair = [Part(_against(pair), of_pair, f"pair-{k}")]
-        blocks += of_pair
+        of_pair = _pair(pair, comparison, starts, shows_all=shows_all)
+        if has_several:
+            lead = Only("page", [Text(_lead(pair), "quiet")])
+            blocks.append(Part(_against(pair), [lead, *of_pair], f"pair-{k}"))
+        else:
+            blocks += of_pair
     rows = []
     for run in comparison["runs"]:
         start = starts[run["label"]]
@@ -92,18 +105,25 @@ def comparison_page(
         rows.append(Row([[link(run["label"], page)], *told]))
     columns = [Head("run"), Head("directory", "code"), Head("task"), Head("model")]
     table = Table([*columns, Head("items", "number")], rows)
-    blocks += [
-        Part("Runs", [table], "runs"),
-        Fold("How to read this", [Bullets(list(_how_to_read(comparison)))]),
-    ]
+    reading = Fold("How to read this", [Bullets(list(_how_to_read(comparison)))])
+    blocks.append(Only("page", [Part("Runs", [table], "runs"), reading]))
+    blocks.append(Only("text", [_list_runs(comparison)]))
     return Page(
         "comparison",
         MARK,
-        f"Comparison of {len(rows)} runs" if several else _against(pairs[0]),
+        f"Comparison of {len(rows)} runs" if has_several else _against(pairs[0]),
         blocks,
-        lead="" if several else _lead(pairs[0]),
+        lead="" if has_several else _lead(pairs[0]),
         notices=notices(comparison),
     )
+
+
+def _list_runs(comparison: Mapping[str, Any]) -> Text:
+    lines = []
+    for run in comparison["runs"]:
+        facts = [several(run["n"], "item"), run["task"], run["model"]]
+        lines.append(f"{run['label']}  {run['path']} ({', '.join(filter(None, facts))})")
+    return Text("\n".join(lines), "whole")
 
 
 def _against(pair: Mapping[str, Any]) -> str:
@@ -115,7 +135,11 @@ def _lead(pair: Mapping[str, Any]) -> str:
 
 
 def _pair(
-    pair: Mapping[str, Any], comparison: Mapping[str, Any], starts: Mapping[str, str | None]
+    pair: Mapping[str, Any],
+    comparison: Mapping[str, Any],
+    starts: Mapping[str, str | None],
+    *,
+    shows_all: bool,
 ) -> list[Block]:
     groups = group_findings(find_differences(pair, comparison["alpha"]))
     names = changed_most(pair, (one.metric for _, own in groups for one in own))
@@ -123,21 +147,94 @@ def _pair(
     blocks: list[Block] = []
     tables = [("Means and differences", tabulate_differences(pair, comparison["level"]))]
     if shares := compare_shares(pair):
-        blocks.append(Text(shares, "lead"))
+        blocks.append(Only("page", [Text(shares, "lead")]))
+        blocks.append(Only("text", [Text([*shares, f"\n  {_list_shares(pair)}"])]))
         tables.insert(0, ("Shares of the verdicts", tabulate_shares(pair, comparison["level"])))
+    blocks.append(Only("text", [Text(_lead(pair))]))
     blocks += [Text(sentence, "lead") for sentence in corrected_differences(pair)]
     for question, own in groups:
-        told = Bullets([one.words for one in own])
-        heading: list[Block] = [Text([strong(question)])] * bool(question)
-        blocks += [Fold(question, [told])] if question == OTHERS else [*heading, told]
+        sentences = Bullets([one.words for one in own])
+        title: Rich = question if question == OTHERS else [strong(question)]
+        fold = Fold(title, [sentences])
+        heading: list[Block] = [Text(title)] if question else []
+        if question == OTHERS:
+            blocks.append(fold)
+        else:
+            blocks += [Only("page", [*heading, sentences]), Only("text", [fold])]
     blocks += [Text(note, "note") for note in notes(pair)]
     if changed:
-        blocks.append(Part("Items that changed most", [Menu("On", changed)]))
+        blocks.append(Only("page", [Part("Items that changed most", [Menu("On", changed)])]))
+        blocks.append(Only("text", [*_list_changes(pair, names, comparison, shows_all=shows_all)]))
     tables += tabulate_statistics(pair, comparison)
-    blocks += [Fold(title, [table]) for title, table in tables]
+    statistics: list[Block] = [Fold(title, [table]) for title, table in tables]
+    blocks += statistics if shows_all else [Only("page", statistics)]
     if once := scored_once(pair):
         blocks.append(Fold("Items that only one run has scored", [Bullets([*once])]))
     return blocks
+
+
+def _list_shares(pair: Mapping[str, Any]) -> str:
+    """Return the shares of the other verdicts in both runs, on one line."""
+    shares = []
+    for name, verdict in pair["verdicts"].items():
+        is_empty = name == "unscored" and not verdict["mean_a"] and not verdict["mean_b"]
+        if name != "grounded" and not is_empty:
+            shares.append(f"{name} {percent(verdict['mean_a'])} → {percent(verdict['mean_b'])}")
+    return ", ".join(shares)
+
+
+def _list_changes(
+    pair: Mapping[str, Any],
+    names: Sequence[str],
+    comparison: Mapping[str, Any],
+    *,
+    shows_all: bool,
+) -> Iterator[Block]:
+    """Yield the items that changed most on the first metric; all of every binary one if asked."""
+    paths = {run["label"]: run["path"] for run in comparison["runs"]}
+    for place, name in enumerate(names):
+        metric = pair["metrics"][name]
+        is_binary = metric["result"]["mcnemar"] is not None
+        if place and not (shows_all and is_binary):
+            continue
+        for word, total, changes in (
+            ("worse", metric["lost"], metric["changes_lost"]),
+            ("better", metric["won"], metric["changes_won"]),
+        ):
+            listed = changes if shows_all else changes[:_MAX_CHANGES]
+            if listed:
+                some = f"; the {len(listed):,} that changed most" if len(listed) < total else ""
+                title = f"{name}: {total:,} {word} in {pair['b']}{some}"
+                lines = [
+                    line
+                    for change in listed
+                    for line in _format_change(change, pair, paths if shows_all else {})
+                ]
+                yield Part(title, [Text("\n".join(lines))])
+
+
+def _format_change(
+    change: Mapping[str, Any], pair: Mapping[str, Any], paths: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield an item with both answers; long ones from a little before their first difference."""
+    a, b = pair["a"], pair["b"]
+    answers = [change["response_a"], change["response_b"]]
+    if None not in answers:
+        answers = [" ".join(answer.split()) for answer in answers]
+        n_same = _count_same(*answers)
+        if n_same > _MAX_TEXT - _BEFORE_CHANGE:
+            answers = [f"… {answer[n_same - _BEFORE_CHANGE :]}" for answer in answers]
+    texts = [("?", change["question"]), (a, answers[0]), (b, answers[1])]
+    if answers[0] == answers[1]:
+        texts[1:] = [("both", answers[0])]
+    yield f"  {shorten(change['id'])}  {change['score_a']:.4g} → {change['score_b']:.4g}"
+    wide = max(len(label) for label, _ in texts)
+    for label, text in texts:
+        if text is not None:
+            yield f"    {label:<{wide}}  {shorten(' '.join(text.split()), _MAX_TEXT)}"
+    for label, link_to in ((a, change["link_a"]), (b, change["link_b"])):
+        if label in paths and link_to:
+            yield f"    →  {paths[label]}/{link_to}"
 
 
 def _changes(pair: Mapping[str, Any], name: str, starts: Mapping[str, str | None]) -> list[Block]:
@@ -216,37 +313,13 @@ def _how_to_read(comparison: Mapping[str, Any]) -> Iterator[Rich]:
     results = [m["result"] for pair in comparison["pairs"] for m in pair["metrics"].values()]
     patterns = max((r["patterns"] or 0 for r in results if r["test"] == "sign-flip"), default=0)
     yield (
-        "A run is better on a metric where the interval of the difference is without 0 and Holm's "
-        f"p is at most {comparison['alpha']:.3g}; it may be better where only the interval says "
-        "so. Where no difference can be shown there may still be one: see how wide the interval is."
+        "A run is better if the interval of the difference excludes 0 and Holm's p is at most "
+        f"{comparison['alpha']:.3g}. It may be better if only the interval excludes 0."
     )
     yield (
-        "Each comparison is over the items that both runs have scored. The interval is a "
-        f"percentile bootstrap of the mean difference ({100 * comparison['level']:.4g} %, "
-        f"{comparison['resamples']:,} resamples, seed {comparison['seed']}). Micro values, and an "
-        "F1 of citations, are numbers of whole runs over all items that both have, without a test."
+        f"Intervals: percentile bootstrap ({100 * comparison['level']:.4g} %, "
+        f"{comparison['resamples']:,} resamples, seed {comparison['seed']})."
     )
-    yield (
-        "p is two-sided: McNemar's exact test where every score is 0 or 1 and no groups are given "
-        "(b counts items that are 1 in the first run only, c those in the second only), else a "
-        "sign-flip test, whole groups together: “exact” counts every pattern of signs of what "
-        f"differs{f', else there are {patterns:,} random ones' if patterns else ''}."
-    )
-    yield (
-        "Holm's p takes the one test in the column p of every metric of every pair on this page "
-        "together. What stands beside the test (Wilcoxon's signed-rank test without differences "
-        "of 0, McNemar's test without groups) is not adjusted, and not to be chosen afterwards."
-    )
-    yield (
-        "Effect sizes are of the later run against the first and not turned round where lower is "
-        "better: d_z is the mean difference over the standard deviation of the differences; the "
-        "rank-biserial correlation is +1 where every change is upwards; “higher” is the share of "
-        "items that score higher in the later run, ties counted half; h compares two shares on "
-        "the arcsine scale; the odds ratio is items that are 1 in the later run only over items "
-        "that are 1 in the first only."
-    )
-    yield (
-        "What the items can show is computed from how much the differences vary here, within and "
-        "between groups; for McNemar's test from the share of items that differ. One test is "
-        "planned for: after Holm's adjustment more items are needed."
-    )
+    if patterns:
+        yield f"Sign-flip tests that are not exact: {patterns:,} random patterns of signs."
+    yield f"Tests, effect sizes and planning: {docs_page('compare')}."

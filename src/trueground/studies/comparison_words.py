@@ -1,15 +1,13 @@
-"""A comparison of runs in words, and as text for a terminal: what can be said, what changed."""
+"""A comparison of runs in sentences and tables: what can be said, what changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from trueground.records.problems import shorten
 from trueground.reports.blocks import Estimate, Head, Row, Span, Table, quiet, strong
+from trueground.reports.overview import group_by_question
 from trueground.reports.sentences import PEOPLE_SAY, first_of_labels
-from trueground.reports.terminal import by_question
-from trueground.reports.text import format_table, plain, wrap
 from trueground.text.wording import NO_VALUE, p_value, percent, several
 
 _TESTS = {
@@ -29,8 +27,6 @@ _SIGNED = ("cohen_dz", "rank_biserial", "cohen_h")
 _METRIC = Head("metric")
 OTHERS = "other metrics"
 _HEADLINE = "support"  # what a run opens with
-_SHOWN = 3  # items that got better, and as many that got worse, without --all
-_TEXT, _BEFORE = 140, 40  # letters of a text; of them before the first change of a long one
 
 
 class Finding(NamedTuple):
@@ -89,7 +85,7 @@ def group_findings(found: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
 
     One group without a name where no metric answers one of the questions.
     """
-    questions = by_question(one.metric for one in found)
+    questions = group_by_question(one.metric for one in found)
     groups = [(name, [f for f in found if f.metric in keys]) for name, keys in questions.items()]
     groups = [(name, own) for name, own in groups if own]
     named = {f.metric for _, own in groups for f in own}
@@ -323,96 +319,7 @@ def _basis(plan: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-# The terminal
-
-
-def format_comparison(comparison: Mapping[str, Any], every: bool = False) -> str:
-    """Sentences of each pair and the items that changed most; with `every` all statistics too.
-
-    `comparison` is what `RunComparison.as_dict` gives.
-    """
-    blocks = [wrap(f"note: {notice}") for notice in notices(comparison)]
-    paths = {run["label"]: run["path"] for run in comparison["runs"]}
-    for pair in comparison["pairs"]:
-        groups = group_findings(find_differences(pair, comparison["alpha"]))
-        blocks.append("\n".join(_format_findings(pair, groups)))
-        names = changed_most(pair, (one.metric for _, own in groups for one in own))
-        for place, name in enumerate(names):
-            is_binary = pair["metrics"][name]["result"]["mcnemar"] is not None
-            if not place or (every and is_binary):
-                blocks += _format_changes(name, pair, paths, every)
-        if every:
-            if pair["verdicts"]:
-                blocks.append(format_table(tabulate_shares(pair, comparison["level"])))
-            blocks.append(format_table(tabulate_differences(pair, comparison["level"])))
-            found_tables = tabulate_statistics(pair, comparison)
-            blocks += [f"{title}\n{format_table(table)}" for title, table in found_tables]
-    lines = []
-    for run in comparison["runs"]:
-        told = filter(None, [several(run["n"], "item"), run["task"], run["model"]])
-        lines.append(f"{run['label']}  {run['path']} ({', '.join(told)})")
-    return "\n\n".join([*blocks, "\n".join(lines)])
-
-
-def _format_findings(
-    pair: Mapping[str, Any], groups: Sequence[tuple[str, list[Finding]]]
-) -> Iterator[str]:
-    against = f"{pair['b']} against {pair['a']}"
-    if shares := compare_shares(pair):
-        others = [
-            f"{name} {percent(one['mean_a'])} → {percent(one['mean_b'])}"
-            for name, one in pair["verdicts"].items()
-            if name != "grounded" and (name != "unscored" or one["mean_a"] or one["mean_b"])
-        ]
-        yield from (wrap(plain(shares)), wrap(f"  {', '.join(others)}"), "")
-    yield wrap(f"{against}, {count_items(pair)}; differences are {pair['b']} − {pair['a']}")
-    yield from map(wrap, corrected_differences(pair))
-    for question, own in groups:
-        yield from [question] * bool(question)
-        yield from (wrap("  " + plain(one.words)) for one in own)
-    yield from (wrap(f"note: {note}") for note in (*notes(pair), *scored_once(pair)))
-
-
 def changed_most(pair: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Those of the metrics by which any item changed."""
     metrics = pair["metrics"]
     return [n for n in names if metrics[n]["changes_lost"] or metrics[n]["changes_won"]]
-
-
-def _format_changes(
-    name: str, pair: Mapping[str, Any], paths: Mapping[str, str], every: bool
-) -> Iterator[str]:
-    metric = pair["metrics"][name]
-    for word, total, changes in (
-        ("worse", metric["lost"], metric["changes_lost"]),
-        ("better", metric["won"], metric["changes_won"]),
-    ):
-        shown = changes if every else changes[:_SHOWN]
-        if shown:
-            how = "" if len(shown) == total else f"; the {len(shown):,} that changed most"
-            head = f"{name}: {total:,} {word} in {pair['b']}{how}"
-            yield "\n".join([wrap(head), *(_format_change(c, pair, paths, every) for c in shown)])
-
-
-def _format_change(
-    change: Mapping[str, Any], pair: Mapping[str, Any], paths: Mapping[str, str], every: bool
-) -> str:
-    a, b, answers = pair["a"], pair["b"], [change["response_a"], change["response_b"]]
-    if None not in answers:
-        answers = [" ".join(answer.split()) for answer in answers]
-        together = zip(*answers, strict=False)
-        same = next((k for k, (x, y) in enumerate(together) if x != y), 0)
-        if same > _TEXT - _BEFORE:  # from a little before where they part, far from their start
-            answers = [f"… {answer[same - _BEFORE :]}" for answer in answers]
-    texts = [("?", change["question"]), (a, answers[0]), (b, answers[1])]
-    if answers[0] == answers[1]:
-        texts[1:] = [("both", answers[0])]
-    lines = [f"  {shorten(change['id'])}  {change['score_a']:.4g} → {change['score_b']:.4g}"]
-    wide = max(len(label) for label, _ in texts)
-    for label, text in texts:
-        if text is not None:
-            cut = shorten(" ".join(text.split()), _TEXT)
-            lines.append(wrap(f"    {label:<{wide}}  {cut}", " " * (wide + 6), whole=False))
-    links = ((a, change["link_a"]), (b, change["link_b"]))
-    lines += [f"    →  {paths[label]}/{link}" for label, link in links if every and link]
-    return "\n".join(lines)

@@ -31,7 +31,7 @@ def errors(
 ) -> None:
     """Answers that people call correct and a metric does not, by why; corrections are kept."""
     from trueground.studies.error_lines import read_errors, read_selected
-    from trueground.studies.errors_page import check_page, format_errors, write_errors
+    from trueground.studies.errors_page import check_page, errors_page, write_errors
 
     if page is not None:
         check_page(page)
@@ -45,7 +45,8 @@ def errors(
         write_errors(page, result, read_selected(file))
     if screen.as_json:
         result = result | {"items": read_selected(file)}
-    screen.show(result, lambda: format_errors(result, file))
+    screen.show_page(result, lambda: errors_page(result))
+    screen.say(f"\nfile   {file}")
     if page is not None:
         screen.say(f"page   {page}")
 

@@ -1,4 +1,4 @@
-"""Items that people call correct and a metric does not: for a terminal, and as one page."""
+"""Items that people call correct and a metric does not, as blocks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from trueground.reports.blocks import (
     Entry,
     Estimate,
     Head,
+    Only,
     Page,
     Part,
     Rich,
@@ -25,7 +26,6 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.items import item_links, way_to
-from trueground.reports.text import format_blocks, format_table, wrap
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import check_page_file
 from trueground.text.wording import several
@@ -54,13 +54,18 @@ def write_errors(path: Path, found: Mapping[str, Any], items: Sequence[Mapping[s
 
 
 def errors_page(
-    found: Mapping[str, Any], items: Sequence[Mapping[str, Any]], folder: Path | None = None
+    found: Mapping[str, Any],
+    items: Sequence[Mapping[str, Any]] | None = None,
+    folder: Path | None = None,
 ) -> Page:
-    """The page; `items` have `counts`, the category that counts.
+    """Return what `sort_errors` or `read_errors` gives.
 
-    Items lead to the page of the run where it has them, relative to `folder`; without it, or with
-    the counts of a file alone, there are no links.
+    Args:
+        found: The counts.
+        items: The items, with `counts`, the category that counts. None: Only the counts are shown.
+        folder: Where the page is. Items link to the page of their run, if it has them.
     """
+    items = () if items is None else items
     links: dict[str, str] = {}
     if folder is not None and "run" in found:
         run = Path(found["run"])
@@ -72,16 +77,21 @@ def errors_page(
     blocks: list[Block] = []
     if found.get("by_label"):
         said: Rich = [code(metric), " by what people said (", code(f"human.{label}"), ")"]
-        blocks.append(Part(said, [_by_label(found, label)], "labels"))
+        blocks.append(Part(said, [_by_label(found, label), _count_low(found, label)], "labels"))
     order = {name: k for k, name in enumerate(found["categories"])}
     ranked = sorted(items, key=lambda item: order.get(item["counts"], len(order)))
     entries: Block = Entries([_entry(item, metric, links) for item in ranked])
-    blocks += [
-        Part("By category", _categories(found), "categories"),
-        Part("The items", [entries if items else Text("None.")], "items"),
+    lead = _lead(found, label, metric)
+    categories = Part("By category", _categories(found), "categories")
+    is_sorted = found["n"] > found["without"].get(_UNSORTED, 0)
+    blocks = [
+        Only("text", [Text(lead)]),
+        *blocks,
+        categories if is_sorted else Only("page", [categories]),
+        Only("page", [Part("The items", [entries if items else Text("None.")], "items")]),
     ]
     title = f"Answers that are {label} although {metric} is low"
-    return Page("errors", MARK, title, blocks, lead=_lead(found, label, metric))
+    return Page("errors", MARK, title, blocks, lead=lead)
 
 
 def _lead(found: Mapping[str, Any], label: str, metric: str) -> str:
@@ -127,6 +137,17 @@ def _by_label(found: Mapping[str, Any], label: str) -> Table:
     return Table(columns, rows)
 
 
+def _count_low(found: Mapping[str, Any], label: str) -> Text:
+    """Return how many of each label have at most the limit."""
+    table, limit = found["by_label"]["table"], f"{found['at_most']:g}"
+    n_positive = table["positive_low"] + table["positive_high"]
+    n_negative = table["negative_low"] + table["negative_high"]
+    return Text(
+        f"{table['positive_low']:,} of {n_positive:,} that people call {label} have at most "
+        f"{limit}; {table['negative_high']:,} of {n_negative:,} that they do not have more."
+    )
+
+
 def _categories(found: Mapping[str, Any]) -> list[Block]:
     columns = [Head("category", "code"), Head("items", "number")]
     columns.append(Head("share", "number", digits=2, percent=True))
@@ -166,27 +187,6 @@ def _entry(item: Mapping[str, Any], metric: str, links: Mapping[str, str]) -> En
         values={metric: item["score"] if item["score"] is not None else item["f1"]},
         tags={"category": item["counts"] or _NOT_SORTED},
     )
-
-
-# For a terminal
-
-
-def format_errors(results: Mapping[str, Any], path: Path) -> str:
-    """What `sort_errors` or `read_errors` gives, as text for a terminal; `path` is the file."""
-    metric = results.get("metric") or "f1"
-    blocks = [wrap(_lead(results, results.get("label", "correct"), metric), "", 100)]
-    if results.get("by_label"):
-        label, k = results["label"], results["by_label"]["table"]
-        blocks.append(f"{results['metric']} by human.{label}")
-        blocks.append(format_table(_by_label(results, label)))
-        blocks.append(
-            f"{k['positive_low']:,} of {k['positive_low'] + k['positive_high']:,} that people call "
-            f"{label} have at most {results['at_most']:g}; {k['negative_high']:,} of "
-            f"{k['negative_low'] + k['negative_high']:,} that they do not have more"
-        )
-    if results["n"] > results["without"].get(_UNSORTED, 0):
-        blocks.append(format_blocks(_categories(results)))
-    return "\n\n".join([*blocks, f"file   {path}"])
 
 
 def _join_counts(counts: Mapping[str, int]) -> str:

@@ -60,3 +60,8 @@ def shown_name(name: str, most: int = 60) -> str:
     """Return a name on one line; of a long name both ends, where versions are."""
     name = one_line(name)
     return name if len(name) <= most else f"{name[: most - 21]}…{name[-20:]}"
+
+
+def docs_page(name: str) -> str:
+    """Return what messages and reports call a page of the documentation."""
+    return f"docs/{name}.md"

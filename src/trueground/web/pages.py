@@ -65,7 +65,7 @@ def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
     from trueground.studies.compare import compare
     from trueground.studies.comparison_page import comparison_page
 
-    return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places))
+    return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places).for_viewer())
 
 
 def rank_runs(runs: Sequence[Path], places: Sequence[str]) -> Page:
@@ -77,7 +77,7 @@ def rank_runs(runs: Sequence[Path], places: Sequence[str]) -> Page:
 
     hrefs = {label: place for (label, _), place in zip(label_runs(runs), places, strict=True)}
     found = leaderboard_page(leaderboard_data(runs), prompt_studies(in_order(runs)), hrefs)
-    return _readable_page(found)
+    return _readable_page(found.for_viewer())
 
 
 def _readable_page(page: Page) -> Page:

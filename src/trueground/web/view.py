@@ -19,11 +19,10 @@ from typing import Any
 from aiohttp import web
 
 from trueground.errors import TruegroundError
-from trueground.reports.blocks import AnswerBrowser, Block, Page, Pair, Part, Text
+from trueground.reports.blocks import Page, Pair
 from trueground.reports.items import gap_notices
-from trueground.reports.run_page import MARK, run_page
-from trueground.reports.sentences import page_title
-from trueground.reports.viewer import viewer_script, viewer_style
+from trueground.reports.run_page import run_page, unfinished_run_page
+from trueground.reports.viewer import viewer_assets
 from trueground.runs.directory import REPORT
 from trueground.runs.files import RunFiles
 from trueground.web.access import LinkAccess
@@ -312,18 +311,11 @@ class ViewServer:
 def _run_page(opened: _Opened, is_whole: bool) -> Page:
     """The page of a run; charts where all answers are indexed."""
     run, index = opened.run, opened.index
-    if run.is_finished and run.summary is not None:
-        numbers = _IndexScores(index) if index is not None and is_whole else {}
-        return run_page(run.path, run.summary.raw, run.manifest.raw, numbers)
-    blocks: list[Block] = []
-    if index is not None:
-        blocks = [Part("Answers", [AnswerBrowser()], id="items")]
-        if not RunFiles(run.path).has_records:
-            words = "This run is made without records: questions and answers are not in it."
-            blocks.insert(0, Text(words, "note"))
-    else:
-        blocks.append(Text("No answer is scored yet; they appear here as they are.", "note"))
-    return Page("run", MARK, page_title(run.manifest.raw), blocks, version=run.manifest.trueground)
+    if not run.is_finished or run.summary is None:
+        return unfinished_run_page(run.manifest.raw, run.path, has_answers=index is not None)
+    numbers = _IndexScores(index) if index is not None and is_whole else {}
+    page = run_page(run.summary.raw, run.manifest.raw, run_dir=run.path, numbers=numbers)
+    return page.for_viewer()
 
 
 class _IndexScores(dict[str, Any]):
@@ -348,10 +340,7 @@ def _number(text: str | None) -> int:
 @cache
 def _assets() -> dict[str, tuple[str, str]]:
     fed = (resources.files("trueground.web") / "assets" / "view.js").read_text("utf-8")
-    return {
-        "viewer.js": (viewer_script(fed), "text/javascript"),
-        "viewer.css": (viewer_style(), "text/css"),
-    }
+    return viewer_assets(fed)
 
 
 async def _asset(request: web.Request) -> web.Response:

@@ -19,6 +19,7 @@ from trueground.reports.blocks import (
     Fold,
     Grid,
     Head,
+    Only,
     Page,
     Part,
     Row,
@@ -28,7 +29,6 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
-from trueground.reports.text import format_blocks
 from trueground.reports.viewer import write_page
 from trueground.stats.arithmetic.scalars import logistic
 from trueground.text.wording import number, percent, percent_of, several
@@ -39,12 +39,6 @@ _SHOWN = ("f1", "precision", "recall", "specificity", "kappa", "matthews")
 _OVER_THRESHOLDS = ("balanced_accuracy", "precision", "recall", "specificity")
 _CURVES = {"platt": "Platt", "isotonic": "isotonic"}
 _LABELS = {"1": ("positive", "supported"), "0": ("negative", "unsupported")}
-_WIDTH = 100  # of text
-
-
-def render(raw: Raw) -> str:
-    """The same as text; `raw` as in the file."""
-    return format_blocks([Text(_opening(raw)), Text(_lead(raw)), *_blocks(raw)], _WIDTH)
 
 
 def write_calibration(path: Path, raw: Raw) -> None:
@@ -55,7 +49,12 @@ def write_calibration(path: Path, raw: Raw) -> None:
 def calibration_page(raw: Raw) -> Page:
     """The page; the same calibration gives the same."""
     title = f"How good {raw['judge']} is, calibrated on labels"
-    blocks = [Text(_lead(raw), "quiet"), *_blocks(raw), *_settings(raw)]
+    blocks: list[Block] = [
+        Only("text", [Text(_opening(raw))]),
+        Text(_lead(raw), "quiet"),
+        *_blocks(raw),
+        Only("page", [*_settings(raw)]),
+    ]
     return Page("calibration", MARK, title, blocks, _opening(raw), version=raw["trueground"])
 
 
@@ -329,8 +328,11 @@ def short(value: float | str | None) -> str:
     return f"{value:.3g}".replace("-", "−")
 
 
-def render_stack(raw: Raw) -> str:
-    """A stack beside each of its judges, on records left out, and its weights; `raw` as in JSON."""
+def show_stack(raw: Raw) -> list[Block]:
+    """Return a stack and each of its judges, on records left out, and its weights.
+
+    `raw` is as in JSON.
+    """
     held = raw["left_out"]
     rows = [Row(["stack", _area(held["auroc"]), None, *_errors(held)])]
     rows += [
@@ -357,7 +359,7 @@ def render_stack(raw: Raw) -> str:
     notes = [Text(note, "note") for note in raw["notes"]]
     named = [Head("feature"), Head("weight", "number", digits=4)]
     tables: tuple[Block, ...] = (Table(columns, rows), Table(named, weights))
-    return format_blocks([Text(_lead(raw)), *tables, Text(threshold), *notes], _WIDTH)
+    return [Text(_lead(raw)), *tables, Text(threshold), *notes]
 
 
 def _area(one: Raw) -> Estimate:

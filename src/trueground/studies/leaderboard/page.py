@@ -19,6 +19,7 @@ from trueground.reports.blocks import (
     Grid,
     Head,
     Menu,
+    Only,
     Page,
     Part,
     Rich,
@@ -31,7 +32,6 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
-from trueground.reports.noise import prompts_section
 from trueground.reports.sentences import STATUS_WORDS, refusal_rules
 from trueground.reports.viewer import find_page, write_page
 from trueground.runs.directory import check_page_file, make_folder
@@ -49,8 +49,9 @@ from trueground.studies.leaderboard.study_blocks import (
     points,
     study_sections,
 )
+from trueground.studies.prompts_page import prompts_section
 from trueground.text.refusal import MEASURED
-from trueground.text.wording import few, join_alike, several
+from trueground.text.wording import docs_page, few, join_alike, several
 from trueground.types import Status
 
 MARK = "trueground-leaderboard-1"
@@ -84,15 +85,17 @@ def leaderboard_page(
         runs = {cell["run"] for cell in row["cells"].values()} - {None}
         rows.append({**row, "href": hrefs.get(runs.pop()) if len(runs) == 1 else None})
     board = {**board, "rows": rows}
-    sections = [_scores(board), *_sizes(board), *study_sections(board["studies"])]
+    scores = _scores(board)
+    sections = [*_sizes(board), *study_sections(board["studies"])]
     sections += _paper_ranks(board)
-    sections += [prompts_section(study, k) for k, study in enumerate(prompts, 1)]
     sections += _splits(board, "datasets", "Dataset by dataset", "Average")
     sections += _splits(board, "factors", "By factor", "All")
     sections += [_outside(board["outside"])] if board["outside"] else []
     sections += [_runs(board, hrefs), _notes(board)]
-    for section in sections[1:]:
+    of_prompts = [prompts_section(study, k) for k, study in enumerate(prompts, 1)]
+    for section in (*sections, *of_prompts):
         section.fold = True
+    short = [table for table in board["studies"] if table["short"] is not None]
     warnings: list[Block] = []
     if board["warnings"]:
         words = "Not everything here can simply be compared."
@@ -105,7 +108,13 @@ def leaderboard_page(
         title="Leaderboard",
         lead=_lead(board),
         notices=[f"{notice} ({few(labels)})" for notice, labels in board["notices"].items()],
-        blocks=[*warnings, *sections],
+        blocks=[
+            Only("page", warnings),
+            scores,
+            *of_prompts,
+            Only("page", [*sections]),
+            Only("text", [*study_sections(short)]),
+        ],
     )
 
 
@@ -158,8 +167,10 @@ def _scores(board: Json) -> Part:
         told.append("Averages over datasets are unweighted.")
     if any(row["apart"] for row in board["rows"]):
         told.append("Grey rows are over other data or other items and are not ranked.")
-    told += fewer_items(board)
-    blocks: list[Block] = [Table(columns, rows, sortable=True), Text(" ".join(told), "quiet")]
+    fewer = fewer_items(board)
+    table = Table(columns, rows, sortable=True, intervals=True)
+    notes: list[Block] = [Text(" ".join([*told, *fewer]), "quiet")]
+    blocks: list[Block] = []
     if reasons:
         blocks.append(Fold("Answers without a score", [Bullets(reasons)]))
     if sources := _sources(board):
@@ -171,7 +182,9 @@ def _scores(board: Json) -> Part:
             Text(f"Rows marked “published” are printed numbers: {'; '.join(sources)} "
                  f"({'; '.join(sorted(places))}). They have no interval.", "quiet")
         )  # fmt: skip
-    return Part("Scores", blocks, id="board")
+    shown: list[Block] = [table, Only("page", [*notes, *blocks])]
+    shown.append(Only("text", [Text(note) for note in fewer]))
+    return Part("Scores", shown, id="board")
 
 
 def _column_label(column: Json, cells: Sequence[Json]) -> Rich:
@@ -350,21 +363,11 @@ def _notes(board: Json) -> Part:
     levels = sorted(
         {c["ci_level"] for r in board["rows"] for c in r["cells"].values() if c["ci_level"]}
     )
-    items: list[Rich] = [
-        "A mean is over the answers that could be scored, and their number stands beside it. An "
-        "answer without a score counts neither as 0 nor as 1."
-    ]
+    items: list[Rich] = []
     if levels:
-        told = ", ".join(f"{100 * level:.4g} %" for level in levels)
-        items.append(
-            [f"Intervals cover {told}: percentile bootstrap over the answers of one run. Two "
-             "models whose intervals overlap may still differ; ", code("trueground compare"),
-             " pairs their answers."]
-        )  # fmt: skip
-    items.append(
-        "Each column has one metric with one set of options. Runs that differ in anything else "
-        "that matters are named at the top of the page."
-    )
+        covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
+        items.append(f"Intervals cover {covered}: percentile bootstrap over the answers of a run.")
+    items.append(f"How to read a leaderboard: {docs_page('leaderboard')}.")
     if any(table["declining"] for table in board["studies"]):
         items.append(f"{refusal_rules({'abstention_rules': MEASURED})}.")
     blocks: list[Block] = [Bullets(items)]

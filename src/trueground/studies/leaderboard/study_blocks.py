@@ -18,6 +18,7 @@ from trueground.reports.blocks import (
     Grid,
     Head,
     Menu,
+    Only,
     Part,
     Rich,
     Row,
@@ -64,12 +65,15 @@ def study_sections(tables: Sequence[Json]) -> list[Part]:
         parts.setdefault(table["id"], []).append(table)
     sections = []
     for name, own in parts.items():
-        blocks: list[Block] = [Text(own[0]["note"])] if own[0]["note"] else []
+        notes: list[Block] = [Text(own[0]["note"])] if own[0]["note"] else []
+        blocks: list[Block] = [Only("page", notes)]
         for place, table in enumerate(own):
             drawn = _drawn(table)
             if len(own) > 1:
                 label = table["group"] or " → ".join(table["places"]) or table["title"]
                 drawn = [Fold(label, drawn, open=place < _OPEN)]
+            elif table["group"]:  # on the page it is the title of the chart
+                blocks.append(Only("text", [Text(table["group"])]))
             blocks += drawn
         sections.append(Part(own[0]["title"], blocks, id=name))
     return sections
@@ -82,14 +86,14 @@ def model_cell(row: Json) -> list[str | Span]:
 
 
 def apart_words(row: Json, titles: Mapping[str, str]) -> list[str]:
-    """Why the row stands apart, each reason once, with the columns of which it is true."""
+    """Return why the row is not ranked, each reason once, with its columns."""
     told = join_alike((why, titles[key]) for key, why in row["apart"].items())
     return [f"{why}: {names}" for why, names in told]
 
 
 def model_row(row: Json, cells: Sequence[Cell], apart: Sequence[str] = ()) -> Row:
     """A row of a model: the user's own, a paper's, or grey where it is not to be ranked."""
-    title = f"stands apart: {'; '.join(dict.fromkeys(apart))}" if apart else None
+    title = f"not ranked: {'; '.join(dict.fromkeys(apart))}" if apart else None
     found = Row([model_cell(row), *cells], "published" if row["source"] else "own", title)
     if apart:
         found.tone = "apart"
@@ -158,7 +162,7 @@ def points(
     named = [(dot[0]["name"], [dot]) for dot in own] if len(own) <= _MANY else [("runs", own)]
     series = [_series(name, some) for name, some in named]
     series += [_series("published", papers, dashed=True)] * bool(papers)
-    return [Chart("points", title, x, y, series, diagonal=diagonal)]
+    return [Only("page", [Chart("points", title, x, y, series, diagonal=diagonal)])]
 
 
 def _series(name: str, dots: Sequence[Dot], *, dashed: bool = False) -> Series:
@@ -304,7 +308,7 @@ def _lines(table: Json, k: int, title: str) -> list[Block]:
     if not any(len(one.x) > 1 for one in series):
         return []
     axis = Axis(ticks=None if straight else table["places"])
-    return [Chart("lines", title, axis, Axis(table["measures"][k]), series)]
+    return [Only("page", [Chart("lines", title, axis, Axis(table["measures"][k]), series)])]
 
 
 def _lost_by_size(table: Json) -> list[Block]:
@@ -356,7 +360,8 @@ def _sizes(table: Json, columns: Sequence[Column]) -> list[Block]:
         ]
         series = [_series(label, dots) for label, dots in known if dots]
         title = table["group"] or table["title"]
-        blocks.append(Chart("points", title, SIZES, Axis(table["measures"][0]), series))
+        chart = Chart("points", title, SIZES, Axis(table["measures"][0]), series)
+        blocks.append(Only("page", [chart]))
     size: list[Column] = [
         (Head("Size", "number", digits=1), lambda row: row["size"] and row["size"][0]),
         (Head("by"), lambda row: row["size"][1] if row["size"] else ""),

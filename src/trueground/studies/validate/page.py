@@ -1,4 +1,4 @@
-"""A validation as a page, and as text: what it says first, every measure, what to read of it."""
+"""A validation as blocks: what it says first, every measure, what to read of it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from trueground.reports.blocks import (
     Grid,
     Head,
     Menu,
+    Only,
     Page,
     Part,
     Rich,
@@ -28,7 +29,6 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
-from trueground.reports.text import format_blocks
 from trueground.reports.viewer import write_page
 from trueground.studies.calibrate.page import (
     draw_confusion,
@@ -68,8 +68,7 @@ _LEADING = (
 )
 _FIRST_READ = 3  # of all sets together, as text
 _NO_CI = (None, None)
-_WIDTH = 100  # of text
-_MOST_COLUMNS = 6  # metrics of a table of sets, as text
+_MAX_COLUMNS = 6  # metrics of a table of sets, as text
 _SPREAD = {"mean": "Mean", "median": "Median", "sd": "Deviation"}
 
 
@@ -79,20 +78,20 @@ def write_validation(path: Path, raw: Mapping[str, Any]) -> None:
 
 
 def validation_page(raw: Raw) -> Page:
-    """The page; the same validation gives the same."""
+    """Return what it says first, every measure, each set, and what to read of it."""
     sets, pairs = raw["sets"], raw["preferences"] or ()
-    metrics = dict.fromkeys(best_first(raw["mean"], "auroc" if sets else "sign_agreement"))
+    ranked = best_first(raw["mean"], "auroc" if sets else "sign_agreement")
+    metrics = dict.fromkeys(ranked)
     metrics |= dict.fromkeys(m for one in (*sets, *pairs) for m in one["metrics"])
     agree = "agrees" if len(metrics) == 1 else "agree"
-    sentences = [part for line in headline(raw) for part in (*line, " ")]
-    blocks: list[Block] = [Text([*sentences, quiet(caution(raw))], "note")]
+    title = f"How well {several(len(metrics), 'metric')} {agree} with people"
+    blocks: list[Block] = [*_introduction(raw)]
     if raw["notes"]:
         blocks.append(Fold(several(len(raw["notes"]), "note"), [Bullets(raw["notes"])], open=True))
     if sets:
         blocks += _measures(raw, list(metrics))
-        title = "Metric by metric" if len(sets) == 1 else "Each set"
-        blocks.append(Part(title, [b for one in sets for b in _of_set(raw, one)], "each"))
-        blocks += worst_disagreements(sets)
+        blocks += _each_set(raw, ranked)
+        blocks.append(Only("page", [*worst_disagreements(sets)]))
     if raw["published"]:
         told = f"What papers print of the label {raw['label']}, of their own records, and in "
         told += "brackets what was measured here."
@@ -101,31 +100,31 @@ def validation_page(raw: Raw) -> Page:
     blocks += _people([*sets, *pairs])
     if pairs:
         blocks.append(Part("Which of two answers people prefer", _preferences(raw), "pairs"))
-    blocks.append(Part("How the numbers are made", _made(raw, metrics), "made"))
-    title = f"How well {several(len(metrics), 'metric')} {agree} with people"
+    blocks.append(Only("text", [*worst_disagreements(sets, _FIRST_READ)]))
+    made = Part("How the numbers are made", _made(raw, metrics), "made")
+    blocks.append(Only("page", [made]))
     return Page("validation", MARK, title, blocks, lead(raw), version=raw["trueground"])
 
 
-def render(raw: Raw, out: Path | None = None) -> str:
-    """The same as text, without what is drawn: measures, sets one by one, what to read first."""
-    sets, pairs = raw["sets"], raw["preferences"] or ()
-    metrics = best_first(raw["mean"], "auroc" if sets else "sign_agreement")
-    first = [part for line in headline(raw) for part in (*line, " ")]
-    blocks: list[Block] = [Text(first), Text(lead(raw))]
+def _introduction(raw: Raw) -> Iterator[Block]:
+    """Yield which metric leads; on the page with how to read that, in texts with the judge."""
+    sentences = [part for line in headline(raw) for part in (*line, " ")]
+    yield Only("page", [Text([*sentences, quiet(caution(raw))], "note")])
+    yield Only("text", [Text(sentences), Text(lead(raw))])
     if raw["judge"] is not None:
-        blocks.append(Text(f"judge  {raw['judge']}; verdict: {format_verdict(raw)}"))
-    blocks += [Text(note, "note") for note in raw["notes"]]
-    if sets:
-        measures, *_ = _measures(raw, metrics)
-        blocks += islice(_of_set(raw, sets[0]), 2) if len(sets) == 1 else ()
-        blocks += measures.blocks[1:]
-        blocks += [_sets_by_metric(raw, metrics[:_MOST_COLUMNS])] * (len(sets) > 1)
-    blocks += _people([*sets, *pairs])
-    blocks += _preferences(raw) if pairs else ()
-    blocks += map(_published, raw["published"])
-    blocks += worst_disagreements(sets, _FIRST_READ)
-    text = format_blocks(blocks, _WIDTH)
-    return "\n\n".join([text, *([f"out    {out}"] if out else [])])
+        judge = f"judge  {raw['judge']}; verdict: {format_verdict(raw)}"
+        yield Only("text", [Text(judge)])
+
+
+def _each_set(raw: Raw, metrics: Sequence[str]) -> Iterator[Block]:
+    """Yield the charts of each set; of several sets texts have the AUROC of some metrics."""
+    sets = raw["sets"]
+    if len(sets) > 1:
+        yield Only("text", [_sets_by_metric(raw, metrics[:_MAX_COLUMNS])])
+    else:
+        yield Only("text", [*islice(_of_set(raw, sets[0]), 2)])
+    title = "Metric by metric" if len(sets) == 1 else "Each set"
+    yield Only("page", [Part(title, [b for one in sets for b in _of_set(raw, one)], "each")])
 
 
 def _sets_by_metric(raw: Raw, metrics: Sequence[str]) -> Table:
@@ -144,7 +143,7 @@ def _sets_by_metric(raw: Raw, metrics: Sequence[str]) -> Table:
 # ---- measures as tables ----
 
 
-def _measures(raw: Raw, metrics: Sequence[str]) -> Iterator[Part]:
+def _measures(raw: Raw, metrics: Sequence[str]) -> Iterator[Block]:
     """Metric × measure over the sets; of several sets the tables of the single ones as well."""
     sets = raw["sets"]
     many = len(sets) > 1
@@ -174,7 +173,7 @@ def _measures(raw: Raw, metrics: Sequence[str]) -> Iterator[Part]:
     if many:
         each = [name for name in every if name != "pooled"]
         options = [(measure_of(name).title, _by_set(raw, metrics, name)) for name in each]
-        yield Part("Set by set", [Menu("Measure", options)], "sets")
+        yield Only("page", [Part("Set by set", [Menu("Measure", options)], "sets")])
 
 
 def _add_coverage(table: Block, metrics: Iterable[str], sets: Sequence[Raw]) -> None:

@@ -21,7 +21,7 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.studies.calibrate.page import short
-from trueground.text.wording import percent_of, several
+from trueground.text.wording import docs_page, percent_of, several
 
 Raw = Mapping[str, Any]
 Sentence = list[str | Span]
@@ -158,23 +158,20 @@ def lead(raw: Raw) -> Sentence:
 
 
 def caution(raw: Raw) -> str:
-    """How intervals are to be read beside each other."""
+    """Return how to read intervals."""
     sets, pairs = raw["sets"], raw["preferences"] or ()
-    counts = [{e["n"] for e in one["metrics"].values()} for one in sets]
-    counts += [{e["sign_agreement"]["n"] for e in one["metrics"].values()} for one in pairs]
+    counts = [{entry["n"] for entry in one["metrics"].values()} for one in sets]
+    counts += [{entry["sign_agreement"]["n"] for entry in one["metrics"].values()} for one in pairs]
     keys = {frozenset(one["metrics"]) for one in (*sets, *pairs)}
     what = "records" if sets else "pairs"
-    told = f"AUROC is {MEASURES['auroc'].words}. " if sets else ""
     if len(keys) == 1 and all(len(ns) < 2 for ns in counts):
-        told += f"All metrics are measured on the same {what}, so their errors go together, and "
+        first = f"All metrics are measured on the same {what}, so their errors go together."
     else:
-        told += f"The metrics have scores on different numbers of {what}, of which many are the "
-        told += "same: "
-    told += "overlapping intervals are no test of a difference"
+        first = f"The metrics have scores on different numbers of {what}, many of them the same."
+    sentences = [first, "For these, overlapping intervals are no test of a difference."]
     if raw.get("differences"):
-        told += "; differences have intervals of their own, from the same resamples, and the first "
-        told += "was chosen for being first"
-    return told + "."
+        sentences.append("Differences have intervals of their own, from the same resamples.")
+    return " ".join([*sentences, f"How to read these numbers: {docs_page('validate')}."])
 
 
 def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
@@ -191,18 +188,7 @@ def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
         f"Intervals are percentile bootstraps ({100 * raw['ci_level']:.4g} %, {raw['resamples']:,} "
         f"resamples, seed {raw['seed']}); where records have groups, whole groups are drawn. All "
         "metrics of a set see the same resamples.",
-        "A mean over sets is unweighted: a small set counts as much as a large one. A pooled "
-        "number is over the records of all sets together, where errors of sets in opposite "
-        "directions cancel out.",
-        "The calibration error adds up distances, so that chance alone makes it greater than 0. "
-        "“By chance” is what labels drawn from the scores themselves would give; the interval "
-        "begins at 0 unless the error is above what these give.",
-        "Shares of single records (false negatives and positives, raw agreement) have exact "
-        "intervals (Clopper and Pearson) where there are no groups. What rests on fewer than five "
-        "records or groups, or is the same in every resample, has no interval.",
-        "Records that a metric could not score are left out for it, and counted beside it; they "
-        "are never 0 or 1.",
-        "A dash is a number that is not defined; the number beside it gives the reason.",
+        f"How to read these numbers: {docs_page('validate')}.",
     ]
     if turned:
         tail = ", so that 1 − x or −x was measured; the worst disagreements have the score itself."

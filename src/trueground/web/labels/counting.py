@@ -170,7 +170,7 @@ def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterato
     except TruegroundError as error:
         yield Text(f"Not yet: {error}")
         return
-    page = validation_page(found.raw)
+    page = validation_page(found.raw).for_viewer()
     yield Text(page.lead, "quiet")
     yield from page.blocks
 
@@ -201,7 +201,7 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
         found = calibrate(str(records), judge, labels=[file], decomposer=decomposer)
     for one in found.raw["files"]:
         one["path"] = _RECORDS_FILE
-    return {"command": shlex.join(words), "page": calibration_page(found.raw)}
+    return {"command": shlex.join(words), "page": calibration_page(found.raw).for_viewer()}
 
 
 def _find_runs(database: LabelDatabase) -> list[FinishedRun]:

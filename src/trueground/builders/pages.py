@@ -1,4 +1,4 @@
-"""A build as a page and as a data card: its funnel, items, what fell, the quality report.
+"""A build as blocks of its page and data card: funnel, items, what fell, the quality report.
 
 Neither tells a time, a cost or a folder of this machine beyond the sources as they were named: the
 same build gives the same bytes.
@@ -7,14 +7,16 @@ same build gives the same bytes.
 from __future__ import annotations
 
 import json
+import math
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from trueground.models.names import strip_model_folder
 from trueground.reports.blocks import (
-    Axis,
     Block,
     Bullets,
     Chart,
@@ -23,34 +25,21 @@ from trueground.reports.blocks import (
     Estimate,
     Grid,
     Head,
+    Only,
     Page,
     Part,
     Rich,
     Row,
-    Series,
     Span,
     Table,
     Text,
-    Tile,
     Tiles,
-    code,
-    link,
-    quiet,
-    strong,
 )
-from trueground.reports.text import escaped, format_markdown
-from trueground.text.wording import percent_of, several
+from trueground.text.wording import NO_VALUE, docs_page, percent_of, several
 
 MARK = "trueground-build-1"
 Raw = Mapping[str, Any]
 _SHARE = Head("Share", "estimate", digits=1, percent=True)
-_NOTES = (
-    "Content words are those of a question without the words that only hold sentences together; a "
-    "word stands in the contexts where it stands there as it is, in small or capital letters.",
-    "Whether an item that must not be answerable, or must have two answers, is as it should be is "
-    "seen by its factor, not by its share of answerable items alone.",
-    "Intervals are percentile bootstraps over items (95 %, 2,000 resamples, seed 0).",
-)
 _LENGTHS = {
     "question": "words of a question",
     "contexts": "words of all contexts of an item",
@@ -80,6 +69,7 @@ _LIMIT = (
     "Models wrote and checked texts in it: an item may be wrong all the same. Items that failed a "
     "check are in dropped.jsonl, with the reason."
 )
+_SAME = "The page report.html in this folder shows the same with pictures."
 _LICENCE = (
     "The licences of the sources apply to what was built of them, and so do the terms of the "
     "models for texts that they wrote. State them here before you publish the dataset."
@@ -117,16 +107,28 @@ def build_page(
     ]
     funnel, *parts = _parts(summary, manifest, people)
     near = f"{quality['duplicates']['near_question']['threshold']:.0%}"
-    alike = f"Two questions are nearly the same where they share {near} of their words, rare words "
-    alike += "weighing more: a pattern that all questions follow does not make them alike."
-    parts = [part for part in (funnel, *lists, *parts) if part.blocks]
-    blocks: list[Block] = [*parts, Part("How to read this", [Bullets([*_NOTES, alike])])]
+    reading: list[Rich] = [
+        f"Two questions are nearly the same if they share {near} of their words, by weight.",
+        "Intervals: percentile bootstrap over items (95 %, 2,000 resamples, seed 0).",
+        f"How to read these numbers: {docs_page('quality')}.",
+    ]
+    limits: list[Rich] = [*_left_out(summary), *summary["notices"], _LIMIT]
+    made = f"Made by trueground build {manifest.get('trueground', '')} with the builder "
+    blocks: list[Block] = [
+        Only("markdown", [Text(f"{made}{summary['builder']}. {_SAME}")]),
+        *_filled([funnel]),
+        Only("page", _filled(lists)),
+        *_filled(parts),
+        Only("page", [Part("How to read this", [Bullets(reading)])]),
+        Only("markdown", [Part("Known limits", [Bullets(limits)])]),
+        Only("markdown", [Part("Licence", [Text(_LICENCE)])]),
+    ]
     notices = [*_left_out(summary), *summary["notices"]]
-    lead: list[str | Span] = [strong(several(summary["n"], "item"))]
+    lead: list[str | Span] = [Span(several(summary["n"], "item"), "strong")]
     if sources := _sources(manifest):
         lead.append(f" made of {several(len(sources), 'source file')}")
     for place, (role, name, _) in enumerate(_models(manifest)):
-        lead += [" and " if place else ", with ", strong(name), f" as {role}"]
+        lead += [" and " if place else ", with ", Span(name, "strong"), f" as {role}"]
     return Page(
         "build",
         MARK,
@@ -138,18 +140,9 @@ def build_page(
     )
 
 
-def render_card(summary: Raw, manifest: Raw, people: Raw | None = None) -> str:
-    """The data card, as Markdown; the same for the same build, whatever the texts hold."""
-    made = f"made by `trueground build` {escaped(manifest.get('trueground', ''))} with the builder "
-    head = [
-        f"# {escaped(_title(summary))}",
-        f"{several(summary['n'], 'item')}, {made}{escaped(summary['builder'])}. "
-        "The page `report.html` beside this file shows the same with pictures.",
-    ]
-    limits: list[Rich] = [*_left_out(summary), *summary["notices"], _LIMIT]
-    parts: list[Block] = [*_parts(summary, manifest, people)]
-    parts += [Part("Known limits", [Bullets(limits)]), Part("Licence", [Text(_LICENCE)])]
-    return "\n\n".join([*head, format_markdown(parts)]) + "\n"
+def _filled(parts: Iterable[Part]) -> list[Block]:
+    """Return the parts that have blocks."""
+    return [part for part in parts if part.blocks]
 
 
 def _parts(summary: Raw, manifest: Raw, people: Raw | None) -> list[Part]:
@@ -181,7 +174,7 @@ def _funnel(summary: Raw) -> Iterator[Block]:
     most = max([1, *(max(stage["in"], stage["out"]) for stage in stages)])
     rows, reasons = [], []
     for stage in stages:
-        name: Rich = [strong(stage["name"]), quiet(f" {stage['doc']}")]
+        name: Rich = [Span(stage["name"], "strong"), Span(f" {stage['doc']}", "quiet")]
         rows.append(Row([name, stage["in"], Estimate(stage["out"]), stage["dropped"]]))
         if stage["reasons"]:
             reasons.append(Row([stage["name"]], "group"))
@@ -192,7 +185,7 @@ def _funnel(summary: Raw) -> Iterator[Block]:
     if reasons:
         head = [Head("Reason", "code"), Head("Items", "number"), Head("In words")]
         yield Table(head, reasons, "Why items fell")
-    file = link("dropped.jsonl", "dropped.jsonl")
+    file = Span("dropped.jsonl", href="dropped.jsonl")
     tail = " with its stage, reason and what was found. A stage may make several items of one."
     yield Text(["Every item that fell stands in ", file, tail], "quiet")
 
@@ -208,7 +201,7 @@ def _items(items: Shown) -> Iterator[Block]:
             tags["judge says answerable"] = "yes" if one["answerable"] else "no"
         answers = " · ".join(one.get("answers", ()))
         contexts: list[Block] = [Text(text) for text in one.get("contexts", ())]
-        note: Rich = [quiet("Answer  "), answers] if answers else ""
+        note: Rich = [Span("Answer  ", "quiet"), answers] if answers else ""
         blocks = [*contexts, Text(one["id"], "quiet")]
         entries.append(Entry(one["question"], blocks, note, one.get("numbers", {}), tags))
     yield from _step(items, "items.jsonl")
@@ -231,7 +224,7 @@ def _fallen(dropped: Shown, summary: Raw) -> Iterator[Block]:
             is_list = isinstance(value, list) and all(isinstance(x, str) for x in value)
             text = "\n".join(value) if is_list else value
             text = text if isinstance(text, str) else json.dumps(value, ensure_ascii=False)
-            blocks.append(Text([quiet(f"{name.replace('_', ' ')}  "), text]))
+            blocks.append(Text([Span(f"{name.replace('_', ' ')}  ", "quiet"), text]))
         why = words.get((one["stage"], one["reason"]), one["reason"])
         note = f"{why}: {one['detail']}" if one["detail"] else why
         tags = {"reason": one["reason"], "stage": one["stage"]}
@@ -243,7 +236,7 @@ def _fallen(dropped: Shown, summary: Raw) -> Iterator[Block]:
 def _step(shown: Shown, file: str) -> Iterator[Block]:
     if shown.step > 1:
         said = f"Every {shown.step:,}th of them stands here; all are in "
-        yield Text([said, link(file, file), "."], "quiet")
+        yield Text([said, Span(file, href=file), "."], "quiet")
 
 
 def _use(summary: Raw) -> Iterator[Block]:
@@ -254,12 +247,12 @@ def _use(summary: Raw) -> Iterator[Block]:
         yield Text("No item is left that could be used.")
     yield Text("Files of the dataset:")
     names = summary["files"]
-    yield Bullets([[link(f"dataset/{name}", f"dataset/{quote(name)}")] for name in names])
+    yield Bullets([[Span(f"dataset/{name}", href=f"dataset/{quote(name)}")] for name in names])
 
 
 def _holds(quality: Raw) -> Iterator[Block]:
     whole = quality["items"]
-    yield Tiles([Tile(words, f"{quality['sizes'][key]:,}") for key, words in _SIZES.items()])
+    yield Tiles.of({words: f"{quality['sizes'][key]:,}" for key, words in _SIZES.items()})
     lengths = [(words, quality["lengths"][key]) for key, words in _LENGTHS.items()]
     spreads = [(words, one) for words, one in [*lengths, *quality["numbers"].items()] if one]
     if spreads:
@@ -288,8 +281,7 @@ def _histogram(words: str, spread: Raw, unit: str) -> Chart:
     amounts = [spread[key] for key in ("min", "max", "median", "mean")]
     low, high, median, mean = (f"{n:,.0f}" if n == int(n) else f"{n:,.4g}" for n in amounts)
     note = f"{low} to {high}, median {median}, mean {mean}; {spread['n']:,} {unit}"
-    series = [Series(unit, edges[:-1], counts, labels=labels)]
-    return Chart("bars", words, Axis(), Axis(unit), series, note)
+    return Chart.histogram(words, edges, counts, unit, labels=labels, note=note)
 
 
 def _overlap(quality: Raw) -> Iterator[Block]:
@@ -301,7 +293,7 @@ def _overlap(quality: Raw) -> Iterator[Block]:
             share = percent_of(found["found"], found["items"], digits=1)
             said = f" of {found['items']:,} items with an answer ({share})."
             lead = "An answer stands word for word in the contexts of "
-            yield Text([lead, strong(f"{found['found']:,}"), said])
+            yield Text([lead, Span(f"{found['found']:,}", "strong"), said])
     else:
         yield Text("No item has contexts in which its question's words could be looked for.")
     rows = []
@@ -309,7 +301,7 @@ def _overlap(quality: Raw) -> Iterator[Block]:
         one = quality["duplicates"][key]
         likeness = f" (likeness {one['threshold']} or more)" if "threshold" in one else ""
         such = "; ".join(", ".join(group) for group in one["examples"]) or "–"
-        rows.append(Row([[words, quiet(likeness)], one["groups"], one["items"], such]))
+        rows.append(Row([[words, Span(likeness, "quiet")], one["groups"], one["items"], such]))
     columns = [Head("What is the same"), Head("Groups", "number")]
     columns += [Head("Items beyond the first", "number"), Head("Such as", "code")]
     yield Table(columns, rows, "There twice")
@@ -342,7 +334,7 @@ def _checked(quality: Raw, people: Raw | None) -> Iterator[Block]:
         n = people["unknown"]
         lost = "1 label is of a task" if n == 1 else f"{n:,} labels are of tasks"
         tail = f"; {lost} that this build does not have." if n else "."
-        yield Text(["From ", code(people["file"]), tail])
+        yield Text(["From ", Span(people["file"], "code"), tail])
         yield _labels(people["kinds"], "Labels that came after the build")
     if not (judged or human or people):
         yield Text("No judge of answerability was asked, and no labels of people were given.")
@@ -393,10 +385,10 @@ def _made(manifest: Raw, summary: Raw) -> Iterator[Block]:
     yield from table("Source|SHA-256", sources[:_MOST_SOURCES])
     if len(sources) > _MOST_SOURCES:
         more = f"{len(sources) - _MOST_SOURCES:,} more stand in "
-        yield Text([more, link("manifest.json", "manifest.json"), "."], "quiet")
+        yield Text([more, Span("manifest.json", href="manifest.json"), "."], "quiet")
     files = ["card.md", "summary.json", "manifest.json"]
     files += [f"stages/{k:02}-{s['name']}.jsonl" for k, s in enumerate(summary["stages"], 1)]
-    links = [part for name in files for part in (", ", link(name, name))][1:]
+    links = [part for name in files for part in (", ", Span(name, href=name))][1:]
     licence = "The licences of the sources apply to what was built of them. Other files: "
     yield Text([licence, *links, "."], "quiet")
 
@@ -423,3 +415,68 @@ def _format(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+# ---- what a command prints of a build ----
+
+
+def show_built(
+    summary: Raw, path: Path, spent: Mapping[str, Raw], usd: Mapping[str, float]
+) -> list[Block]:
+    """Return how many items each stage kept, why others were dropped, costs, and what to do next.
+
+    Args:
+        summary: The summary of the build.
+        path: Its folder.
+        spent: Calls and tokens, by role.
+        usd: Costs, by role; without those that have no price.
+    """
+    n_left = summary["left_out"]
+    left_out = f" (the limit left out {several(n_left, 'row')})" if n_left else ""
+    head = f"build {summary['builder']}: {several(summary['n'], 'item')}{left_out}"
+    rows = []
+    for stage in summary["stages"]:
+        rows.append(Row([stage["name"], stage["in"], stage["out"], ""]))
+        for reason in stage["reasons"]:
+            cells = ["", "", reason["n"], f"{reason['reason']}: {reason['words']}"]
+            rows.append(Row(cells))
+    columns = [Head("stage"), Head("in", "number"), Head("out", "number"), Head("dropped because")]
+    blocks: list[Block] = [Text(head), Table(columns, rows)]
+    blocks += [Text(notice, "note") for notice in summary["notices"]]
+    if spent:
+        lines = [_format_spent(role, entry, usd.get(role)) for role, entry in spent.items()]
+        blocks.append(Text("\n".join(lines)))
+    last = [f"out    {path}"]
+    if summary["n"]:
+        dataset = shlex.quote(str(path / "dataset"))
+        last.append(f"next   {summary['run'].replace('{dataset}', dataset)}")
+    return [*blocks, Text("\n".join(last), "plain")]
+
+
+def _format_spent(role: str, entry: Raw, usd: float | None) -> str:
+    cost = "" if usd is None else f", ${usd:,.4f}"
+    return (
+        f"{role}  {entry['name']}: {several(entry['calls'], 'call')}, "
+        f"{entry['cache_hits']:,} from the cache; "
+        f"{entry['tokens_in']:,} tokens in, {entry['tokens_out']:,} out{cost}"
+    )
+
+
+def show_estimated(estimate: Raw) -> list[Block]:
+    """Return the calls of each stage and role, and their sum."""
+    done = several(estimate["done"], "outcome")
+    head = f"{several(estimate['items'], 'source item')}; there already: {done}"
+    names = ("calls", "tokens in, about", "out", "USD")
+    columns = [Head("stage"), Head("role"), Head("model")]
+    columns += [Head(name, "number") for name in names]
+    rows = []
+    for stage in estimate["stages"]:
+        usd = NO_VALUE if stage["usd"] is None else f"{stage['usd']:,.4f}"
+        texts = [stage["stage"], stage["role"], stage["model"]]
+        rows.append(Row([*texts, stage["calls"], stage["tokens_in"], stage["tokens_out"], usd]))
+    calls = sum(stage["calls"] for stage in estimate["stages"])
+    lines = [f"together {several(calls, 'call')} at most, if no item is dropped"]
+    known = [stage["usd"] for stage in estimate["stages"] if stage["usd"] is not None]
+    if known:
+        lines.append(f"about ${math.fsum(known):,.4f}")
+    return [Text(head), Table(columns, rows), Text("\n".join(lines))]

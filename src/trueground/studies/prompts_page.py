@@ -1,0 +1,118 @@
+"""Runs that differ in their prompts only, as blocks: how far a score depends on wording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trueground.reports.blocks import (
+    Block,
+    Estimate,
+    Head,
+    Only,
+    Part,
+    Row,
+    Table,
+    Text,
+    code,
+)
+from trueground.text.wording import docs_page, number, p_value, shown_name
+
+_P = 0.05
+Study = Mapping[str, Any]
+
+
+def _prompts_title(study: Study) -> str:
+    """Who was asked what, and with how many prompts."""
+    return (
+        f"{shown_name(str(study['model']))} on {study['task']}, {len(study['prompts'])} prompts, "
+        f"{study['questions']:,} questions"
+    )
+
+
+def _headline(study: Study) -> str | None:
+    """The metric by which models are ranked, where it has values; else the first that has."""
+    metrics = study["metrics"]
+    known = [name for name in (study["headline"], *metrics) if name in metrics]
+    return next((name for name in known if metrics[name]["means"]), None)
+
+
+def _names(study: Study) -> list[str]:
+    return [str(prompt["name"]) for prompt in study["prompts"]]
+
+
+def _prompts_sentences(study: Study) -> list[str]:
+    """What to take from it, by the headline metric."""
+    name = _headline(study)
+    if name is None:
+        return ["No question has a value with every prompt."]
+    entry, names = study["metrics"][name], _names(study)
+    best, worst = (names[entry["means"].index(entry[end])] for end in ("max", "min"))
+    said = f"{name}: the means span {number(entry['range'])}, from the prompt with the highest "
+    said += f"({best}) to that with the lowest ({worst}); standard deviation {number(entry['sd'])}"
+    said += f", without what chance adds {number(entry['sd_beyond_chance'])}."
+    if not entry["range"]:
+        said = f"{name}: the mean is the same with every prompt."
+    told = [said]
+    if flips := entry["flips"]:
+        by_chance = (
+            ". How many would change if the same prompt were asked again is not known; --repeats "
+            "tells."
+        )
+        if flips["two_differ_same"] is not None:
+            by_chance = ". Two answers to a question differ with probability "
+            by_chance += f"{flips['two_differ']:.0%} under two prompts, and "
+            by_chance += f"{flips['two_differ_same']:.0%} under one and the same."
+        told.append(
+            f"{flips['flipped']:,} of {flips['questions']:,} questions "
+            f"({flips['rate']:.0%}) change their verdict from prompt to prompt{by_chance}"
+        )
+    known = [d for d in entry["differences"] if d["p_holm"] is not None]
+    beyond = [str(d["prompt"]) for d in known if d["p_holm"] < _P]
+    who = (", ".join(beyond) or "no prompt") + (" differ" if len(beyond) > 1 else " differs")
+    told.append(f"By more than chance (Holm p below {_P}), {who} from {names[0]}.")
+    return told
+
+
+def _tabulate_prompts(study: Study) -> Table:
+    """For each metric the means, their range and standard deviation, and flips."""
+    names = [*_names(study), "range", "sd", "flips"]
+    rows = []
+    for name, entry in study["metrics"].items():
+        if entry["means"] is not None:
+            flips = entry["flips"]
+            some = f"{flips['flipped']:,} of {flips['questions']:,}" if flips else None
+            rows.append(Row([[code(name)], *entry["means"], entry["range"], entry["sd"], some]))
+    heads = (Head(shown_name(name, 24), "number", digits=4) for name in names)
+    return Table([Head("prompts"), *heads], rows)
+
+
+def prompts_section(study: Study, place: int = 1) -> Part:
+    """Return the study: means by prompt, spread, and differences from the first."""
+    blocks: list[Block] = [
+        Text(f"{_prompts_title(study)}.", "lead"),
+        *map(Text, _prompts_sentences(study)),
+        _tabulate_prompts(study),
+    ]
+    if (name := _headline(study)) is not None and study["metrics"][name]["differences"]:
+        blocks.append(_differences(study, name))
+    runs = ", ".join(str(prompt["run"]) for prompt in study["prompts"])
+    note = f"Runs: {runs}. How to read these numbers: {docs_page('noise')}."
+    blocks.append(Only("page", [Text(note, "quiet")]))
+    return Part("Sensitivity to the prompt", blocks, id=f"prompts-{place}")
+
+
+def _differences(study: Study, name: str) -> Table:
+    """Each prompt against the first, on a scale with 0 in its middle."""
+    found = study["metrics"][name]["differences"]
+    ends = [abs(x) for d in found for x in (d["difference"], *(d["ci"] or ())) if x is not None]
+    reach = max(ends, default=0.0) or 1.0
+    label = f"Difference, {study['ci_level']:.0%} interval"
+    head = [Head("Prompt"), Head(label, "estimate", low=-reach, high=reach)]
+    lines = []
+    for d in found:
+        counts = f"{d['higher']:,} up, {d['lower']:,} down"
+        difference = Estimate(d["difference"], *(d["ci"] or ()))
+        lines.append(Row([str(d["prompt"]), difference, p_value(d["p_holm"]), counts]))
+    caption = f"{name} against {_names(study)[0]}, question by question"
+    return Table([*head, Head("Holm p"), Head("Questions")], lines, caption)
