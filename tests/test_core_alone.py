@@ -1,75 +1,213 @@
-"""The core does its work without the wings: papers, search, graphs and labeling."""
+"""The core does its work without the wings: they are removed from a copy of the package."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from tests.test_rooms import SRC, WINGS
 
-# Imports any module but those of the wings, and no entry point of trueground itself.
-WITHOUT_WINGS = """
-import sys
-from importlib.abc import MetaPathFinder
+from trueground.cli.app import COMMANDS as COMMANDS_OF_CORE
 
-WINGS = (
-    "annotation", "web.labels", "retrieval", "graph", "builders", "benchmarks.faitheval",
-    "benchmarks.instruct_qa", "benchmarks.kalma", "benchmarks.truly_ground",
-)
+EXAMPLES = SRC.parents[1] / "examples"
+BENCHMARK = '''
+"""A benchmark of another package: one question."""
 
-class NoWings(MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        for wing in WINGS:
-            if f"{name}.".startswith(f"trueground.{wing}."):
-                raise ModuleNotFoundError(f"the core imports {name}", name=name)
+from dataclasses import dataclass
 
-sys.meta_path.insert(0, NoWings())
-from trueground import entry_points
-
-entry_points._read_all = lambda folders: []
-"""
-ROWS = """
-rows = [
-    {"id": str(i), "response": text, "contexts": ["The tower is tall."], "references": ["tall"],
-     "human": {"faithful": float(text == "It is tall.")}}
-    for i, text in enumerate(["It is tall.", "It is red."] * 20)
-]
-"""
-CODE = {
-    "scores": """
-result = tg.score(rows, metrics="f1,support,grounding_precision")
-assert result.summary["f1"].mean is not None
-assert tg.score(rows).summary["support"].n == 40
-""",
-    "validates": """
-assert tg.validate(rows, metrics="support") is not None
-""",
-    "compares": """
-from trueground.studies.compare import compare
-tg.score(rows, metrics="f1,support", out="a")
-tg.score(rows, metrics="f1,support", out="b")
-compare(["a", "b"])
-assert open("a/report.html").read(1)
-""",
-    "reads labels": """
-open("labels.jsonl", "w").writelines(f'{{"id": "{i}", "human": {{"faithful": 1}}}}\\n'
-                                     for i in range(40))
-tg.score(rows, metrics="support", labels="labels.jsonl", labels_drawn="random")
-""",
-    "views": """
-import trueground.web.view
-import trueground.cli.app
-""",
-}
+import trueground as tg
+from trueground.benchmarks.base import Benchmark, Question, Task, TaskOptions
 
 
-@pytest.mark.parametrize("name", CODE)
-def test_core_without_wings_works(name: str, tmp_path: Path) -> None:
-    code = f"{WITHOUT_WINGS}\nimport trueground as tg\n{ROWS}\n{CODE[name]}"
+@dataclass(frozen=True, kw_only=True)
+class TinyOptions(TaskOptions):
+    """No options."""
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+
+def make_task(options, sources):
+    def questions():
+        record = tg.Record(
+            id="1", response="", question="Who?", contexts=[tg.Passage("Ann did it.")],
+            references=["Ann"],
+        )
+        yield Question(record, (tg.Message("user", "Ann did it. Who?"),))
+
+    return Task(
+        options={}, metrics=("recall", "k_precision"), params=tg.Params(), files=(), prompts=(),
+        questions=questions,
     )
 
+
+tg.benchmark(
+    Benchmark("tiny", "one question", "Nobody 2026", ("open",), (), TinyOptions, make_task)
+)
+'''
+
+
+# Commands by a name for the tests. One process runs them all: a start costs more than most of them.
+COMMANDS = {
+    "score": ("score", "answers.jsonl", "--out", "a"),
+    "score again": ("score", "answers.jsonl", "--out", "b", "--no-cache"),
+    "score with labels": (
+        *("score", "answers.jsonl", "--labels", "labels.jsonl", "--labels-drawn", "random"),
+        *("--metrics", "support", "--out", "c"),
+    ),
+    "validate": ("validate", "labelled.jsonl", "--resamples", "50"),
+    "compare": ("compare", "a", "b"),
+    "view": ("view", "a", "b", "--bundle", "pages"),
+    "help": ("--help",),
+    "list": ("list",),
+    "run": ("run", "tiny", "--model", "fake:Ann", "--out", "tiny"),
+    "command of a wing": ("graph", "load", "x"),
+}
+RUN_ALL = """
+import contextlib, io, json, sys
+import trueground as tg
+from trueground.cli import run_command
+
+results = {}
+for name, words in json.load(sys.stdin).items():
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run_command(words)
+    results[name] = [code, out.getvalue(), err.getvalue()]
+for name in ("build", "retriever"):
+    try:
+        getattr(tg, name)
+    except AttributeError as error:
+        results["tg." + name] = [0, str(error), ""]
+results["package"] = [0, tg.__file__, ""]
+print(json.dumps(results))
+"""
+
+
+class Done(NamedTuple):
+    """How a command ended, and what it wrote to its streams."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def make_core(packages: Path) -> None:
+    """Copy the package without the wings, and add a package that declares a benchmark."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(SRC, packages / "trueground", ignore=ignored)
+    for places in WINGS.values():
+        for place in places:
+            remove(packages / "trueground" / place)
+    # These metadata come before those of the installed package, which name the wings.
+    write_metadata(packages, "trueground", "[console_scripts]\n")
+    write_metadata(packages, "tiny", "[trueground.benchmarks]\ntiny = tiny_benchmark\n")
+    (packages / "tiny_benchmark.py").write_text(BENCHMARK, encoding="utf-8")
+
+
+def remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def write_metadata(packages: Path, package: str, entry_points: str) -> None:
+    info = packages / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the commands run."""
+    made = tmp_path_factory.mktemp("core")
+    make_core(made / "packages")
+    shutil.copy(EXAMPLES / "answers.jsonl", made)
+    rows = []
+    for number in range(40):
+        supported = number % 2
+        response = "Ann did it." if supported else "Bob saw nothing."
+        row = {"response": response, "contexts": ["Ann did it."], "human": {"grounded": supported}}
+        rows.append(json.dumps(row))
+    (made / "labelled.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    ids = [json.loads(line)["id"] for line in (EXAMPLES / "answers.jsonl").open(encoding="utf-8")]
+    labels = [json.dumps({"id": id_, "human": {"faithful": 1}}) for id_ in ids]
+    (made / "labels.jsonl").write_text("\n".join(labels), encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path) -> dict[str, Done]:
+    """What the commands did."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_ALL],
+        input=json.dumps(COMMANDS),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "packages")},
+    )
     assert done.returncode == 0, done.stderr
+    return {name: Done(*result) for name, result in json.loads(done.stdout).items()}
+
+
+def test_core_is_the_copy(results: dict[str, Done], folder: Path) -> None:
+    assert results["package"].stdout.startswith(str(folder))
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "command of a wing"])
+def test_core_command_succeeds(results: dict[str, Done], name: str) -> None:
+    assert results[name].code == 0, results[name].stderr
+
+
+def test_core_scores_and_writes_page(results: dict[str, Done], folder: Path) -> None:
+    summary = json.loads((folder / "a" / "summary.json").read_bytes())
+
+    assert summary["metrics"]["support"]["n"] > 0
+    assert (folder / "a" / "report.html").is_file()
+
+
+def test_core_shows_runs_as_files(results: dict[str, Done], folder: Path) -> None:
+    assert (folder / "pages" / "index.html").is_file()
+
+
+def test_core_help_lists_no_command_of_wings(results: dict[str, Done]) -> None:
+    lines = results["help"].stdout.partition("Commands:")[2].splitlines()
+    commands = {line.split()[0] for line in lines if line.strip()}
+
+    assert commands == set(COMMANDS_OF_CORE)
+
+
+def test_core_lists_no_component_of_wings(results: dict[str, Done]) -> None:
+    assert "benchmarks:\n  tiny  one question" in results["list"].stdout
+    assert "retrievers:" not in results["list"].stdout
+
+
+def test_core_runs_benchmark_of_another_package(results: dict[str, Done], folder: Path) -> None:
+    summary = json.loads((folder / "tiny" / "summary.json").read_bytes())
+
+    assert summary["metrics"]["recall"]["mean"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "wing"),
+    [
+        pytest.param("build", "papers", id="build"),
+        pytest.param("retriever", "search", id="retriever"),
+    ],
+)
+def test_core_names_the_missing_wing(results: dict[str, Done], name: str, wing: str) -> None:
+    expected = f"trueground.{name} is part of the wing {wing!r}"
+
+    assert results[f"tg.{name}"].stdout.startswith(expected)
+
+
+def test_core_command_of_missing_wing_is_unknown(results: dict[str, Done]) -> None:
+    done = results["command of a wing"]
+
+    assert done.code == 2
+    assert "No such command 'graph'" in done.stderr

@@ -22,26 +22,65 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("labels",),
     ("claims",),
     ("judges",),
-    ("retrieval", "graph"),
     ("benchmarks", "runs"),
-    ("annotation",),
     ("evaluate",),
-    ("builders", "shards"),
+    ("shards",),
     ("reports",),
     ("studies",),
     ("web",),
     ("api",),
     ("testing",),
     ("cli",),
+    # Here the core ends. What follows are wings, which come in by entry points.
+    ("graphs", "search"),
+    ("labeling",),
+    ("papers",),
 )
+# Where the modules of each wing are. What is in none of them is core.
+WINGS = {
+    "graphs": ("graph",),
+    "search": ("retrieval",),
+    "labeling": ("annotation", "web/labels"),
+    "papers": (
+        "benchmarks/faitheval",
+        "benchmarks/truly_ground",
+        "benchmarks/instruct_qa",
+        "benchmarks/kalma",
+        "builders",
+        "studies/errors.py",
+        "studies/error_lines.py",
+        "studies/errors_command.py",
+        "reports/errors.py",
+        "reports/build_report.py",
+    ),
+}
+# TEMPORARY, to be deleted with the branch "view" (pages of wings): imports of a wing by the core.
+PENDING = {
+    ("reports", "graphs"),
+    ("reports", "labeling"),
+    ("reports", "search"),
+}
 # Who renders: everything else computes and may not know how its numbers look.
 FACES = {"reports", "studies", "web", "api", "cli"}
+FACES_OF_WINGS = {"api.py", "command.py"}  # modules
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
 
 
 def room_of(path: Path) -> str:
-    """A folder under trueground/, or a single file there."""
+    """A wing, or a folder under trueground/, or a single file there."""
+    relative = path.relative_to(SRC).as_posix()
+    for wing, places in WINGS.items():
+        if any(relative == place or relative.startswith(f"{place}/") for place in places):
+            return wing
     return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def room_of_module(name: str) -> str:
+    """The room of a module, or of a name in a module, such as `trueground.graph.base.Entity`."""
+    path = SRC.joinpath(*name.split(".")[1:])
+    while not path.is_dir() and not path.with_suffix(".py").is_file():
+        path = path.parent
+    return room_of(path if path.is_dir() else path.with_suffix(".py"))
 
 
 @cache
@@ -64,14 +103,10 @@ def imports() -> set[tuple[str, str]]:
                 names = [alias.name for alias in node.names]
             else:
                 assert node.level == 0, f"{path}: imports are absolute"
-                module = node.module or ""
-                names = [module]
-                if module == "trueground":
-                    names = [f"trueground.{alias.name}" for alias in node.names]
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
             for name in names:
-                parts = name.split(".")
-                if parts[0] == "trueground" and len(parts) > 1:
-                    edges.add((room_of(path), parts[1]))
+                if name.startswith("trueground."):
+                    edges.add((room_of(path), room_of_module(name)))
     return {(a, b) for a, b in edges if a != b}
 
 
@@ -83,9 +118,21 @@ def test_every_room_has_its_floor() -> None:
 def test_imports_point_down() -> None:
     doors = {"__init__", "__main__"}  # the package's own faces hand names on
     wrong = [
-        f"{a} imports {b}" for a, b in sorted(imports()) if a not in doors and FLOOR[a] <= FLOOR[b]
+        f"{a} imports {b}"
+        for a, b in sorted(imports() - PENDING)
+        if a not in doors and FLOOR[a] <= FLOOR[b]
     ]
     assert not wrong
+
+
+def test_pending_imports_are_still_there() -> None:
+    assert imports() >= PENDING, "delete from PENDING what is gone"
+
+
+def renders(path: Path) -> bool:
+    """Whether a module is a face: it draws what others have computed."""
+    parts = path.relative_to(SRC).parts
+    return parts[0].removesuffix(".py") in FACES or path.name in FACES_OF_WINGS
 
 
 def test_packages_that_compute_never_name_reports() -> None:
@@ -93,7 +140,7 @@ def test_packages_that_compute_never_name_reports() -> None:
     naming = {
         str(path.relative_to(SRC))
         for path in SRC.rglob("*.py")
-        if room_of(path) not in FACES and "trueground.reports" in path.read_text(encoding="utf-8")
+        if not renders(path) and "trueground.reports" in path.read_text(encoding="utf-8")
     }
     assert naming == set()
 

@@ -74,6 +74,7 @@ _HOMES = {
     "score_table": "shards.score",
     "validate": "studies.validate.study",
 }
+_WINGS = {"builders": "papers", "retrieval": "search"}  # outside the core, so they may be missing
 _MODULES = ("errors", "metrics", "testing")
 
 __all__ = [
@@ -125,7 +126,17 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    module = f"{__name__}.{_HOMES[name]}"
+    try:
+        value = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        package = _HOMES[name].partition(".")[0]
+        if package not in _WINGS or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise AttributeError(
+            f"{__name__}.{name} is part of the wing {_WINGS[package]!r} ({__name__}.{package}), "
+            "which isn't installed"
+        ) from None
     globals()[name] = value
     return value
 

@@ -9,27 +9,40 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen
+from trueground.entry_points import EntryPoint, entry_points
 from trueground.errors import unknown_name
 
-# Where what there is of a kind is found; without a name it is listed here.
+# Where the entries of each kind of the core are found; without a function they are made here. Other
+# kinds are entry points: functions that return the entries.
 KINDS = {
     "metrics": "",
     "judges": "judges:kinds",
     "decomposers": "claims:kinds",
     "normalizers": "",
     "benchmarks": "",
-    "retrievers": "retrieval.kinds:kinds",
     "models": "models.registry:kinds",
     "datasets": "",
-    "builders": "builders.registry:catalogue",
 }
 _FIELD = {"given_references": "references", "gold_contexts": "contexts"}
+
+
+def _added_kinds() -> dict[str, EntryPoint]:
+    """Kinds that aren't the core's, by name; of two with one name, the first."""
+    added: dict[str, EntryPoint] = {}
+    for entry in entry_points("trueground.lists"):
+        if entry.name not in KINDS:
+            added.setdefault(entry.name, entry)
+    return added
+
+
+def _kinds() -> list[str]:
+    return [*KINDS, *_added_kinds()]
 
 
 @takes()
 def list_(
     kind: Annotated[
-        str, typer.Argument(help=f"One of: {', '.join(KINDS)}. Without it: all of them.")
+        str, typer.Argument(help=f"One of: {', '.join(_kinds())}. Without it: all of them.")
     ] = "",
     *,
     screen: Screen,
@@ -37,9 +50,10 @@ def list_(
     """Show metrics, judges, benchmarks, retrievers, models …, with what each needs."""
     from trueground.reports.listings import render_entry
 
-    if kind and kind not in KINDS:
-        raise unknown_name("kind of thing to list", kind, KINDS)
-    listed = {name: _entries(name) for name in ([kind] if kind else KINDS)}
+    kinds = _kinds()
+    if kind and kind not in kinds:
+        raise unknown_name("kind of thing to list", kind, kinds)
+    listed = {name: _entries(name) for name in ([kind] if kind else kinds)}
     lines = []
     for name, entries in listed.items():
         width = max((len(str(entry["name"])) for entry in entries), default=0)
@@ -50,6 +64,9 @@ def list_(
 
 def _entries(kind: str) -> list[dict[str, Any]]:
     """What there is of a kind."""
+    if kind not in KINDS:
+        added: list[dict[str, Any]] = _added_kinds()[kind].load()()
+        return added
     if KINDS[kind]:
         module, _, function = KINDS[kind].partition(":")
         entries: list[dict[str, Any]] = getattr(import_module(f"trueground.{module}"), function)()

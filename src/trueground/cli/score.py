@@ -152,18 +152,19 @@ def merge(
 
 def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
     """Bring together what shards of a build or a run were paid for; what to do next, in words."""
+    from trueground.entry_points import entry_points
     from trueground.runs.directory import read_manifest
 
-    if "builder" in (read_manifest(part) or {}):
-        from trueground.builders.build import join_shards
-
-        complete = join_shards(out)
-        rest = (
-            " without --shard"
-            if complete
-            else (": with --shard for another round, or without, which does the rest")
-        )
-        return {"complete": complete}, f"all is in {out}. Go on with the same command{rest}"
+    manifest = read_manifest(part) or {}
+    for entry in entry_points("trueground.shards"):
+        if entry.name in manifest:
+            complete = entry.load()(out)
+            rest = (
+                " without --shard"
+                if complete
+                else (": with --shard for another round, or without, which does the rest")
+            )
+            return {"complete": complete}, f"all is in {out}. Go on with the same command{rest}"
     from trueground.shards.merge import join_logs
 
     replies, command = join_logs(out)
