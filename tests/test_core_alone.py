@@ -134,7 +134,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row = {"response": response, "contexts": ["Ann did it."], "human": {"grounded": supported}}
         rows.append(json.dumps(row))
     (made / "labelled.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    ids = [json.loads(line)["id"] for line in (EXAMPLES / "answers.jsonl").open(encoding="utf-8")]
+    answers = (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    ids = [json.loads(line)["id"] for line in answers]
     labels = [json.dumps({"id": id_, "human": {"faithful": 1}}) for id_ in ids]
     (made / "labels.jsonl").write_text("\n".join(labels), encoding="utf-8")
     return made
