@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
@@ -12,10 +13,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.commands import trueground
 
 import trueground as tg
 from trueground import benchmarks
-from trueground.benchmarks.base import BENCHMARKS
+from trueground.benchmarks import base
 from trueground.builders import registry, settings
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch
@@ -33,6 +35,20 @@ def run(*words: str) -> dict[str, Any]:
         (block,) = (block for block in BLOCKS if word in block)
         exec(block, names)
     return names
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Make the folder a package with the entry point that is shown."""
+    blocks = map(tomllib.loads, map(dedent, re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)))
+    shown = [block["project"]["entry-points"] for block in blocks if "project" in block]
+    ((group, value),) = (
+        (group, lines[name]) for groups in shown for group, lines in groups.items() if name in lines
+    )
+    value = value.replace("trueground.counting", "counting")
+    (folder / "theirs-1.dist-info").mkdir()
+    file = folder / "theirs-1.dist-info" / "entry_points.txt"
+    file.write_text(f"[{group}]\n{name} = {value}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
 
 
 def test_the_metric_computes() -> None:
@@ -79,6 +95,7 @@ def test_the_judge_keeps_the_contract() -> None:
 
 def test_the_builder_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its folder is not there, so its modules and its prompt are made of the blocks."""
+    monkeypatch.setattr(registry, "BUILDERS", registry.all_builders())
     for name, word in (("riddles", "class RiddleOptions"), ("riddles.plan", "class Riddle(")):
         (block,) = (block for block in BLOCKS if word in block)
         module = ModuleType(f"trueground.builders.{name}")
@@ -92,8 +109,6 @@ def test_the_builder_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "prompt",
         lambda _self, _package, _name, *places: user_prompt(file, *places),
     )
-    builder = sys.modules["trueground.builders.riddles"].BUILDER
-    monkeypatch.setitem(registry.BUILDERS, "riddles", builder)
     (tmp_path / "words.txt").write_text("sun\n\nmoon\nrain\n")
 
     def reply(request: Any) -> str:
@@ -126,8 +141,8 @@ def test_the_benchmark_asks_and_is_tested(tmp_path: Path, monkeypatch: pytest.Mo
     for name in ("short", "full"):
         (folder / "prompts" / f"{name}-1.txt").write_text("{context} {question}")
     monkeypatch.setattr(benchmarks, "__path__", [*benchmarks.__path__, str(tmp_path)])
-    declared = import_module("trueground.benchmarks.varn").BENCHMARK
-    monkeypatch.setitem(BENCHMARKS, "varn", declared)
+    monkeypatch.setattr(base, "BENCHMARKS", base.all_benchmarks())
+    install(tmp_path, monkeypatch, "varn")
     tests = run("def test_wrong_rows_are_named")
     tests["test_the_questions"](tmp_path)
     tests["test_wrong_rows_are_named"](tmp_path)
@@ -136,3 +151,21 @@ def test_the_benchmark_asks_and_is_tested(tmp_path: Path, monkeypatch: pytest.Mo
     data = tests["write"](tmp_path / "data.jsonl")
     done = tg.run("varn/open", "fake:Ann", data=data, out=tmp_path / "run")
     assert done.summary["recall"].mean == 1.0
+
+
+def test_the_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a package of its own, which is where a user would have it."""
+    (tmp_path / "counting").mkdir()
+    for file, word in (("__init__", "def count_words("), ("command", "def count(")):
+        (block,) = (block for block in BLOCKS if word in block)
+        code = block.replace("trueground.counting", "counting")
+        (tmp_path / "counting" / f"{file}.py").write_text(code, encoding="utf-8")
+    install(tmp_path, monkeypatch, "count")
+    (tmp_path / "text.txt").write_text("a text of words", encoding="utf-8")
+
+    counted = trueground("count", "text.txt", "--shortest", "3", cwd=tmp_path)
+    nothing = trueground("count", "text.txt", "--shortest", "9", cwd=tmp_path)
+
+    assert (counted.returncode, counted.stdout) == (0, "2 words\n")
+    assert (nothing.returncode, nothing.stdout) == (3, "0 words\n")
+    assert "  count      Count the words of a file.\n" in trueground("--help").stdout

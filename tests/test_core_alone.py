@@ -54,12 +54,12 @@ tg.benchmark(
 COMMANDS = {
     "score": ("score", "answers.jsonl", "--out", "a"),
     "score again": ("score", "answers.jsonl", "--out", "b", "--no-cache"),
-    "score with labels": (
-        *("score", "answers.jsonl", "--labels", "labels.jsonl", "--labels-drawn", "random"),
-        *("--metrics", "support", "--out", "c"),
-    ),
     "validate": ("validate", "labelled.jsonl", "--resamples", "50"),
     "compare": ("compare", "a", "b"),
+    "labels": (
+        *("score", "labelled.jsonl", "--metrics", "support", "--out", "c"),
+        *("--labels", "labels.jsonl", "--labels-drawn", "random"),
+    ),
     "view": ("view", "a", "b", "--bundle", "pages"),
     "help": ("--help",),
     "list": ("list",),
@@ -131,12 +131,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(40):
         supported = number % 2
         response = "Ann did it." if supported else "Bob saw nothing."
-        row = {"response": response, "contexts": ["Ann did it."], "human": {"grounded": supported}}
-        rows.append(json.dumps(row))
+        row = {"id": str(number), "response": response, "contexts": ["Ann did it."]}
+        rows.append(json.dumps({**row, "human": {"faithful": supported}}))
     (made / "labelled.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    answers = (EXAMPLES / "answers.jsonl").read_text(encoding="utf-8").splitlines()
-    ids = [json.loads(line)["id"] for line in answers]
-    labels = [json.dumps({"id": id_, "human": {"faithful": 1}}) for id_ in ids]
+    labels = [json.dumps({"id": str(n), "human": {"faithful": n % 2}}) for n in range(40)]
     (made / "labels.jsonl").write_text("\n".join(labels), encoding="utf-8")
     return made
 
