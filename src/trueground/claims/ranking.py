@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trueground.components.registry import Registry
+
 from trueground.errors import UsageError
 
 
@@ -55,6 +56,6 @@ def make_ranker(name: str, texts: Sequence[str]) -> Ranker:
     if name not in _rankers:
         raise UsageError(
             f"The demonstrations of a prompt are ranked by {name}, and no installed package has a "
-            "ranker of that name. bm25 is part of trueground.retrieval: reinstall trueground."
+            "ranker of that name. bm25 is part of the wing 'search'. Reinstall trueground."
         )
     return _rankers[name](texts)
