@@ -16,69 +16,46 @@ TruegroundError                exit code
 └── RunInterrupted             130 Ctrl-C; what was finished is kept
 
 Library code raises; only the command line exits. A message names the place, what was found, what
-was expected and the next step. It names options as the command line does; where no command runs, it
-is shown with the parameters of the functions instead (`spoken`); `tests/test_wording.py` holds the
-tables to their signatures.
+was expected and the next step. It names options as the command line does; see `wording`.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from enum import IntEnum
 from typing import Any, ClassVar
 
-_LISTED = (
-    "metric",
-    "judge",
-    "decomposer",
-    "normalizer",
-    "benchmark",
-    "retriever",
-    "model",
-    "builder",
-)
-_FEW = 10  # so many names are all named
-_NEAR = 0.6  # from 0 to 1: how like a name is that is suggested
-_SHORT, _NEAR_OF_SHORT = 3, 0.5  # of so few letters one wrong one is much
-_WORD, _OTHER = 0.8, 0.9  # what it counts that one word is like, or a name that leads to another
-_SUGGESTED = 3
-_quiet = False
-# Options that are not called like their parameters; then those that are on or off.
-_PARAMETERS = {
-    "no-cache": "cache=False",
-    "no-records": "keep_records=False",
-    "poll": "poll_seconds",
-    "map": "mapping",
-    "param": "extra",
-    "prompt": "prompts",
-}
-_SWITCHES = frozenset(
-    (
-        *("allow-mismatch", "batch", "ordinal", "overwrite", "pairs", "retry-failed"),
-        *("reuse-bad", "trust-remote-code", "with-published"),
-    )
-)
-# An option, with its value where that is told from the words behind it; not within a command.
-_OPTION = re.compile(
-    r"(?P<command>`[^`]*`|\btrueground [a-z]+ [^\n`;]*)"
-    r"|(?<![\w-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)"
-    r"(?: (?P<value>skip\b|stop\b|'[^'\n]*'|\"[^\"\n]*\"|[A-Z0-9…][^\s,;:)]*"
-    r"|[a-z_.]+=[^\s,;:)]+|[^\s,;:)]+(?=:)))?"
-)
-# Commands that are functions too.
-_FUNCTIONS = {
-    "judge fit": "trueground.fit_judge",
-    "judge calibrate": "trueground.calibrate",
-    "list metrics": "dir(trueground.metrics)",
-    "validate": "trueground.validate",
-}
-_COMMAND = re.compile(rf"`?trueground ({'|'.join(_FUNCTIONS)})\b.*", re.DOTALL)
-_at_terminal = False
+from trueground.errors.names import describe_unknown, find_near
+from trueground.errors.wording import at_terminal, hide_notes, in_python, spoken, tell
+
+__all__ = [
+    "BadRow",
+    "BadRowsError",
+    "CoverageError",
+    "ExitCode",
+    "GraphError",
+    "InputError",
+    "MissingExtraError",
+    "OutputError",
+    "ProtocolError",
+    "RunInterrupted",
+    "TruegroundError",
+    "UnreachableError",
+    "UsageError",
+    "WorkerError",
+    "WriteError",
+    "at_terminal",
+    "fails_alone",
+    "find_near",
+    "hide_notes",
+    "in_python",
+    "spoken",
+    "tell",
+    "unknown_name",
+]
 
 
 class ExitCode(IntEnum):
@@ -257,60 +234,14 @@ class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mi
     exit_code = ExitCode.INTERRUPTED
 
 
-def find_near(name: str, known: Iterable[str], others: Iterable[str] = ()) -> list[str]:
-    """At most three names that a slip may have meant, the nearest first: as a whole, or in one of
-    its words. `others` must be nearer than those known. Nothing where none is near.
-    """
-    name = name.lower()
-    least = _NEAR if len(name) > _SHORT else _NEAR_OF_SHORT
-    match = SequenceMatcher(b=name, autojunk=False)
-
-    def likeness(other: str) -> float:
-        match.set_seq1(other)
-        return match.ratio()
-
-    ranked = []
-    weights = {**dict.fromkeys(others, _OTHER), **dict.fromkeys(known, 1.0)}
-    for one, weight in weights.items():
-        words = re.split(r"[_-]", one.lower())
-        within = max(map(likeness, words)) if len(words) > 1 else 0.0
-        ranked.append((weight * max(likeness(one.lower()), _WORD * within), one))
-    ranked.sort(key=lambda pair: (-pair[0], pair[1]))
-    return [one for ratio, one in ranked[:_SUGGESTED] if ratio >= least]
-
-
 def unknown_name(
     kind: str, name: str, known: Iterable[str], others: Iterable[str] = ()
 ) -> UsageError:
-    """The error for a name that does not exist: with the nearest three at most, or all if few.
+    """Return the error for a name that doesn't exist: the nearest three at most, or all if few.
 
-    `others` may be suggested too, and are not listed: names that lead to a known one.
+    `others` may be suggested too, and aren't listed: names that lead to a known one.
     """
-    allowed = sorted(known)
-    few = len(allowed) <= _FEW
-    near = find_near(name, allowed, others)
-    hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    if few or not (near or kind in _LISTED):
-        hint += f" Known: {', '.join(allowed)}."
-    elif kind in _LISTED:
-        hint += f" All {len(allowed)} are shown by: trueground list {kind}s"
-    return UsageError(f"unknown {kind} {name!r}.{hint}")
-
-
-def hide_notes(quiet: bool) -> bool:
-    """From now on `tell` says only what is no mere note (`--quiet`); returns its argument."""
-    global _quiet
-    _quiet = quiet
-    return quiet
-
-
-def tell(message: str, *, note: bool = False) -> None:
-    """Say something on standard error, at once: what a user should know before the work ends.
-
-    Of options it speaks as the caller knows them (see `spoken`).
-    """
-    if not (note and _quiet):
-        print(f"trueground: {spoken(message)}", file=sys.stderr)
+    return UsageError(describe_unknown(kind, name, known, others))
 
 
 def fails_alone(error: BaseException) -> bool:
@@ -330,50 +261,3 @@ def fails_alone(error: BaseException) -> bool:
     return isinstance(error, Exception) or (
         kind.__module__ not in sys.modules or "Panic" in kind.__name__
     )
-
-
-@contextmanager
-def at_terminal() -> Iterator[None]:
-    """Within the block errors speak of options: a command runs. Its `--quiet` ends with it."""
-    global _at_terminal, _quiet
-    terminal_before, quiet_before = _at_terminal, _quiet
-    _at_terminal = True
-    try:
-        yield
-    finally:
-        _at_terminal, _quiet = terminal_before, quiet_before
-
-
-def spoken(text: str) -> str:
-    """The text as the one should read it who called: a person at a terminal, or Python."""
-    options = "--" in text or "trueground " in text
-    return in_python(text) if options and not _at_terminal else text
-
-
-def in_python(text: str) -> str:
-    """`choose another --out` → ``choose another `out` ``; commands of a shell stay as they are,
-    but for those that are functions.
-    """
-    return _OPTION.sub(_parameter, text)
-
-
-def _parameter(match: re.Match[str]) -> str:
-    if match["command"] is not None:
-        function = _COMMAND.fullmatch(match["command"])
-        return f"`{_FUNCTIONS[function[1]]}`" if function else match["command"]
-    name, value = match["name"], match["value"]
-    parameter = _PARAMETERS.get(name, name.replace("-", "_"))
-    if name in _SWITCHES:
-        parameter += "=True"
-    if value is None or "=" in parameter:
-        return f"`{parameter}`" + (f" {value}" if value else "")
-    if name == "map" and "=" in value:
-        field, _, column = value.partition("=")
-        value = f'{{"{field}": "{column}"}}'
-    elif not value.startswith(("'", '"')) and not _is_number(value):
-        value = f'"{value}"'
-    return f"`{parameter}={value}`"
-
-
-def _is_number(value: str) -> bool:
-    return re.fullmatch(r"-?\d[\d_.e+-]*", value) is not None
