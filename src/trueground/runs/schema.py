@@ -259,6 +259,14 @@ class Verdicts(
         """Return the names of the verdicts, the best first."""
         return ANSWER_VERDICTS
 
+    def values(self) -> list[VerdictShare]:
+        """Return the shares in the order of the names."""
+        return [self[name] for name in ANSWER_VERDICTS]
+
+    def items(self) -> list[tuple[str, VerdictShare]]:
+        """Return the shares with their names."""
+        return [(name, self[name]) for name in ANSWER_VERDICTS]
+
     def __iter__(self) -> Iterator[str]:
         return iter(ANSWER_VERDICTS)
 
@@ -459,6 +467,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 Mapping.register(Summary)
+Mapping.register(Verdicts)
 
 
 # manifest.json
