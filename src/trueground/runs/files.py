@@ -158,6 +158,11 @@ class RunFiles:
 
     def read_summary(self) -> Summary:
         """Return the summary. Raises InputError if there is none or it can't be read."""
+        if not self.summary.exists() and self.is_run and self.read_manifest().is_finished:
+            raise InputError(
+                f"{self.summary}: not found, although the run in {self.path} is finished; run it "
+                "again"
+            )
         return decode_file(self._read(self.summary), Summary, str(self.summary))
 
     def find_manifest(self) -> Manifest | None:
