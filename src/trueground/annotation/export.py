@@ -11,20 +11,16 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 import orjson
+from trueground.labels.base import LabelDraw
+from trueground.labels.lines import decode_lines
+from trueground.runs.files import RunFiles
 
 from trueground._version import __version__
 from trueground.annotation.base import AnnotationTask, item_of
-from trueground.annotation.files import (
-    LONGEST_CELL,
-    ShownTask,
-    format_tasks,
-    render_value,
-)
+from trueground.annotation.files import LONGEST_CELL, ShownTask, format_tasks, render_value
 from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.annotation.record_parts import MissingPart, Pairing
 from trueground.errors import InputError, OutputError, UsageError
-from trueground.labels.base import LabelDraw
-from trueground.labels.lines import decode_lines
 from trueground.options import split_pair
 from trueground.records.columns import field_text
 from trueground.records.problems import UNREADABLE
@@ -32,7 +28,6 @@ from trueground.runs.directory import check_out_file, replacing
 from trueground.text.draws import draw_number
 
 ANNOTATE = "annotate"  # the folder of tasks in that of a build
-_RECORDS = "records.jsonl.zst"
 _LONGEST_LINE = 16 << 20  # bytes; a record of a run may be longer
 OnBadRow = Literal["stop", "skip"]
 # A task with its place; or what a record lacks.
@@ -130,12 +125,13 @@ def _open_source(kind: TaskKind, source: str) -> tuple[Path | None, str]:
             f"{path} has no tasks of kind {kind.name} ({ANNOTATE}/{kind.name}.jsonl); it has "
             f"{', '.join(there) or 'none'}. `trueground build` writes them"
         )
-    if not (path / _RECORDS).is_file():
+    records = RunFiles(path).records
+    if not records.is_file():
         raise InputError(
-            f"{path} is a folder with neither {ANNOTATE}/{kind.name}.jsonl nor {_RECORDS}; "
+            f"{path} is a folder with neither {ANNOTATE}/{kind.name}.jsonl nor {records.name}; "
             "name the folder of a build or of a run, or a file of records"
         )
-    return None, str(path / _RECORDS)
+    return None, str(records)
 
 
 def _holds_tasks(path: Path) -> bool:

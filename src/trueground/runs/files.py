@@ -15,9 +15,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, cast, overload
 
 import msgspec
+from trueground.files.locks import FolderLock
+from trueground.runs.frames import read_frames
+from trueground.runs.schema import (
+    FORMAT_VERSION,
+    UNNUMBERED_VERSION,
+    Item,
+    Manifest,
+    RecordTexts,
+    Summary,
+)
 
 from trueground.errors import InputError
-from trueground.files.locks import FolderLock
 from trueground.records.files import open_unpacked
 from trueground.records.problems import UNREADABLE, shorten, too_deep
 from trueground.runs.directory import (
@@ -30,16 +39,7 @@ from trueground.runs.directory import (
     SUMMARY,
     write_json,
 )
-from trueground.runs.frames import read_frames
 from trueground.runs.identity import describe_unfinished
-from trueground.runs.schema import (
-    FORMAT_VERSION,
-    UNNUMBERED_VERSION,
-    Item,
-    Manifest,
-    RecordTexts,
-    Summary,
-)
 from trueground.text.hashing import hash_text
 from trueground.types import Answered
 
@@ -158,6 +158,11 @@ class RunFiles:
 
     def read_summary(self) -> Summary:
         """Return the summary. Raises InputError if there is none or it can't be read."""
+        if not self.summary.exists() and self.is_run and self.read_manifest().is_finished:
+            raise InputError(
+                f"{self.summary}: not found, although the run in {self.path} is finished; run it "
+                "again"
+            )
         return decode_file(self._read(self.summary), Summary, str(self.summary))
 
     def find_manifest(self) -> Manifest | None:

@@ -12,8 +12,8 @@ from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
-
 from trueground.components.specs import keys_named, split_key
+
 from trueground.errors import unknown_name
 from trueground.judges.people import FitFigures
 from trueground.metrics.grounding import ANSWER_VERDICTS
@@ -258,6 +258,14 @@ class Verdicts(
         """Return the names of the verdicts, the best first."""
         return ANSWER_VERDICTS
 
+    def values(self) -> list[VerdictShare]:
+        """Return the shares in the order of the names."""
+        return [self[name] for name in ANSWER_VERDICTS]
+
+    def items(self) -> list[tuple[str, VerdictShare]]:
+        """Return the shares with their names."""
+        return [(name, self[name]) for name in ANSWER_VERDICTS]
+
     def __iter__(self) -> Iterator[str]:
         return iter(ANSWER_VERDICTS)
 
@@ -458,6 +466,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 Mapping.register(Summary)
+Mapping.register(Verdicts)
 
 
 # manifest.json
