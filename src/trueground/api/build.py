@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.api.pages import write_report
-from trueground.builders.settings import BuildSettings
+from trueground.builders.settings import BuildRequest, BuildSettings
 from trueground.options import Value
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def build(
     """
     from trueground.builders.build import run_build
 
-    return run_build(
+    request = BuildRequest(
         builder,
         sources,
         out,
         models=models,
         options=options,
-        settings=settings,
-        write_report=write_report,
+        settings=settings or BuildSettings(),
     )
+    return run_build(request, write_report)

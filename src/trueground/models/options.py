@@ -26,13 +26,6 @@ _NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
 # What may stand in the parentheses of `NAME:MODEL(…)`; a part's own options come beside them.
 OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
 
-MaxConnections = Annotated[int, Option("Calls under way at once.", min=1)]
-RequestsPerMinute = Annotated[float | None, Option("Requests a minute, at most.", min=0.1)]
-TokensPerMinute = Annotated[float | None, Option("Tokens a minute, at most.", min=1)]
-Timeout = Annotated[float, Option("Seconds for one attempt of a call.", min=0.01)]
-Deadline = Annotated[float, Option("Seconds for a call with all its attempts.", min=0.01)]
-MaxAttempts = Annotated[int, Option("Attempts of a call.", min=1)]
-
 
 def check_variable(option: str, name: str) -> None:
     """UsageError for what may be a key itself and no variable's name, without showing it."""
@@ -99,22 +92,33 @@ Extra = Annotated[
 
 
 @dataclass(frozen=True)
-class ModelOptions:
+class EndpointOptions:
+    """How to reach a model, and how fast to call it."""
+
+    base_url: str | None = None
+    api_key_env: str | None = None
+    max_connections: Annotated[int, Option("Calls under way at once.", min=1)] = 32
+    rpm: Annotated[float | None, Option("Requests a minute, at most.", min=0.1)] = None
+    tpm: Annotated[float | None, Option("Tokens a minute, at most.", min=1)] = None
+    timeout: Annotated[float, Option("Seconds for one attempt of a call.", min=0.01)] = 300.0
+    deadline: Annotated[float, Option("Seconds for a call with all its attempts.", min=0.01)] = (
+        1_800.0
+    )
+    max_attempts: Annotated[int, Option("Attempts of a call.", min=1)] = 6
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class ModelOptions(EndpointOptions):
     """Options of one model. What a kind of model has no use for, it ignores.
 
     `timeout` (seconds) is for one attempt, `deadline` for a call with all its attempts; `rpm` and
     `tpm` are requests and tokens per minute.
     """
 
-    base_url: str | None = None
-    api_key_env: str | None = None
     api: Annotated[Literal["chat", "completions"], Option("chat, or plain completions.")] = "chat"
-    max_connections: MaxConnections = 32
-    rpm: RequestsPerMinute = None
-    tpm: TokensPerMinute = None
-    timeout: Timeout = 300.0
-    deadline: Deadline = 1_800.0
-    max_attempts: MaxAttempts = 6
     wrapper: Annotated[
         Path | None,
         Option("Text around {system} and {user}, for models without a chat template."),
@@ -125,9 +129,6 @@ class ModelOptions:
     dtype: Annotated[str | None, Option("hf: float32, bfloat16 …")] = None
     trust_remote_code: Annotated[bool, Option("hf: run code that comes with a model.")] = False
     extra: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def endpoint_options(
