@@ -54,12 +54,12 @@ from trueground.models.names import strip_model_folder
 from trueground.models.options import check_variable, price_of
 from trueground.models.perplexity import LogprobRunner
 from trueground.net.cache import ResponseCache, cache_path
-from trueground.options import resolve_options
+from trueground.options import Value, resolve_options
 from trueground.records.problems import shorten
 from trueground.runs.directory import write_json
 from trueground.runs.job import Shards
 
-__all__ = ["BuildRequest", "BuildSettings", "Built", "estimate_build", "run_build"]
+__all__ = ["BuildRequest", "BuildSettings", "Built", "dry_run", "estimate_build", "run_build"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
 OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
 END = "done.json"  # of a shard that went as far as it can
@@ -144,6 +144,42 @@ def join_shards(out: Path) -> bool:
                 store.add(folder / WORK)
         Shards(out).remove()
     return all(end["complete"] for end in found)
+
+
+def dry_run(
+    builder: str,
+    sources: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    models: Mapping[str, str | ChatModel],
+    options: Mapping[str, Value] | None = None,
+    settings: BuildSettings | None = None,
+) -> BuildEstimate:
+    """Return what a build would ask, without a call and without writing anything.
+
+    Args:
+        builder: The name of the builder.
+        sources: The user's files and folders.
+        out: The folder of the build; what is done there already isn't counted.
+        models: A model per role, as for `tg.build`.
+        options: The options of the builder.
+        settings: What holds for every builder.
+
+    Returns:
+        Calls, tokens and cost (US dollars, if there are prices) by stage.
+
+    Raises:
+        UsageError: An option or a model is invalid.
+        InputError: A source can't be read.
+        OutputError: A build can't begin or go on in `out`.
+
+    Example:
+        >>> dry_run("contexts", "docs", "out", models={"writer": "gpt-4o"}).items  # doctest: +SKIP
+    """
+    settings = settings or BuildSettings()
+    return estimate_build(
+        BuildRequest(builder, sources, out, models=models, options=options, settings=settings)
+    )
 
 
 def estimate_build(request: BuildRequest) -> BuildEstimate:
