@@ -15,11 +15,12 @@ from tests.reports.payload import blocks, payload, words
 from tests.reports.report_fixture import make_item, write_run
 
 from trueground.errors import InputError
-from trueground.reports.answers import ReportItem, citation_view, detail
+from trueground.reports.answers import citation_view, detail
 from trueground.reports.listings import render_runs
 from trueground.reports.run_page import write_run_page
 from trueground.reports.sentences import notices
 from trueground.reports.terminal import render_run
+from trueground.runs.schema import Item
 from trueground.studies.compare import compare
 from trueground.types import Record
 
@@ -73,7 +74,7 @@ def test_verdicts_stand_in_the_judges_view(run: Path) -> None:
 
 def test_fields_stay_where_no_citation_is_shown() -> None:
     record = Record(id="a", response="", gold_knowledge=[["Q1", "p", "v"]])
-    shown = detail(ReportItem("a", {}), record)
+    shown = detail(Item("a", {}), record)
     assert shown["citations"] is None
     assert [name for name, _ in shown["fields"]] == ["gold_knowledge"]
 

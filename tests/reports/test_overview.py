@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import trueground as tg
@@ -185,5 +186,5 @@ def test_notebooks_show_an_escaped_table() -> None:
     assert html.startswith("<div><table><caption>1 item</caption>")
     assert "<td>f1</td><td>1.0000</td>" in html
     raw = {**result.summary.raw, "metrics": {"<script>": result.summary.raw["metrics"]["f1"]}}
-    assert "<script>" not in tg.Summary(raw)._repr_html_()
+    assert "<script>" not in msgspec.convert(raw, tg.Summary)._repr_html_()
     assert len(tg.score(EXAMPLES)._repr_html_()) < 4_000

@@ -226,7 +226,7 @@ def test_breakdown_fields_are_found_where_scoring_finds_them() -> None:
 
 def test_an_empty_run_and_a_bare_summary_still_draw(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [], fields=())
-    (run / "manifest.json").write_text("{}")
+    (run / "manifest.json").write_text('{"trueground": "0.1.0"}')
     page = write_run_page(run)
     assert "No metric was computed." in words(page.read_text())
     assert index_of(page)["ids"] == []

@@ -18,7 +18,8 @@ from trueground import score
 from trueground.records.formulas import guard_formulas
 from trueground.reports.answers import DETAILS, PACKED
 from trueground.reports.run_page import write_run_page
-from trueground.runs.worst import read_texts, write_worst_csv
+from trueground.runs.files import RunFiles
+from trueground.runs.worst import write_worst_csv
 from trueground.types import Passage, Turn
 
 pytestmark = needs_a_browser
@@ -232,7 +233,9 @@ def test_the_saved_table_says_what_is_not_supported_as_the_command_does(
     table = str(browser.execute_async_script(SAVED, "#save-csv"))
     saved = {row["id"]: row for row in csv.DictReader(io.StringIO(table, newline=""))}
     lines = (path / "items.jsonl").read_bytes().splitlines()
-    write_worst_csv(tmp_path / "worst.csv", lambda: iter(lines), lambda: read_texts(path))
+    write_worst_csv(
+        tmp_path / "worst.csv", lambda: iter(lines), lambda: RunFiles(path).iter_texts()
+    )
     with (tmp_path / "worst.csv").open(newline="", encoding="utf-8") as file:
         expected = list(csv.DictReader(file))
     assert len(saved) == len(expected) == 600

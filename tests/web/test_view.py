@@ -94,13 +94,12 @@ def test_the_list_tells_of_every_folder(served: Viewing) -> None:
     assert grounded["value"] == f"{100 * rows['one']['cells'][1]['value']:.0f} %"
     assert rows["one"]["cells"][7] == "finished"
     odd = "is not as trueground writes it: "
-    assert rows["broken"]["title"].startswith("manifest.json cannot be read")
+    array, missing = "Expected `object`, got `array`", "Object missing required field `n`"
+    assert rows["broken"]["title"].startswith(f"manifest.json {odd}")
     assert rows["foreign"]["title"] == "manifest.json is not of a trueground run"
-    assert rows["list"]["title"] == f"manifest.json {odd}Expected `object`, got `array`. Run again."
+    assert rows["list"]["title"] == f"manifest.json {odd}{array}. Run again."
     assert rows["cut"]["title"].startswith("manifest.json cannot be read")
-    assert (
-        rows["half"]["title"] == f"summary.json {odd}Object missing required field `n`. Run again."
-    )
+    assert rows["half"]["title"] == f"summary.json {odd}{missing}. Run again."
     for name, (file, _) in SHAPES.items():
         assert rows[name]["title"].startswith(f"{file} {odd}"), name
         assert rows[name]["cells"][7] == "broken"

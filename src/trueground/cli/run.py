@@ -294,7 +294,7 @@ def _ask_shard(
     pairs: Sequence[SweepRun], out: Path | None, settings: RunSettings, screen: Screen
 ) -> None:
     from trueground.evaluate.run import ask_shard
-    from trueground.runs.directory import read_manifest
+    from trueground.runs.files import RunFiles
 
     if len(pairs) != 1 or out is None or settings.batch:
         raise UsageError(
@@ -305,7 +305,7 @@ def _ask_shard(
         own = replace(settings, progress=progress)
         folder = ask_shard(pairs[0].task, pairs[0].model, out, own)
     echo_note(f"replies in {folder}; when all shards are asked: trueground merge {out}")
-    outcomes = (read_manifest(folder) or {}).get("outcomes", {})
+    outcomes = RunFiles(folder).read_manifest().outcomes
     failed = outcomes.get("error", 0)
     if failed and failed == sum(outcomes.values()):
         echo_note(f"no call was answered: all {failed:,} failed. --retry-failed asks again")
@@ -325,9 +325,9 @@ def _show(
     if screen.as_json:
         screen.show({"runs": results, "prompts": prompts} if prompts else told, str)
     elif len(outcomes) == 1 and finished:
-        screen.say(render_run(finished[0].summary, finished[0].manifest, finished[0].path))
+        screen.say(render_run(finished[0].summary, finished[0].raw_manifest, finished[0].path))
     elif finished:
-        rows = [(one.run.label, one.summary, one.manifest, one.path) for one in finished]
+        rows = [(one.run.label, one.summary, one.raw_manifest, one.path) for one in finished]
         screen.say("\n\n".join([render_runs(rows), *map(render_prompts, prompts)]))
 
 

@@ -28,17 +28,8 @@ from trueground.runs.job import next_session, noting_end, status_after
 from trueground.runs.page import PageWriter
 from trueground.runs.result import Result
 from trueground.runs.run_directory import RunDirectory, open_run
-from trueground.runs.schema import (
-    FORMAT_VERSION,
-    CallCosts,
-    InputFile,
-    Manifest,
-    Summary,
-    TokenSums,
-    UsedComponent,
-    UsedPrompt,
-)
-from trueground.types import Record
+from trueground.runs.schema import InputFile, Manifest, Summary, UsedComponent
+from trueground.types import PromptFile, Record
 
 if TYPE_CHECKING:
     from trueground.evaluate.corrected import LabelledSlice
@@ -127,7 +118,7 @@ class Scoring:
 
             def update(manifest: Manifest, error: BaseException | None) -> None:
                 """Add what judging cost, and whether it was cached for next time."""
-                add_costs(manifest, self._spent(kept))
+                manifest.set_usage(self._spent(kept))
                 manifest.cache_problem = self.plan.parts.problem
                 if error is not None:
                     # An interrupt can come between writing a batch and counting it.
@@ -306,7 +297,6 @@ def make_manifest(
         judges = []
     asked: list[Any] = [*(parts.judges if plan.checks else ()), *parts.comparers.values()]
     return Manifest(
-        format_version=FORMAT_VERSION,
         trueground=__version__,
         python=".".join(map(str, sys.version_info[:3])),
         kind=kind,
@@ -322,7 +312,7 @@ def make_manifest(
         rater=_describe_component(parts.rater) if plan.rubrics else None,
         comparers=[_describe_component(comparer) for comparer in parts.comparers.values()],
         encoders=[part.name for part in asked if getattr(part, "uses_encoder", False)],
-        prompts=[UsedPrompt(p.id, p.sha256) for p in plan.prompts],
+        prompts=[PromptFile(p.id, p.sha256) for p in plan.prompts],
         by=list(plan.by),
         seed=plan.seed,
         resamples=plan.resamples,
@@ -334,33 +324,6 @@ def _describe_component(part: Any, written: str | None = None) -> UsedComponent:
     """`written` makes the same component again: its name alone tells no model and no option."""
     return UsedComponent(
         part.name, part.signature, None if written is None else redact_urls(written)
-    )
-
-
-def call_costs(spent: Usage) -> CallCosts:
-    """Return the calls, tokens and cache hits of judges, decomposer and rater."""
-    tokens = TokenSums(spent.tokens_in, spent.tokens_out)
-    return CallCosts(spent.calls, spent.failed, tokens, spent.cache_hits)
-
-
-def add_costs(manifest: Manifest, spent: Usage | None) -> None:
-    """Write into the manifest of `score` what judging cost; nothing if no model was asked."""
-    if spent is not None:
-        costs = call_costs(spent)
-        manifest.calls, manifest.failed_calls = costs.calls, costs.failed_calls
-        manifest.tokens, manifest.cache_hits = costs.tokens, costs.cache_hits
-
-
-def judged_before(manifest: Manifest | None) -> Usage:
-    """Return what earlier sessions of a run spent on judging."""
-    from trueground.types import Usage
-
-    costs = None if manifest is None else manifest.judging
-    if costs is None:
-        return Usage()
-    tokens = costs.tokens
-    return Usage(
-        costs.calls, tokens.tokens_in, tokens.tokens_out, costs.cache_hits, costs.failed_calls
     )
 
 

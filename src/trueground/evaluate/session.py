@@ -22,13 +22,7 @@ from trueground.evaluate.questions import (
     make_run_plan,
 )
 from trueground.evaluate.run_settings import RunSettings
-from trueground.evaluate.scoring import (
-    Scoring,
-    call_costs,
-    end_manifest,
-    judged_before,
-    make_manifest,
-)
+from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
 from trueground.models.base import ChatModel, estimate_tokens, request_key
 from trueground.models.options import price_of
 from trueground.models.runner import ModelRequest, RequestRunner
@@ -41,7 +35,8 @@ from trueground.runs.job import next_session, noting_end
 from trueground.runs.responses import ResponseIndex, ResponseLog
 from trueground.runs.result import Result
 from trueground.runs.run_directory import RunDirectory, find_earlier
-from trueground.runs.schema import Manifest, RunBenchmark, RunCost, UsedComponent, UsedPrompt
+from trueground.runs.schema import Manifest, RunBenchmark, RunCost, UsedComponent
+from trueground.types import PromptFile, Usage
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
 _USUAL_TOKENS_OUT = 64
@@ -116,7 +111,7 @@ class Session(AbstractContextManager["Session"]):
 
                 check_none_under_way(out)
             # Several runs may share their judges: what they spent before is not this run's.
-            self._judged_before = judged_before(earlier)
+            self._judged_before = Usage() if earlier is None else earlier.judging_usage
             self._spent_before = settings.parts.spent
             self._finished = earlier is not None and earlier.is_finished
             self._broken_off = earlier is not None and not self._finished
@@ -144,13 +139,13 @@ class Session(AbstractContextManager["Session"]):
         manifest.model = UsedComponent(self._model.name, self._model.signature)
         manifest.params = msgspec.to_builtins(questionnaire.params)
         manifest.judging_prompts = manifest.prompts
-        manifest.prompts = [UsedPrompt(p.id, p.sha256) for p in task.prompts]
+        manifest.prompts = [PromptFile(p.id, p.sha256) for p in task.prompts]
         manifest.limit = questionnaire.limit
         manifest.repeats = questionnaire.repeats
         Outcome().write_to(manifest)
         self._log.paid.write_to(manifest)
         if self._spent_before:
-            manifest.judging = call_costs(self._judged_before)
+            manifest.set_judging_usage(self._judged_before)
         manifest.identity = dict(identity)
         self._files.write_manifest(manifest)
         return manifest
@@ -273,7 +268,7 @@ class Session(AbstractContextManager["Session"]):
             usd = price.cost(paid.tokens_in, paid.tokens_out, paid.tokens_cached)
             manifest.cost = RunCost(usd, price.input, price.output, price.cached_input)
         if (spent := parts.spent) is not None and self._spent_before is not None:
-            manifest.judging = call_costs(self._judged_before + (spent - self._spent_before))
+            manifest.set_judging_usage(self._judged_before + (spent - self._spent_before))
         if parts.problem and not manifest.cache_problem:
             manifest.cache_problem = parts.problem
 

@@ -21,7 +21,6 @@ from trueground.metrics.batch import STATUSES
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.records import Check
 from trueground.runs.schema import (
-    FORMAT_VERSION,
     Abstention,
     Average,
     JudgeAgreement,
@@ -57,7 +56,6 @@ def summarise(plan: Plan, table: ItemTable, check: Check) -> Summary:
     everything = _compute(plan, table, grouped)
     broken_down = {field: _breakdown(plan, table, i, grouped) for i, field in enumerate(plan.by)}
     summary = Summary(
-        format_version=FORMAT_VERSION,
         n=table.n,
         metrics={key: everything.metrics[key] for key in plan.summary_keys},
         by={

@@ -350,7 +350,8 @@ def _estimate(entry: Mapping[str, Any], note: str = "") -> Estimate:
 
 def _coverage(entry: Mapping[str, Any]) -> str:
     total, scored = entry.get("n"), entry.get("scored")
-    if scored is None or total is None:
+    is_run_level = not total and entry.get("mean") is not None
+    if scored is None or total is None or is_run_level:
         return "over the whole run"
     return f"{scored:,} of {total:,}"
 

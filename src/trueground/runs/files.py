@@ -10,8 +10,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, cast, overload
 
 import msgspec
 
@@ -36,6 +37,7 @@ from trueground.runs.schema import (
     UNNUMBERED_VERSION,
     Item,
     Manifest,
+    RecordTexts,
     Summary,
 )
 from trueground.text.hashing import hash_text
@@ -78,12 +80,14 @@ def decode_file(content: bytes, kind: type[StructT], name: str) -> StructT:
             raise _newer(name, version)
         if kind is Manifest and version.trueground is None:
             raise InputError(f"{name} is not of a trueground run")
-        return msgspec.json.decode(content, type=kind)
+        decoded: Any = msgspec.json.decode(content, type=kind)
     except (msgspec.ValidationError, RecursionError) as error:
         reason = describe_error(error)
         raise InputError(f"{name} is not as trueground writes it: {reason}. Run again.") from error
     except UNREADABLE as error:
         raise InputError(f"{name} cannot be read: {describe_error(error)}. Run again.") from error
+    decoded.format_version = version.format_version
+    return cast(StructT, decoded)
 
 
 def _newer(name: str, found: _Versioned) -> InputError:
@@ -174,9 +178,12 @@ class RunFiles:
             entries = {"status": manifest.status, "command": manifest.command}
             running = is_locked(self.path)
             raise InputError(describe_unfinished(self.path, entries, running=running))
+        return manifest
+
+    def check_items(self) -> None:
+        """Raise InputError if a finished run has lost its items.jsonl."""
         if not self.items.exists():
             raise InputError(f"{self.items}: not found, although the run is finished; run it again")
-        return manifest
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Replace manifest.json as a whole. Raises WriteError."""
@@ -249,6 +256,10 @@ class RunFiles:
         with open_unpacked(self.records) as lines:
             yield from decode_lines(lines, kind, self.records)
 
+    def iter_texts(self) -> Iterator[RecordTexts]:
+        """Yield question and response of each record; endless empty ones without records."""
+        return self.iter_records(RecordTexts) if self.has_records else repeat(RecordTexts())
+
     def check_records(self) -> None:
         """Raise InputError if the run kept no records."""
         if not self.has_records:
@@ -312,13 +323,23 @@ class RunFiles:
     def read_item(self, id_: str) -> Item:
         """Return the item with this id. Raises InputError if there is none."""
         at = self._item_index.find(id_)
-        if at is not None:
-            with self.open_items() as file:
-                file.seek(at)
-                for item in decode_lines([file.readline()], Item, self.items):
-                    if item.id == id_:
-                        return item
-        raise InputError(f"{self.items}: no item has the id {id_!r}")
+        item = None if at is None else self.read_item_at(at)
+        if item is None or item.id != id_:
+            raise InputError(f"{self.items}: no item has the id {id_!r}")
+        return item
+
+    def read_item_at(self, position: int) -> Item:
+        """Return the item whose line begins at this byte. Raises InputError."""
+        with self.open_items() as file:
+            file.seek(position)
+            try:
+                return msgspec.json.decode(file.readline(), type=Item)
+            except RecursionError as error:
+                raise TooDeepError(self.items, describe_error(error)) from error
+            except UNREADABLE as error:
+                raise InputError(
+                    f"{self.items}: no item begins at byte {position}: the run has changed"
+                ) from error
 
     def read_record(self, id_: str) -> Answered:
         """Return the record with this id. Raises InputError if there is none."""
@@ -381,6 +402,14 @@ def _not_readable(path: Path, row: int, reason: str) -> InputError:
 
 class _IdLine(msgspec.Struct):
     id: str
+
+
+class TooDeepError(InputError):
+    """A line that is nested too deeply to be read; `reason` says so."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: found {reason}")
+        self.reason = reason
 
 
 class LineIndex:

@@ -18,7 +18,6 @@ from trueground.runs.schema import Item, ItemNumbers, Manifest, RecordTexts, Sum
 from trueground.runs.worst import (
     COLUMNS,
     WorstItem,
-    read_texts,
     worst_items,
     write_worst_csv,
 )
@@ -218,7 +217,7 @@ class Result:
     def _texts(self) -> Iterator[RecordTexts]:
         """Questions and answers of the items, in their order."""
         if self.path is not None:
-            yield from read_texts(self.path)
+            yield from self._run_files.iter_texts()
         else:
             yield from (RecordTexts(*pair) for pair in self.texts)
             yield from repeat(RecordTexts())
@@ -235,4 +234,5 @@ def read_run(path: str | Path) -> Result:
     """Read the run directory of a finished run; see `tg.read_run`."""
     files = RunFiles(Path(path))
     files.check_finished()
+    files.check_items()
     return Result(files.read_summary(), files.path, files.items)

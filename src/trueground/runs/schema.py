@@ -9,14 +9,15 @@ don't: `items.jsonl` (`Item`), `records.jsonl.zst` (`Answered` of `trueground.ty
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from trueground.components.specs import keys_named
+from trueground.components.specs import keys_named, split_key
 from trueground.errors import unknown_name
 from trueground.judges.people import FitFigures
 from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.types import PromptFile, Usage
 
 FORMAT_VERSION = 2
 FINISHED = "finished"
@@ -41,6 +42,7 @@ def _empty_list() -> list[Any]:
 _NULL: Any = msgspec.field(default_factory=_null)
 _OBJECT: Any = msgspec.field(default_factory=_empty_object)
 _LIST: Any = msgspec.field(default_factory=_empty_list)
+_VERSION: Any = msgspec.field(default_factory=lambda: FORMAT_VERSION)
 _SCORE: Any = msgspec.field(default_factory=lambda: "score")
 _FINISHED: Any = msgspec.field(default_factory=lambda: FINISHED)
 Version = Annotated[
@@ -72,6 +74,28 @@ class Item(ItemScores):
 
     status: dict[str, str] = {}
     evidence: dict[str, Any] = {}
+
+    def unsupported_claims(self, verdict: str | None) -> UnsupportedClaims:
+        """Return the claims that are not supported, as the first judge checked them.
+
+        Args:
+            verdict: The verdict of the answer; one that abstains has no such claims.
+        """
+        checks: list[list[dict[str, Any]]] = []
+        for key, entry in () if verdict == "declined" else self.evidence.items():
+            if not split_key(key).judge and isinstance(entry, dict) and "claims" in entry:
+                # Those checked against all contexts come first.
+                checks.insert(0 if "scope=" not in key else len(checks), entry["claims"])
+        claims = [claim for claim in (checks or [[]])[0] if claim.get("supported") is False]
+        reasons = ["; ".join(claim.get("reasons") or ()) for claim in claims]
+        return UnsupportedClaims([str(claim.get("text")) for claim in claims], reasons)
+
+
+class UnsupportedClaims(NamedTuple):
+    """The texts of claims that are not supported, and why, each in turn."""
+
+    texts: list[str]
+    reasons: list[str]
 
 
 class EvidenceCounts(msgspec.Struct):
@@ -349,7 +373,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         reasons: Number of unsupported claims, by kind of reason.
         skipped: Number of bad rows that were skipped.
         skipped_rows: Descriptions of the first of them.
-        corrected_rates: The same as `corrected`; None without `labels`.
+        corrected: Metric → the rate that people would give, by their labels (docs/rates.md).
         repeats: What repeated answers show; None if no question has several.
 
     Example:
@@ -358,7 +382,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         (0.81, 200)
     """
 
-    format_version: Version = UNNUMBERED_VERSION
+    format_version: Version = _VERSION
     n: int
     metrics: dict[str, MetricSummary]
     by: Breakdown = _OBJECT
@@ -461,13 +485,6 @@ class UsedComponent(msgspec.Struct, omit_defaults=True):
     written: str | None = None
 
 
-class UsedPrompt(msgspec.Struct):
-    """A prompt: its id and the SHA-256 of its text."""
-
-    id: str
-    sha256: str
-
-
 class TokenSums(
     msgspec.Struct, omit_defaults=True, rename={"tokens_in": "in", "tokens_out": "out"}
 ):
@@ -493,8 +510,22 @@ class CallCosts(msgspec.Struct, omit_defaults=True):
     tokens: TokenSums = msgspec.field(default_factory=TokenSums)
     cache_hits: int = msgspec.field(default_factory=int)
 
+    @classmethod
+    def of(cls, usage: Usage) -> CallCosts:
+        """Return what judges, decomposer and rater used."""
+        tokens = TokenSums(usage.tokens_in, usage.tokens_out)
+        return cls(usage.calls, usage.failed, tokens, usage.cache_hits)
 
-class RunBenchmark(msgspec.Struct):
+    @property
+    def usage(self) -> Usage:
+        """The same as numbers that can be added."""
+        tokens = self.tokens
+        return Usage(
+            self.calls, tokens.tokens_in, tokens.tokens_out, self.cache_hits, self.failed_calls
+        )
+
+
+class RunBenchmark(msgspec.Struct, omit_defaults=True):
     """The benchmark and task that a run asked.
 
     Attributes:
@@ -505,10 +536,10 @@ class RunBenchmark(msgspec.Struct):
         notices: What every page of this run must say.
     """
 
-    name: str | None = None
-    task: str | None = None
+    name: str = ""
+    task: str = ""
     options: dict[str, Any] = _OBJECT
-    headline: str | None = None
+    headline: str = ""
     notices: list[str] = _LIST
 
 
@@ -589,7 +620,7 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
         shards: The shards of which the run was merged.
     """
 
-    format_version: Version = UNNUMBERED_VERSION
+    format_version: Version = _VERSION
     trueground: str
     python: str | None = None
     kind: str = _SCORE
@@ -605,8 +636,8 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
     rater: UsedComponent | None = _NULL
     comparers: list[UsedComponent] = _LIST
     encoders: list[str] = _LIST
-    prompts: list[UsedPrompt] = _LIST
-    judging_prompts: list[UsedPrompt] | None = None
+    prompts: list[PromptFile] = _LIST
+    judging_prompts: list[PromptFile] | None = None
     by: list[str] = _LIST
     seed: int | None = None
     resamples: int | None = None
@@ -623,15 +654,15 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
     scored: int | None = None
     benchmark: RunBenchmark | None = None
     model: UsedComponent | None = None
-    params: dict[str, Any] | None = None
+    params: dict[str, Any] = {}
     limit: int | None = None
-    repeats: int | None = None
+    repeats: int = 1
     cost: RunCost | None = None
     judging: CallCosts | None = None
-    outcomes: dict[str, int] | None = None
-    refusals: int | None = None
-    errors: dict[str, int] | None = None
-    answered_by: dict[str, int] | None = None
+    outcomes: dict[str, int] = {}
+    refusals: int = 0
+    errors: dict[str, int] = {}
+    answered_by: dict[str, int] = {}
     shards: MergedShards | None = None
 
     @property
@@ -639,6 +670,22 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
         """The content of manifest.json as plain lists, dictionaries, texts and numbers."""
         content: dict[str, Any] = msgspec.to_builtins(self)
         return content
+
+    @property
+    def judging_usage(self) -> Usage:
+        """What judging used, if a model was asked."""
+        return Usage() if self.judging is None else self.judging.usage
+
+    def set_usage(self, usage: Usage | None) -> None:
+        """Write what judging a scored file used; None changes nothing."""
+        if usage is not None:
+            costs = CallCosts.of(usage)
+            self.calls, self.failed_calls = costs.calls, costs.failed_calls
+            self.tokens, self.cache_hits = costs.tokens, costs.cache_hits
+
+    def set_judging_usage(self, usage: Usage) -> None:
+        """Write what judging used, if a model was asked."""
+        self.judging = CallCosts.of(usage)
 
     @property
     def is_finished(self) -> bool:

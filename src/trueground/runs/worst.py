@@ -12,7 +12,7 @@ import csv
 import io
 import tempfile
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nsmallest
 from itertools import repeat
 from pathlib import Path
@@ -23,7 +23,6 @@ import msgspec
 from trueground.components.specs import split_key
 from trueground.metrics.registry import higher_is_better, metric_of_key
 from trueground.runs.directory import replacing
-from trueground.runs.files import RunFiles
 from trueground.runs.schema import Item, ItemScores, RecordTexts
 from trueground.text.refusal import find_refusal_phrase
 
@@ -75,12 +74,6 @@ def worst_order(metric: str, verdicts: bool) -> str:
     """By what items are sorted, in words."""
     least = f"{'highest' if higher_is_better(metric) is False else 'lowest'} {metric}"
     return f"not grounded first, then partly, each by {least}" if verdicts else f"{least} first"
-
-
-def read_texts(run: Path) -> Iterator[RecordTexts]:
-    """Yield questions and answers in the order of the items; empty ones if no records are kept."""
-    files = RunFiles(run)
-    return files.iter_records(RecordTexts) if files.has_records else repeat(RecordTexts())
 
 
 def worst_items(
@@ -187,19 +180,5 @@ class _WorstKey:
             text.response,
             verdict,
             found.scores.get(metric),
-            *unsupported_claims(found.evidence, verdict),
+            *found.unsupported_claims(verdict),
         )
-
-
-def unsupported_claims(
-    evidence: Mapping[str, Any], verdict: str | None
-) -> tuple[list[str], list[str]]:
-    """The claims of an answer that are not supported, and why, each in turn."""
-    found: list[list[dict[str, Any]]] = []
-    # Those that the first judge checked, against all contexts where that was done too.
-    for key, told in () if verdict == "declined" else evidence.items():
-        if not split_key(key).judge and isinstance(told, dict) and "claims" in told:
-            found.insert(0 if "scope=" not in key else len(found), told["claims"])
-    claims = [claim for claim in (found or [[]])[0] if claim.get("supported") is False]
-    reasons = ["; ".join(claim.get("reasons") or ()) for claim in claims]
-    return [str(claim.get("text")) for claim in claims], reasons

@@ -25,13 +25,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, OutputError, WorkerError
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.scoring import (
-    add_costs,
-    end_manifest,
-    identify_score,
-    make_manifest,
-    summarise_table,
-)
+from trueground.evaluate.scoring import end_manifest, identify_score, make_manifest, summarise_table
 from trueground.evaluate.table import ItemTable
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress, ShowProgress, no_progress
@@ -335,7 +329,7 @@ class _Merging:
             cpu_seconds=math.fsum(marker.cpu_seconds for marker in self.markers),
             peak_bytes=max(marker.peak_bytes for marker in self.markers),
         )
-        add_costs(manifest, sum(spent[1:], spent[0]) if spent else None)
+        manifest.set_usage(sum(spent[1:], spent[0]) if spent else None)
 
     def _files(self, kind: str) -> Iterator[Path]:
         """The shards' files of a kind, in order, each with the checksum of its marker."""
@@ -427,14 +421,12 @@ class _Merging:
 
     def _publish(self, summary: Summary, note: str | None) -> Result:
         """Put the rest of the run beside its items; the manifest last, then the shards go."""
-        from trueground.runs.worst import read_texts
-
         for path in sorted(self.folder.iterdir()):
             if path.name != MANIFEST and not path.name.startswith("."):
                 with self.store.writing(path.name) as out:
                     out.write(path.read_bytes())
         lines = (self.page / ITEMS).read_bytes()
-        pairs = zip(lines.splitlines(), read_texts(self.page), strict=False)
+        pairs = zip(lines.splitlines(), RunFiles(self.page).iter_texts(), strict=False)
         kept = [(text.question, text.response) for _, text in pairs]
         self.store.write(MANIFEST, (self.folder / MANIFEST).read_bytes())
         return Result(summary, None, lines, note, kept)

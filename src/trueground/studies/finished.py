@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -24,7 +24,7 @@ from trueground.errors import InputError
 from trueground.evaluate.table import BY_ID, question_of
 from trueground.metrics.batch import CODES
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.runs.files import LineT, RunFiles
+from trueground.runs.files import RunFiles
 from trueground.runs.schema import ItemNumbers, ItemScores, Manifest, Summary
 from trueground.stats.repeats import per_question
 from trueground.text.hashing import hash_text
@@ -38,6 +38,13 @@ _STATUS_CODES = {status.value: code for status, code in CODES.items()}
 NO_HASH = 0
 Hashes = NDArray[np.int64]
 T = TypeVar("T")
+
+
+class _HasId(Protocol):
+    id: str
+
+
+LineT = TypeVar("LineT", bound=_HasId)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class FinishedRun:
     @property
     def repeats(self) -> int:
         """How many answers a benchmark run has to each question; 1 for a scored file."""
-        return self.manifest.repeats or 1
+        return self.manifest.repeats
 
     @property
     def task(self) -> str | None:
@@ -159,6 +166,7 @@ def open_run(path: Path) -> FinishedRun:
     """Read the manifest. InputError: no run there, or one that is not finished."""
     files = RunFiles(path)
     manifest = files.check_finished()
+    files.check_items()
     if not manifest.metrics:
         raise InputError(
             f"{files.manifest}: found no metric signatures under 'metrics'; run it again"

@@ -89,7 +89,7 @@ def _study(runs: Sequence[FinishedRun]) -> dict[str, Any] | None:
         rows.append(order[np.searchsorted(own[order], common)])
     clusters = None if groups[0] is None else groups[0][rows[0]]
     prompts = [run.manifest.prompts for run in runs]
-    names = _prompt_names([[PromptFile(p.id, p.sha256) for p in files] for files in prompts])
+    names = _prompt_names(prompts)
     return {
         "task": first.task,
         "model": first.model,

@@ -23,9 +23,11 @@ from trueground.models.base import ChatModel
 from trueground.models.batch_runner import check_batches
 from trueground.models.options import price_of
 from trueground.options import Value, default_of
-from trueground.runs.directory import free_path, read_manifest, safe_name
+from trueground.runs.directory import free_path, safe_name
+from trueground.runs.files import RunFiles
 from trueground.runs.result import Result
 from trueground.runs.run_directory import check_resumable
+from trueground.runs.schema import Manifest
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
 
@@ -190,16 +192,21 @@ class SweepOutcome:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """summary.json of a run that ended."""
-        return dict(self.result.summary.raw) if self.result else {}
+        return self.result.summary.raw if self.result else {}
 
     @cached_property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest | None:
         """manifest.json as it is now."""
-        return read_manifest(self.path) or {}
+        return RunFiles(self.path).find_manifest()
+
+    @property
+    def raw_manifest(self) -> dict[str, Any]:
+        """The content of manifest.json; empty if there is none."""
+        return {} if self.manifest is None else self.manifest.raw
 
     def as_json(self) -> dict[str, Any]:
         """The summary, how the calls went, and where it lies."""
-        calls = {key: self.manifest.get(key) for key in _SHOWN}
+        calls = {key: self.raw_manifest.get(key) for key in _SHOWN}
         error = {"error": str(self.error)} if self.error else {}
         return {**self.summary, **calls, **error, "out": str(self.path)}
 
@@ -207,23 +214,24 @@ class SweepOutcome:
         """What the user should know beside the numbers."""
         if self.error:
             yield f"{self.path}: {self.error}"
-        if self.manifest.get("cache_problem"):
-            yield f"{self.path}: {self.manifest['cache_problem']}"
-        outcomes = self.manifest.get("outcomes", {})
+        if self.manifest is None:
+            return
+        if self.manifest.cache_problem:
+            yield f"{self.path}: {self.manifest.cache_problem}"
+        outcomes = self.manifest.outcomes
         failed, long = outcomes.get("error", 0), outcomes.get("too_long", 0)
-        if self.result and (failed or long) and self.manifest["errors"]:
-            reason, count = next(iter(self.manifest["errors"].items()))
+        if self.result and (failed or long) and self.manifest.errors:
+            reason, count = next(iter(self.manifest.errors.items()))
             again = ". --retry-failed asks again what failed" if failed else ""
             what = [f"{failed} calls failed"] * bool(failed)
             what += [f"{long} prompts were too long"] * bool(long)
             yield f"{self.path}: {' and '.join(what)}; {count} times: {reason}{again}"
         wanted = self.run.model.name
-        answered_by = self.manifest.get("answered_by", {})
         # Endpoints add a date or a folder ("gpt-4o-2024-08-06", "/models/llama.gguf").
         own, last = wanted.casefold(), wanted.casefold().rpartition("/")[2]
         others = [
             name
-            for name in answered_by
+            for name in self.manifest.answered_by
             for a in (name.casefold(),)
             if not (a in own or last in a or a.rpartition("/")[2] in own)
         ]

@@ -24,9 +24,9 @@ from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.records.formulas import guard_formulas
 from trueground.reports.answers import STATUS_NAMES, detail, list_words
 from trueground.reports.sentences import first_judge
-from trueground.runs.files import RunFiles, describe_error
+from trueground.runs.files import RunFiles, TooDeepError
 from trueground.runs.schema import Item, Manifest
-from trueground.runs.worst import headline_metric, unsupported_claims
+from trueground.runs.worst import headline_metric
 from trueground.types import REASON_TITLES, Answered
 from trueground.web.segments import find_rows
 from trueground.web.stored import (
@@ -293,13 +293,10 @@ class RunIndex:
         at = int(self._column("items")[row])
         changed = InputError(f"{self.run} has changed meanwhile; load the page again.")
         try:
-            with self._files.items.open("rb") as file:
-                file.seek(at)
-                item = msgspec.json.decode(file.readline(), type=Item)
-        except RecursionError as error:
-            reason = describe_error(error)
-            raise InputError(f"This answer cannot be shown: found {reason}.") from None
-        except (OSError, ValueError):
+            item = self._files.read_item_at(at)
+        except TooDeepError as error:
+            raise InputError(f"This answer cannot be shown: found {error.reason}.") from None
+        except InputError:
             raise changed from None
         if item.id != name:
             raise changed
@@ -358,7 +355,7 @@ class RunIndex:
     def _unsupported(self, row: int, name: str, verdict: str | None) -> tuple[list[str], list[str]]:
         """As `--out-csv` has them; none of evidence of another kind, as in the list."""
         try:
-            return unsupported_claims(self._item(row, name).evidence, verdict)
+            return self._item(row, name).unsupported_claims(verdict)
         except (InputError, AttributeError, TypeError):
             return [], []
 

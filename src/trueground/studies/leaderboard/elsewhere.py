@@ -21,16 +21,10 @@ from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
 from trueground.reports.listings import few
 from trueground.reports.sentences import DATASET
+from trueground.runs.schema import Manifest, RunBenchmark, UsedComponent
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
 from trueground.studies.leaderboard.results import over_models
-from trueground.studies.leaderboard.runs import (
-    BenchmarkPart,
-    Manifest,
-    MetricEntry,
-    Named,
-    Run,
-    RunSummary,
-)
+from trueground.studies.leaderboard.runs import MetricEntry, Run, RunSummary
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
 _MISSING = {"", "-", "–", "na", "n/a", "null", "none"}
@@ -133,10 +127,13 @@ def _run(
             )
             for name, entry in summary.metrics.items()
         }
-    part = BenchmarkPart(
-        column.benchmark or "", column.task or "", column.metric, dict(column.options)
+    part = RunBenchmark(
+        name=column.benchmark or "",
+        task=column.task or "",
+        headline=column.metric,
+        options=dict(column.options),
     )
-    manifest = Manifest(trueground="", kind="run", benchmark=part, model=Named(model))
+    manifest = Manifest(trueground="", kind="run", benchmark=part, model=UsedComponent(model))
     return Run(f"published {model}", manifest, summary, source=table.source, place=table.place)
 
 

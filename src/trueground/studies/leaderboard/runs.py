@@ -5,77 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from trueground.errors import InputError
-from trueground.net.files import is_locked
 from trueground.reports.sentences import DATASET, REPEAT, SHOWN
-from trueground.runs.directory import MANIFEST, SUMMARY
-from trueground.runs.identity import FINISHED, describe_unfinished
+from trueground.runs.files import RunFiles
+from trueground.runs.schema import Manifest
 from trueground.types import PromptFile, Status
 
 DEFAULT = "default"  # what prompts of ours are called
 # Statuses that the question has, whatever the answer.
 _NOT_ASKED = (Status.NOT_APPLICABLE, Status.MISSING_FIELD)
 
-_T = TypeVar("_T")
 GROUNDED = "grounded"  # the share of answers with this verdict, beside the metrics of `score`
-
-
-class _File(msgspec.Struct):
-    sha256: str | None = None
-
-
-class BenchmarkPart(msgspec.Struct):
-    """Which task a run asked, and by which metric models are ranked in it."""
-
-    name: str
-    task: str
-    headline: str
-    options: dict[str, Any] = {}
-    notices: list[str] = []
-
-
-class Named(msgspec.Struct):
-    """A model or a judge; `signature` tells two of one name apart."""
-
-    name: str
-    signature: str = ""
-
-
-class _TokenSums(msgspec.Struct):
-    input: int = msgspec.field(name="in", default=0)
-    output: int = msgspec.field(name="out", default=0)
-    cached: int = 0
-
-
-class _Cost(msgspec.Struct):
-    usd: float | None = None
-
-
-class Manifest(msgspec.Struct):
-    """The parts of manifest.json that a leaderboard uses."""
-
-    trueground: str
-    kind: str = "score"
-    status: str = FINISHED
-    command: list[str] = []
-    benchmark: BenchmarkPart | None = None
-    model: Named | None = None
-    params: dict[str, Any] = {}
-    outcomes: dict[str, int] = {}
-    cost: _Cost | None = None
-    tokens: _TokenSums | None = None
-    input: list[_File] = []
-    prompts: list[PromptFile] = []
-    metrics: dict[str, str] = {}
-    judge: Named | None = None
-    rater: Named | None = None
-    limit: int | None = None
-    repeats: int = 1
-    seed: int | None = None
 
 
 class MetricEntry(msgspec.Struct):
@@ -247,7 +191,7 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
         if not folders:
             what = "holds no run" if path.is_dir() else "is no folder"
             problems.append(
-                f"{path} {what}: no {MANIFEST} in it or two levels below. Name a folder that "
+                f"{path} {what}: no manifest.json in it or two levels below. Name a folder that "
                 "`trueground score` or `trueground run` has written."
             )
         for folder in folders:
@@ -257,7 +201,7 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
 
 def is_run(path: Path) -> bool:
     """Whether the folder itself says that it is a run, finished or not."""
-    return (path / MANIFEST).is_file()
+    return RunFiles(path).is_run
 
 
 def label_runs(folders: Sequence[Path]) -> list[tuple[str, Path]]:
@@ -279,40 +223,21 @@ def label_runs(folders: Sequence[Path]) -> list[tuple[str, Path]]:
 
 
 def _read(folder: Path, label: str) -> Run:
-    manifest = _decode(folder / MANIFEST, Manifest)
-    if manifest.status != FINISHED:
-        entries = {"status": manifest.status, "command": manifest.command}
-        reason = describe_unfinished(folder, entries, running=is_locked(folder))
-        raise InputError(f"{reason}\nOr leave the folder out.")
+    files = RunFiles(folder)
+    try:
+        manifest, content = files.check_finished(), files.read_summary()
+    except InputError as error:
+        raise InputError(f"{error}\nOr leave the folder out.") from error
     if manifest.kind == "run" and (manifest.benchmark is None or manifest.model is None):
         raise InputError(
-            f"{folder / MANIFEST}: found a run without `benchmark` or `model`; expected both. Run "
+            f"{files.manifest}: found a run without `benchmark` or `model`; expected both. Run "
             "it again, or leave the folder out."
         )
-    summary = _decode(folder / SUMMARY, RunSummary)
+    summary = msgspec.convert(content, RunSummary, from_attributes=True)
     if (told := summary.verdicts) and (one := told.grounded) and not manifest.benchmark:
         share = MetricEntry(one.share, one.ci, told.ci_level, summary.n, summary.n)
         summary.metrics = {GROUNDED: share} | summary.metrics
     return Run(label, manifest, summary, folder=folder)
-
-
-def _decode(path: Path, kind: type[_T]) -> _T:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: not found, although the run in {path.parent} is finished. Score it again "
-            "with --overwrite, or leave the folder out."
-        ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path}: no {kind.__name__.lower()} of a trueground run ({error}). Run its command "
-            "again, or leave the folder out."
-        ) from error
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror or error}). Fix its permissions."
-        ) from error
 
 
 # ---- whether two runs asked the same ----

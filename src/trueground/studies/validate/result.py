@@ -164,8 +164,8 @@ def make_manifest(
     sets: Sequence[LabelledSet], parts: Parts, command: Sequence[str], start: str
 ) -> dict[str, Any]:
     """The manifest in the folder of a finished validation; `start` is a time (ISO 8601)."""
-    from trueground.evaluate.scoring import call_costs
     from trueground.net.redact import shown_word
+    from trueground.runs.schema import CallCosts
 
     return {
         "trueground": __version__,
@@ -176,5 +176,5 @@ def make_manifest(
         "input": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in sets],
         "start": start,
         "end": datetime.now(UTC).isoformat(),
-        **({} if parts.spent is None else msgspec.to_builtins(call_costs(parts.spent))),
+        **({} if parts.spent is None else msgspec.to_builtins(CallCosts.of(parts.spent))),
     }
