@@ -24,8 +24,8 @@ from trueground.builders.build import BuildRequest, BuildSettings, estimate_buil
 from trueground.builders.registry import BUILDERS
 from trueground.errors import CoverageError, InputError, RunInterrupted, UsageError
 from trueground.models.names import strip_model_folder
-from trueground.models.options import Price
 from trueground.models.perplexity import UnscoredText
+from trueground.models.prices import Price
 from trueground.testing import FakeModel
 from trueground.types import Usage
 

@@ -14,7 +14,7 @@ from trueground.builders.build import BuildRequest, BuildSettings, estimate_buil
 from trueground.builders.flow import BuildEstimate
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import UsageError
-from trueground.models.options import Price
+from trueground.models.prices import Price
 
 __all__ = ["home"]
 MODELS = {"writer": "w", "judge": "j"}

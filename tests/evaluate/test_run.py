@@ -26,7 +26,7 @@ from trueground.errors import (
     UsageError,
 )
 from trueground.models.base import ChatRequest, Params, Reply
-from trueground.models.options import Price
+from trueground.models.prices import Price
 from trueground.models.replay import FakeModel
 from trueground.reports.terminal import render
 from trueground.types import Status

@@ -51,8 +51,9 @@ from trueground.evaluate.run import run_in_own_loop
 from trueground.models.base import ChatModel, Params
 from trueground.models.component import configure_model
 from trueground.models.names import strip_model_folder
-from trueground.models.options import check_variable, price_of
+from trueground.models.options import check_variable
 from trueground.models.perplexity import LogprobRunner
+from trueground.models.prices import price_of
 from trueground.net.cache import ResponseCache, cache_path
 from trueground.options import Value, resolve_options
 from trueground.records.problems import shorten

@@ -35,7 +35,7 @@ from trueground.builders.json_reply import schema_of
 from trueground.builders.store import BuildStore
 from trueground.errors import CoverageError, ProtocolError, UnreachableError
 from trueground.models.base import CHARACTERS_PER_TOKEN
-from trueground.models.options import PriceTable, price_of
+from trueground.models.prices import PriceTable, price_of
 from trueground.options import Progress
 
 T = TypeVar("T")

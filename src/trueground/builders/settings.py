@@ -7,7 +7,8 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.models.options import EndpointOptions, Extra, ModelOptions, PriceTable
+from trueground.models.options import EndpointOptions, Extra, ModelOptions
+from trueground.models.prices import PriceTable
 from trueground.options import (
     Cache,
     Note,

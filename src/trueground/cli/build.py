@@ -149,7 +149,7 @@ def _start(
     from trueground.api.pages import write_report
     from trueground.builders.build import ask_shard, estimate_build, run_build
     from trueground.builders.settings import BuildRequest
-    from trueground.models.options import price_of
+    from trueground.models.prices import price_of
     from trueground.net.pool import share_limits
     from trueground.options import parse_shard
     from trueground.reports.listings import render_built, render_estimated

@@ -24,7 +24,7 @@ from trueground.evaluate.questions import (
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
 from trueground.models.base import ChatModel, estimate_tokens, request_key
-from trueground.models.options import price_of
+from trueground.models.prices import price_of
 from trueground.models.runner import ModelRequest, RequestRunner
 from trueground.net.cache import ResponseCache, cache_path, known_keys
 from trueground.records import Check
