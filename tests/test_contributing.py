@@ -22,7 +22,7 @@ from trueground.builders import registry, settings
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
-from trueground.models.prompts import user_prompt
+from trueground.models.prompts import Prompt
 
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCKS = [dedent(code) for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)]
@@ -107,7 +107,7 @@ def test_the_builder_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(
         settings.Material,
         "prompt",
-        lambda _self, _package, _name, *places: user_prompt(file, *places),
+        lambda _self, _package, _name, *places: Prompt.read(file, *places),
     )
     (tmp_path / "words.txt").write_text("sun\n\nmoon\nrain\n")
 

@@ -22,7 +22,7 @@ from trueground.benchmarks.base import (
 )
 from trueground.errors import UsageError
 from trueground.models.base import Message, Params
-from trueground.models.prompts import Prompt, user_prompt
+from trueground.models.prompts import Prompt
 from trueground.options import Option, format_options
 from trueground.records import FileInfo
 from trueground.testing import FakeModel
@@ -64,14 +64,14 @@ def ignore_all(options: ToyOptions, _sources: Sources) -> Task:
 
 def read_prompt_only(options: ToyOptions, sources: Sources) -> Task:
     if sources.prompt is not None:
-        user_prompt(sources.prompt, ["question"])
+        Prompt.read(sources.prompt, ["question"])
     return make_task(options)
 
 
 def read_all(options: ToyOptions, sources: Sources) -> Task:
     prompt = None
     if sources.prompt is not None:
-        prompt = user_prompt(sources.prompt, ["question"])
+        prompt = Prompt.read(sources.prompt, ["question"])
     files = ()
     if sources.data is not None:
         files = (FileInfo.of(str(sources.data), sources.data),)

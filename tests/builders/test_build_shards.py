@@ -10,7 +10,7 @@ from tests.builders.building import FAST, built, contents, home, source
 from tests.builders.little import answering
 from tests.builders.scripted_server import ScriptedServer, scripted
 
-from trueground.builders.build import BuildSettings, ask_shard, join_shards
+from trueground.builders.build import BuildRequest, BuildSettings, ask_shard, join_shards
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import OutputError, WorkerError
 
@@ -19,16 +19,18 @@ __all__ = ["home"]
 
 def shard(folder: Path, server: ScriptedServer, number: int, of: int, **settings: Any) -> bool:
     return ask_shard(
-        "little",
-        source(folder, 8),
-        folder / "out",
-        models={"writer": "w", "judge": "j"},
-        settings=BuildSettings(
-            endpoint=EndpointDefaults(base_url=server.url, **FAST),
-            shard=(number, of),
-            cache=False,
-            **settings,
-        ),
+        BuildRequest(
+            "little",
+            source(folder, 8),
+            folder / "out",
+            models={"writer": "w", "judge": "j"},
+            settings=BuildSettings(
+                endpoint=EndpointDefaults(base_url=server.url, **FAST),
+                shard=(number, of),
+                cache=False,
+                **settings,
+            ),
+        )
     )
 
 

@@ -20,12 +20,12 @@ from tests.builders.test_build import command, done
 
 from trueground.builders.api import build
 from trueground.builders.base import BatchStage, CallEstimate, OtherModel
-from trueground.builders.build import BuildSettings, dry_run
+from trueground.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.builders.registry import BUILDERS
 from trueground.errors import CoverageError, InputError, RunInterrupted, UsageError
 from trueground.models.names import strip_model_folder
-from trueground.models.options import Price
 from trueground.models.perplexity import UnscoredText
+from trueground.models.prices import Price
 from trueground.testing import FakeModel
 from trueground.types import Usage
 
@@ -248,8 +248,12 @@ def test_models_beside_the_roles_are_told(home: Path) -> None:
         models = {"writer": FakeModel("x"), "judge": FakeModel("x")}
         (home / "a.txt").write_text("one\ntwo\n")
         with pytest.raises(UsageError, match="table of prices"):
-            dry_run("little", home / "a.txt", home / "out", models=models, settings=for_one)
-        found = dry_run("little", home / "a.txt", home / "out", models=models)
+            estimate_build(
+                BuildRequest(
+                    "little", home / "a.txt", home / "out", models=models, settings=for_one
+                )
+            )
+        found = estimate_build(BuildRequest("little", home / "a.txt", home / "out", models=models))
         assert [(one.role, one.model, one.calls) for one in found.stages] == [
             ("facts", "llm:big", 4)
         ]

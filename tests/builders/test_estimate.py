@@ -10,11 +10,11 @@ from tests.builders.building import built, contents, home, source
 from tests.builders.little import answering
 from tests.builders.scripted_server import scripted
 
-from trueground.builders.build import BuildSettings, dry_run
+from trueground.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.builders.flow import BuildEstimate
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import UsageError
-from trueground.models.options import Price
+from trueground.models.prices import Price
 
 __all__ = ["home"]
 MODELS = {"writer": "w", "judge": "j"}
@@ -23,7 +23,9 @@ MODELS = {"writer": "w", "judge": "j"}
 def dry(folder: Path, url: str, n: int = 5, models: Any = None, **settings: Any) -> BuildEstimate:
     given = BuildSettings(endpoint=EndpointDefaults(base_url=url), **settings)
     path = source(folder, n)
-    return dry_run("little", path, folder / "out", models=models or MODELS, settings=given)
+    return estimate_build(
+        BuildRequest("little", path, folder / "out", models=models or MODELS, settings=given)
+    )
 
 
 def calls(found: BuildEstimate) -> dict[str, int]:

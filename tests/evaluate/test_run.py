@@ -19,15 +19,9 @@ from tests.evaluate.questions_file import answer, number, write_questions
 from tests.texts import run_text
 
 import trueground as tg
-from trueground.errors import (
-    InputError,
-    OutputError,
-    RunInterrupted,
-    UnreachableError,
-    UsageError,
-)
+from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.models.base import ChatRequest, Params, Reply
-from trueground.models.options import Price
+from trueground.models.prices import Price
 from trueground.models.replay import FakeModel
 from trueground.types import Status
 

@@ -16,12 +16,24 @@ from tests.chaos import KEY, ChaosServer
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UnreachableError, UsageError
-from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params, Reply, TokenLogprob
-from trueground.models.component import SyncRequestRunner, model_of
+from trueground.models.base import (
+    UNREACHABLE,
+    ChatModel,
+    ChatRequest,
+    Message,
+    Params,
+    Reply,
+    TokenLogprob,
+)
+from trueground.models.component import SyncRequestRunner, configure_model
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import OPTIONS, ModelOptions
 from trueground.models.replay import FakeModel
 from trueground.types import Status, Usage
+
+
+def make_spec_model(spec: ComponentSpec) -> ChatModel:
+    return configure_model(spec, f"the {spec.kind} {spec.name}", params=Params()).model
 
 
 @pytest.fixture(autouse=True)
@@ -286,20 +298,20 @@ def test_one_that_nobody_closes_keeps_its_replies_and_ends_with_the_process() ->
 
 def test_models_from_what_a_user_wrote() -> None:
     written = "llm:m:8b(base_url=http://127.0.0.1:9/v1,max_connections=3,rpm=60,timeout=2)"
-    model = model_of(ComponentSpec.parse("judge", written))
+    model = make_spec_model(ComponentSpec.parse("judge", written))
     assert (model.name, model.concurrency) == ("m:8b", 3)
-    assert model_of(ComponentSpec.parse("judge", "llm:fake:True")).name == "fake:True"
+    assert make_spec_model(ComponentSpec.parse("judge", "llm:fake:True")).name == "fake:True"
     assert "api_key_env" in OPTIONS
     with pytest.raises(UsageError, match=r"the judge llm needs a model; write llm:MODEL"):
-        model_of(ComponentSpec.parse("judge", "llm"))
+        make_spec_model(ComponentSpec.parse("judge", "llm"))
     for option in ("rpm=0", "max_connections=0", "timeout=soon", "max_attempts=1.5"):
         with pytest.raises(UsageError, match=option.partition("=")[0]):
-            model_of(
+            make_spec_model(
                 ComponentSpec.parse("judge", f"llm:m(base_url=http://127.0.0.1:9/v1,{option})")
             )
 
 
 def test_a_key_in_the_place_of_its_variable_is_not_shown() -> None:
     with pytest.raises(UsageError, match="the judge llm: api_key_env expects the name") as told:
-        model_of(ComponentSpec.parse("judge", "llm:m(api_key_env=sk-abc123)"))
+        make_spec_model(ComponentSpec.parse("judge", "llm:m(api_key_env=sk-abc123)"))
     assert "sk-abc" not in str(told.value)

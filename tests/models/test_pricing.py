@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import InputError, UsageError
-from trueground.models.options import Price, price_of, read_prices
+from trueground.models.prices import Price, price_of, read_prices
 
 
 def test_a_table_gives_dollars(tmp_path: Path) -> None:

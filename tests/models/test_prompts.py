@@ -10,7 +10,7 @@ import pytest
 
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
-from trueground.models.prompts import packaged_prompt, user_prompt
+from trueground.models.prompts import Prompt
 
 FOLDER = files("trueground.benchmarks") / "faitheval" / "prompts"
 NAMES = sorted(Path(str(file)).stem for file in FOLDER.iterdir())
@@ -18,7 +18,7 @@ NAMES = sorted(Path(str(file)).stem for file in FOLDER.iterdir())
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_packaged_prompt_has_an_id_and_the_hash_of_its_text(name: str) -> None:
-    prompt = packaged_prompt("trueground.benchmarks.faitheval", name)
+    prompt = Prompt.packaged("trueground.benchmarks.faitheval", name)
     data = (FOLDER / f"{name}.txt").read_bytes()
     assert prompt.file.id == f"faitheval/{name}"
     assert prompt.file.sha256 == sha256(data).hexdigest()
@@ -29,7 +29,7 @@ def test_a_packaged_prompt_has_an_id_and_the_hash_of_its_text(name: str) -> None
 def test_values_keep_their_braces_and_empty_lines_go(tmp_path: Path) -> None:
     path = tmp_path / "p.txt"
     path.write_text('{question}\n{options}\n\nIn short ({options}): {"json": {}}\n{options}')
-    prompt = user_prompt(path, ("question",), ("options",))
+    prompt = Prompt.read(path, ("question",), ("options",))
     asked = prompt.fill({"question": "{options} or {x}?", "options": ""})
     assert asked == (Message("user", '{options} or {x}?\n\nIn short (): {"json": {}}'),)
     asked = prompt.fill({"question": "q", "options": "A. {question}"})
@@ -39,7 +39,7 @@ def test_values_keep_their_braces_and_empty_lines_go(tmp_path: Path) -> None:
 def test_a_division_makes_a_system_message(tmp_path: Path) -> None:
     path = tmp_path / "p.txt"
     path.write_text("---system---\nYou are {question}.\n\n---user---\nHello\n")
-    assert user_prompt(path, ("question",)).fill({"question": "it"}) == (
+    assert Prompt.read(path, ("question",)).fill({"question": "it"}) == (
         Message("system", "You are it."),
         Message("user", "Hello"),
     )
@@ -60,21 +60,21 @@ def test_a_prompt_that_cannot_be_meant(text: str, message: str, tmp_path: Path) 
     path = tmp_path / "p.txt"
     path.write_text(text)
     with pytest.raises(UsageError, match=message):
-        user_prompt(path, ("question",), ("options",))
+        Prompt.read(path, ("question",), ("options",))
 
 
 def test_a_prompt_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no\.txt cannot be read: No such file"):
-        user_prompt(tmp_path / "no.txt", ("question",))
+        Prompt.read(tmp_path / "no.txt", ("question",))
     (tmp_path / "p.txt").write_bytes(b"\xff{question}")
     with pytest.raises(InputError, match="is not UTF-8"):
-        user_prompt(tmp_path / "p.txt", ("question",))
+        Prompt.read(tmp_path / "p.txt", ("question",))
 
 
 def test_line_ends_do_not_change_the_hash(tmp_path: Path) -> None:
     for name, data in (("a", b"x\r\n{question}"), ("b", b"x\n{question}")):
         (tmp_path / name).write_bytes(data)
-    one, other = (user_prompt(tmp_path / name, ("question",)) for name in "ab")
+    one, other = (Prompt.read(tmp_path / name, ("question",)) for name in "ab")
     assert one.file.sha256 == other.file.sha256
     assert one.user == other.user
 
@@ -82,17 +82,17 @@ def test_line_ends_do_not_change_the_hash(tmp_path: Path) -> None:
 def test_two_braces_around_a_word_are_text(tmp_path: Path) -> None:
     path = tmp_path / "p.txt"
     path.write_text('{{x}}\n{{options}} {question}: {"json": {"a": {}}} {{a b}} {{question}}')
-    asked = user_prompt(path, ("question",), ("options",)).fill({"question": "{{q}}"})
+    asked = Prompt.read(path, ("question",), ("options",)).fill({"question": "{{q}}"})
     assert asked[0].content == '{x}\n{options} {{q}}: {"json": {"a": {}}} {{a b}} {question}'
     path.write_text("{{question}}")
     with pytest.raises(UsageError, match=r"has no place \{question\}"):
-        user_prompt(path, ("question",))
+        Prompt.read(path, ("question",))
     path.write_text("{question} {x}")
     with pytest.raises(UsageError, match=r"For the text \{x\} itself write \{\{x\}\}"):
-        user_prompt(path, ("question",))
+        Prompt.read(path, ("question",))
 
 
 def test_nul_characters_are_refused(tmp_path: Path) -> None:
     (tmp_path / "p.txt").write_bytes(b"{question}\0")
     with pytest.raises(UsageError, match="holds NUL characters"):
-        user_prompt(tmp_path / "p.txt", ("question",))
+        Prompt.read(tmp_path / "p.txt", ("question",))

@@ -14,7 +14,7 @@ from trueground.errors import InputError, OutputError, UnreachableError, UsageEr
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import estimate_run
 from trueground.models.base import UNREACHABLE, ChatRequest, Reply
-from trueground.models.options import Price
+from trueground.models.prices import Price
 from trueground.models.replay import FakeModel
 from trueground.runs.directory import write_json
 from trueground.studies.sweep import SweepRun, pairs_of, place, sweep, variants

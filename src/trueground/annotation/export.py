@@ -11,9 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 import orjson
-from trueground.labels.base import LabelDraw
-from trueground.labels.lines import decode_lines
-from trueground.runs.files import RunFiles
 
 from trueground._version import __version__
 from trueground.annotation.base import AnnotationTask, item_of
@@ -21,10 +18,13 @@ from trueground.annotation.files import LONGEST_CELL, ShownTask, format_tasks, r
 from trueground.annotation.kinds import KINDS, TaskKind
 from trueground.annotation.record_parts import MissingPart, Pairing
 from trueground.errors import InputError, OutputError, UsageError
+from trueground.labels.base import LabelDraw
+from trueground.labels.lines import decode_lines
 from trueground.options import split_pair
 from trueground.records.columns import field_text
 from trueground.records.problems import UNREADABLE
 from trueground.runs.directory import check_out_file, replacing
+from trueground.runs.files import RunFiles
 from trueground.text.draws import draw_number
 
 ANNOTATE = "annotate"  # the folder of tasks in that of a build

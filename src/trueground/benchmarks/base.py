@@ -126,11 +126,11 @@ class Sources(RecordsReads):
         self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
     ) -> Prompt:
         """The user's prompt, with these places, or the package's own. UsageError, InputError."""
-        from trueground.models.prompts import packaged_prompt, user_prompt
+        from trueground.models.prompts import Prompt
 
         if self.prompt is not None:
-            return user_prompt(self.prompt, needed, optional)
-        return packaged_prompt(package, name)
+            return Prompt.read(self.prompt, needed, optional)
+        return Prompt.packaged(package, name)
 
 
 @dataclass(frozen=True)

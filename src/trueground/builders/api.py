@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.builders.settings import BuildSettings
+from trueground.builders.settings import BuildRequest, BuildSettings
 from trueground.options import Value
 
 if TYPE_CHECKING:
@@ -37,15 +37,15 @@ def build(
     """
     from trueground.builders.build import run_build
 
-    return run_build(
+    request = BuildRequest(
         builder,
         sources,
         out,
         models=models,
         options=options,
-        settings=settings,
-        write_report=write_report,
+        settings=settings or BuildSettings(),
     )
+    return run_build(request, write_report)
 
 
 def write_report(folder: Path, summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:

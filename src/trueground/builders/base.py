@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from trueground.models.prompts import blocks, mark_for
+from trueground.models.prompts import TextMarks
 from trueground.options import DeclaredOption, Value
 
 if TYPE_CHECKING:
@@ -213,10 +213,10 @@ def mark_fields(
     """
     late, titles = others or {}, titles or {}
     parts = {name: [text] if isinstance(text, str) else list(text) for name, text in texts.items()}
-    mark = mark_for([text for one in parts.values() for text in one], tuple(late.values()))
-    fields = {"mark": mark}
+    marks = TextMarks.of([text for one in parts.values() for text in one], tuple(late.values()))
+    fields = {"mark": marks.mark}
     for name, some in (parts | {name: [text] for name, text in late.items()}).items():
-        fields[name] = blocks(titles.get(name, name.upper().replace("_", " ")), some, mark)
+        fields[name] = marks.surround(titles.get(name, name.upper().replace("_", " ")), some)
     return fields
 
 

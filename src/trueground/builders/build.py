@@ -43,23 +43,24 @@ from trueground.builders.flow import (
 )
 from trueground.builders.quality import compute_quality
 from trueground.builders.registry import get_builder
-from trueground.builders.settings import BuildSettings, EndpointDefaults, Material
+from trueground.builders.settings import BuildRequest, BuildSettings, EndpointDefaults, Material
 from trueground.builders.store import STORE, BuildStore
 from trueground.components.specs import parse_model_spec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate.run import run_in_own_loop
 from trueground.models.base import ChatModel, Params
+from trueground.models.component import configure_model
 from trueground.models.names import strip_model_folder
-from trueground.models.options import OPTIONS, check_variable, endpoint_options, price_of
+from trueground.models.options import check_variable
 from trueground.models.perplexity import LogprobRunner
-from trueground.models.registry import make_model
+from trueground.models.prices import price_of
 from trueground.net.cache import ResponseCache
 from trueground.options import Value, resolve_options
 from trueground.records.problems import shorten
 from trueground.runs.directory import write_json
 from trueground.runs.job import Shards
 
-__all__ = ["BuildSettings", "Built", "dry_run", "run_build"]
+__all__ = ["BuildRequest", "BuildSettings", "Built", "dry_run", "estimate_build", "run_build"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
 OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
 END = "done.json"  # of a shard that went as far as it can
@@ -78,62 +79,48 @@ class Built:
     spent: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def run_build(
-    builder: str,
-    sources: str | Path | Sequence[str | Path],
-    out: str | Path,
-    *,
-    models: Mapping[str, str | ChatModel],
-    options: Mapping[str, Value] | None = None,
-    settings: BuildSettings | None = None,
-    write_report: ReportWriter | None = None,
-) -> Built:
+def run_build(request: BuildRequest, write_report: ReportWriter | None = None) -> Built:
     """Build a benchmark as `tg.build` does; `write_report` adds the page and the data card."""
-    settings, folder = settings or BuildSettings(), Path(out)
-    with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
-        Shards(folder).check_none()
-        check_usable(folder, prepared.builder.name)
-        source = read_source(prepared.plan.source, settings.limit)
-        with build_directory(folder, prepared.builder.name):
-            return _build(folder, prepared, settings, source, write_report)
+    with _prepare(request) as prepared:
+        Shards(request.folder).check_none()
+        source = read_source(prepared.plan.source, request.settings.limit)
+        with build_directory(request.folder, prepared.builder.name):
+            return _build(prepared, source, write_report)
 
 
-def ask_shard(
-    builder: str,
-    sources: str | Path | Sequence[str | Path],
-    out: str | Path,
-    *,
-    models: Mapping[str, str | ChatModel],
-    options: Mapping[str, Value] | None = None,
-    settings: BuildSettings,
-) -> bool:
-    """Ask for `settings.shard` of a build below `out`; nothing is finished or drawn.
+def ask_shard(request: BuildRequest) -> bool:
+    """Ask for one shard of a build, that of the settings; nothing is finished or rendered.
 
     It goes as far as the next stage that must see the items of all shards. When all have come there
-    `join_shards` brings them together, and the next round, or the build itself, goes on. Whether
-    it came to the last stage. Raises as `build` does.
+    `join_shards` brings them together, and the next round, or the build itself, goes on.
+
+    Returns:
+        Whether the shard came to the last stage.
+
+    Raises:
+        TruegroundError: As `run_build` does.
     """
+    settings = request.settings
     number, of = settings.shard or (0, 1)
-    folder = Shards(Path(out)).folder(number, of)
-    with _prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
-        name = prepared.builder.name
-        check_usable(Path(out), name)
-        items, _, _ = read_source(prepared.plan.source, settings.limit)
+    folder = Shards(request.folder).folder(number, of)
+    with _prepare(request) as prepared:
+        name, plan = prepared.builder.name, prepared.plan
+        items, _, _ = read_source(plan.source, settings.limit)
         with build_directory(folder, name):
             (folder / END).unlink(missing_ok=True)
-            whole = {"trueground": __version__, "builder": name}
-            write_json(folder / MANIFEST, whole)
+            entries = {"trueground": __version__, "builder": name}
+            write_json(folder / MANIFEST, entries)
 
             async def ask() -> bool:
-                async with _flow(prepared, folder, items, settings) as flow:
-                    if (Path(out) / WORK / STORE).exists():
-                        flow.store.add(Path(out) / WORK)
-                    done = await run_plan(prepared.plan, items, flow, lambda *_: None, (number, of))
-                    return len(done[1]) == len(prepared.plan.stages)
+                async with _flow(prepared, folder, items) as flow:
+                    if (request.folder / WORK / STORE).exists():
+                        flow.store.add(request.folder / WORK)
+                    _, accounts = await run_plan(plan, items, flow, lambda *_: None, (number, of))
+                    return len(accounts) == len(plan.stages)
 
-            complete = run_in_own_loop(ask())
-            write_json(folder / END, whole | {"complete": complete})
-    return complete
+            is_complete = run_in_own_loop(ask())
+            write_json(folder / END, entries | {"complete": is_complete})
+    return is_complete
 
 
 def join_shards(out: Path) -> bool:
@@ -169,19 +156,46 @@ def dry_run(
     options: Mapping[str, Value] | None = None,
     settings: BuildSettings | None = None,
 ) -> BuildEstimate:
-    """What `build` would ask, without a call: calls, tokens, cost by stage. Writes nothing."""
+    """Return what a build would ask, without a call and without writing anything.
+
+    Args:
+        builder: The name of the builder.
+        sources: The user's files and folders.
+        out: The folder of the build; what is done there already isn't counted.
+        models: A model per role, as for `tg.build`.
+        options: The options of the builder.
+        settings: What holds for every builder.
+
+    Returns:
+        Calls, tokens and cost (US dollars, if there are prices) by stage.
+
+    Raises:
+        UsageError: An option or a model is invalid.
+        InputError: A source can't be read.
+        OutputError: A build can't begin or go on in `out`.
+
+    Example:
+        >>> dry_run("contexts", "docs", "out", models={"writer": "gpt-4o"}).items  # doctest: +SKIP
+    """
     settings = settings or BuildSettings()
-    with _prepare(builder, sources, models, options, settings, dry_run=True) as prepared:
-        check_usable(Path(out), prepared.builder.name)
-        plan, asked = prepared.plan, prepared.models
-        names = prepared.model_names
-        with BuildStore(Path(out) / WORK, read_only=True) as store:
-            return estimate(plan, store, asked, names, settings.prices, settings.limit)
+    return estimate_build(
+        BuildRequest(builder, sources, out, models=models, options=options, settings=settings)
+    )
+
+
+def estimate_build(request: BuildRequest) -> BuildEstimate:
+    """Return the calls, tokens and cost that a build would have by stage. Writes nothing."""
+    settings = request.settings
+    with _prepare(request, is_dry_run=True) as prepared:
+        plan, names = prepared.plan, prepared.model_names
+        with BuildStore(request.folder / WORK, read_only=True) as store:
+            return estimate(plan, store, prepared.models, names, settings.prices, settings.limit)
 
 
 class _Prepared(NamedTuple):
     """What the names stand for."""
 
+    request: BuildRequest
     builder: Builder
     plan: BuildPlan
     models: Mapping[str, RoleModel]
@@ -195,38 +209,33 @@ class _Prepared(NamedTuple):
 
 
 @contextmanager
-def _prepare(
-    name: str,
-    sources: str | Path | Sequence[str | Path],
-    models: Mapping[str, str | ChatModel],
-    options: Mapping[str, Value] | None,
-    settings: BuildSettings,
-    *,
-    dry_run: bool,
-) -> Iterator[_Prepared]:
-    """However the work ends, the plan is closed. UsageError, InputError."""
-    builder = get_builder(name)
+def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Prepared]:
+    """The builder's plan and models; however the work ends, the plan is closed.
+
+    Raises UsageError, InputError, and OutputError for a folder that can't be used.
+    """
+    settings, builder = request.settings, get_builder(request.builder)
     for prompt in settings.prompts:
         if prompt not in builder.prompts:
-            known = ", ".join(builder.prompts)
-            raise UsageError(f"build {builder.name} has no prompt {prompt!r}; it has {known}")
-    asked = make_models(builder, models, settings.endpoint)
-    paths = [sources] if isinstance(sources, str | Path) else sources
+            existing = ", ".join(builder.prompts)
+            raise UsageError(f"build {builder.name} has no prompt {prompt!r}; it has {existing}")
+    models = make_models(builder, request.models, settings.endpoint)
     material = Material(
         **vars(settings),
-        paths=tuple(map(Path, paths)),
-        roles={role: strip_model_folder(one.model.name) for role, one in asked.items()},
+        paths=request.paths,
+        roles={role: strip_model_folder(each.model.name) for role, each in models.items()},
         reached=settings.endpoint.options(),
-        dry_run=dry_run,
+        dry_run=is_dry_run,
     )
-    settled = resolve_options(builder.options, f"build {builder.name}", options or {})
-    plan = builder.prepare(settled, material)
+    options = resolve_options(builder.options, f"build {builder.name}", request.options or {})
+    plan = builder.prepare(options, material)
     try:
         scorer = None if plan.scorer is None else LogprobRunner(plan.scorer)
-        prepared = _Prepared(builder, plan, asked, scorer)
+        prepared = _Prepared(request, builder, plan, models, scorer)
         if settings.prices is not None:  # a table that lacks one is no use at the end
             for model in prepared.model_names.values():
                 price_of(model, settings.prices)
+        check_usable(request.folder, builder.name)
         yield prepared
     finally:
         if plan.close is not None:
@@ -269,29 +278,16 @@ def _make_model(
 ) -> RoleModel:
     if not isinstance(model, str):
         return RoleModel(model, params)
-    name, part = parse_model_spec(role, model)
-    part.check((*OPTIONS, "temperature", "max_tokens"))
-    own = part.options
-    if "temperature" in own:
-        cold = None if own["temperature"] == "none" else part.number("temperature", None, 0)
-        params = msgspec.structs.replace(params, temperature=cold)
-    if "max_tokens" in own:
-        params = msgspec.structs.replace(params, max_tokens=part.whole("max_tokens", 1))
+    name, spec = parse_model_spec(role, model)
     who = f"the model of the role {role}"
     if endpoint.api_key_env is not None:
         check_variable(f"{who}: api_key_env", endpoint.api_key_env)
-    options = endpoint_options(part, who, endpoint.options())
-    return RoleModel(make_model(name, options), params)
+    own = configure_model(spec, who, params=params, name=name, endpoint=endpoint.options())
+    return RoleModel(own.model, own.params)
 
 
-def _build(
-    folder: Path,
-    prepared: _Prepared,
-    settings: BuildSettings,
-    source: SourceItems,
-    write_report: ReportWriter | None,
-) -> Built:
-    plan = prepared.plan
+def _build(prepared: _Prepared, source: SourceItems, write_report: ReportWriter | None) -> Built:
+    plan, settings, folder = prepared.plan, prepared.request.settings, prepared.request.folder
     items, read, left_out = source
     own = {"seed": settings.seed, "limit": settings.limit, "left_out": left_out}
     manifest = BuildManifest(folder, plan, prepared.models, prepared.scorer, own, settings.command)
@@ -302,7 +298,7 @@ def _build(
         manifest.write()
 
     async def run() -> tuple[list[Any], list[StageAccount]]:
-        async with _flow(prepared, folder, items, settings) as flow:
+        async with _flow(prepared, folder, items) as flow:
             return await run_plan(plan, items, flow, done)
 
     try:
@@ -337,11 +333,9 @@ def _build(
 
 
 @asynccontextmanager
-async def _flow(
-    prepared: _Prepared, folder: Path, items: list[Any], settings: BuildSettings
-) -> AsyncIterator[Flow]:
+async def _flow(prepared: _Prepared, folder: Path, items: list[Any]) -> AsyncIterator[Flow]:
     """What items flow with, open for one session."""
-    models, scorer = prepared.models, prepared.scorer
+    models, scorer, settings = prepared.models, prepared.scorer, prepared.request.settings
     cacheable = any(one.model.cacheable for one in models.values()) or scorer is not None
     async with AsyncExitStack() as stack:
         for model in {id(one.model): one.model for one in models.values()}.values():

@@ -13,9 +13,8 @@ from trueground.builders.json_reply import T, read_object, schema_of
 from trueground.builders.store import BuildStore
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
-from trueground.models.perplexity import LogprobRunner, LogprobStore
+from trueground.models.perplexity import LogprobRunner
 from trueground.models.runner import (
-    InFlight,
     ModelRequest,
     ReplySlot,
     ReplyStore,
@@ -69,7 +68,7 @@ class RoleModel:
 
 @dataclass(frozen=True)
 class _RoleReplies(ReplyStore):
-    """The replies of one role in the store of a build."""
+    """The replies, or the log-probabilities, of one role in the store of a build."""
 
     store: BuildStore
     role: str
@@ -85,19 +84,11 @@ class _RoleReplies(ReplyStore):
         if seconds is not None and slot.key is not None:
             self.store.put_paid(slot.key, self.role, self.model, reply)
 
-
-@dataclass(frozen=True)
-class _ScorerValues(LogprobStore):
-    """The log-probabilities in the store of a build."""
-
-    store: BuildStore
-    model: str
-
-    def load(self, key: str) -> list[float] | None:
+    def load_logprobs(self, key: str) -> list[float] | None:
         return self.store.paid(key, list[float])
 
-    def keep(self, key: str, logprobs: list[float]) -> None:
-        self.store.put_paid(key, PERPLEXITY, self.model, logprobs)
+    def keep_logprobs(self, key: str, logprobs: list[float]) -> None:
+        self.store.put_paid(key, self.role, self.model, logprobs)
 
 
 @dataclass
@@ -135,13 +126,14 @@ class ModelClient:
         """
         self.models = models
         self._scorer, self._reuse_bad = scorer, reuse_bad
-        in_flight = InFlight()
+        runners = [model.runner for model in models.values()]
         for role, model in models.items():
             replies = None if store is None else _RoleReplies(store, role, model.model.name)
-            model.runner.attach(cache, replies, in_flight)
+            model.runner.attach(cache, replies)
+            model.runner.in_flight = runners[0].in_flight  # roles may share a model
         if scorer is not None:
-            values = None if store is None else _ScorerValues(store, scorer.name)
-            scorer.attach(cache, values)
+            replies = None if store is None else _RoleReplies(store, PERPLEXITY, scorer.name)
+            scorer.attach(cache, replies)
 
     async def ask(
         self,
@@ -173,9 +165,17 @@ class ModelClient:
 
     async def logprobs(self, text: str) -> list[float]:
         """Return the log-probability of each token of a text. Raises as PromptScorer does."""
+        return await self._text_scorer.logprobs(text)
+
+    async def perplexity(self, text: str) -> float:
+        """Return the perplexity of a text. Raises as PromptScorer does."""
+        return await self._text_scorer.perplexity(text)
+
+    @property
+    def _text_scorer(self) -> LogprobRunner:
         if self._scorer is None:
             raise UsageError("this builder has no scorer of perplexities")
-        return await self._scorer.logprobs(text)
+        return self._scorer
 
     async def _ask(
         self,

@@ -131,11 +131,11 @@ def _start(
     screen: Screen,
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
-    from trueground.builders.api import build
-    from trueground.builders.build import Built, ask_shard
-    from trueground.builders.build import dry_run as estimate
+    from trueground.builders.api import write_report
+    from trueground.builders.build import ask_shard, estimate_build, run_build
     from trueground.builders.pages import show_built, show_estimated
-    from trueground.models.options import price_of
+    from trueground.builders.settings import BuildRequest
+    from trueground.models.prices import price_of
     from trueground.net.pool import Limiter
     from trueground.options import parse_shard
 
@@ -150,16 +150,21 @@ def _start(
             progress=progress,
             command=screen.command_line,
         )
-        if part is not None and not dry_run:
-            ask_shard(builder.name, sources, out, models=models, options=options, settings=settings)
+        request = BuildRequest(
+            builder.name, sources, out, models=models, options=options, settings=settings
+        )
+        if dry_run:
+            expected = estimate_build(request)
+        elif part is not None:
+            ask_shard(request)
             screen.warn(f"when all shards are asked: trueground merge {out}")
             return
-        do = estimate if dry_run else build
-        result = do(builder.name, sources, out, models=models, options=options, settings=settings)
-    if not isinstance(result, Built):
-        stages = [vars(one) for one in result.stages]
-        told = {"items": result.items, "done": result.done, "stages": stages}
-        Screen(screen.format).show_page(told, lambda: show_estimated(told))
+        else:
+            result = run_build(request, write_report)
+    if dry_run:
+        stages = [vars(one) for one in expected.stages]
+        entries = {"items": expected.items, "done": expected.done, "stages": stages}
+        Screen(screen.format).show_page(entries, lambda: show_estimated(entries))
         return
     usd = {}  # of each role, where prices were given
     if settings.prices is not None:

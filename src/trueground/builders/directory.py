@@ -32,30 +32,15 @@ from trueground.files.writing import make_folder, part_of
 from trueground.models.perplexity import LogprobRunner
 from trueground.net.redact import redact_command
 from trueground.runs.directory import replacing, write_error, write_json
-from trueground.runs.job import (
-    MERGED_SHARDS,
-    SHARDS,
-    Job,
-    JobKind,
-    next_session,
-    noting_end,
-    status_after,
-)
+from trueground.runs.job import Job, JobKind, next_session, noting_end, status_after
 from trueground.types import Usage
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"
 DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"
 STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
 REPORT, CARD = "report.html", "card.md"
+BUILD = JobKind("build", ("trueground", "builder"), lambda entry: entry.name == WORK)
 _encode = msgspec.json.Encoder().encode
-
-
-def _is_left_over(entry: Path) -> bool:
-    """Return whether a killed build, or shards that are not merged, may leave only this entry."""
-    return entry.name in (part_of(entry.with_name(MANIFEST)).name, SHARDS, MERGED_SHARDS, WORK)
-
-
-BUILD = JobKind("build", ("trueground", "builder"), _is_left_over)
 
 
 @contextmanager
@@ -194,7 +179,7 @@ class BuildManifest:
             "models": {},
             "notices": [],
             "sessions": session.number,
-            "start": session.start,
+            "start": session.start or datetime.now(UTC).isoformat(timespec="seconds"),
             "finished": None,
             "error": None,
         }

@@ -35,7 +35,7 @@ from trueground.builders.json_reply import schema_of
 from trueground.builders.store import BuildStore
 from trueground.errors import CoverageError, ProtocolError, UnreachableError
 from trueground.models.base import CHARACTERS_PER_TOKEN
-from trueground.models.options import Prices, price_of
+from trueground.models.prices import PriceTable, price_of
 from trueground.options import Progress
 
 T = TypeVar("T")
@@ -390,7 +390,7 @@ def estimate(
     store: BuildStore,
     models: Mapping[str, RoleModel],
     names: Mapping[str, str],
-    prices: Prices | None,
+    prices: PriceTable,
     limit: int | None = None,
 ) -> BuildEstimate:
     """Count what the store does not hold yet, as if no further item were rejected. InputError.
@@ -430,7 +430,7 @@ def _expected(
     waiting: Sequence[Any],
     more: float,
     name: str,
-    prices: Prices | None,
+    prices: PriceTable,
 ) -> ExpectedCalls:
     """`source` is the mean number of tokens of a source item."""
     asked = waiting if call.applies is None else [one for one in waiting if call.applies(one)]

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.models.options import (
-    Deadline,
-    Extra,
-    MaxAttempts,
-    MaxConnections,
-    ModelOptions,
-    PriceTable,
-    RequestsPerMinute,
-    Timeout,
-    TokensPerMinute,
-)
+from trueground.models.options import EndpointOptions, Extra, ModelOptions
+from trueground.models.prices import PriceTable
 from trueground.options import (
     Cache,
     Note,
     Option,
     Progress,
     Seed,
+    Value,
     check_settings,
     no_note,
     no_progress,
@@ -31,11 +23,12 @@ from trueground.options import (
 )
 
 if TYPE_CHECKING:
+    from trueground.models.base import ChatModel
     from trueground.models.prompts import Prompt
 
 
 @dataclass(frozen=True)
-class EndpointDefaults:
+class EndpointDefaults(EndpointOptions):
     """What holds for every model that does not say otherwise in its parentheses."""
 
     base_url: Annotated[
@@ -44,12 +37,6 @@ class EndpointDefaults:
     api_key_env: Annotated[
         str | None, Option("Variable that holds the key. Default: OPENAI_API_KEY.")
     ] = None
-    max_connections: MaxConnections = 32
-    rpm: RequestsPerMinute = None
-    tpm: TokensPerMinute = None
-    timeout: Timeout = 300.0
-    deadline: Deadline = 1_800.0
-    max_attempts: MaxAttempts = 6
     temperature: Annotated[
         float | None, Option("Of the model that writes; judges have 0.", min=0.0)
     ] = None
@@ -57,13 +44,9 @@ class EndpointDefaults:
     seed: int | None = None
     extra: Extra = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
     def options(self) -> ModelOptions:
         """How a model is reached that says nothing of its own."""
-        known = {one.name for one in fields(ModelOptions)} - {"extra"}
-        return ModelOptions(**{name: v for name, v in vars(self).items() if name in known})
+        return ModelOptions(**{f.name: getattr(self, f.name) for f in fields(EndpointOptions)})
 
 
 def _parse_prompts(texts: Sequence[str]) -> dict[str, Path]:
@@ -117,6 +100,40 @@ class BuildSettings:
         check_settings(self)
 
 
+@dataclass(frozen=True)
+class BuildRequest:
+    """What `tg.build` gets.
+
+    Attributes:
+        builder: The name of the builder.
+        sources: The user's files and folders.
+        out: The folder of the build.
+        models: A model per role: a name with options in parentheses, or a ChatModel.
+        options: The options of the builder.
+        settings: What holds for every builder.
+    """
+
+    builder: str
+    sources: str | Path | Sequence[str | Path]
+    out: str | Path
+    _: KW_ONLY
+    models: Mapping[str, str | ChatModel]
+    options: Mapping[str, Value] | None = None
+    settings: BuildSettings = field(default_factory=BuildSettings)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the build."""
+        return Path(self.out)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The user's files and folders."""
+        if isinstance(self.sources, str | Path):
+            return (Path(self.sources),)
+        return tuple(Path(source) for source in self.sources)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Material(BuildSettings):
     """What a builder is given: the settings, the user's paths, and the names of the models by role.
@@ -134,9 +151,9 @@ class Material(BuildSettings):
         self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
     ) -> Prompt:
         """The packaged prompt `NAME-1`, or the user's file for it (`--prompt NAME=FILE`)."""
-        from trueground.models.prompts import packaged_prompt, user_prompt
+        from trueground.models.prompts import Prompt
 
         bare = name.rpartition("-")[0]
         if bare in self.prompts:
-            return user_prompt(self.prompts[bare], needed, optional)
-        return packaged_prompt(package, name)
+            return Prompt.read(self.prompts[bare], needed, optional)
+        return Prompt.packaged(package, name)

@@ -22,7 +22,7 @@ from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.component import LLMComponent, describe_failure
-from trueground.models.prompts import Prompt, mark_for, marked_places, packaged_prompt, user_prompt
+from trueground.models.prompts import Prompt, TextMarks
 from trueground.records.problems import shorten
 from trueground.text.lines import one_line
 from trueground.types import Failure, PromptFile, Status
@@ -95,7 +95,7 @@ class LLMDecomposer(LLMComponent, Decomposer):
 
 
 def _places(sentence: str, examples: Sequence[Demonstration]) -> dict[str, str]:
-    places = marked_places(mark_for([sentence]), {"sentence": sentence}, keep=("sentence",))
+    places = TextMarks.of([sentence]).fields({"sentence": sentence}, keep=("sentence",))
     return places | {"examples": "\n\n".join(map(str, examples))}
 
 
@@ -146,9 +146,9 @@ def _claims(text: str, asked: Sequence[_Sentence], replies: Iterator[Reply]) -> 
 def _prompt(given: ComponentSpec) -> Prompt:
     path = given.options.get("prompt")
     if path is None:
-        prompt = packaged_prompt("trueground.claims", "facts-2")
+        prompt = Prompt.packaged("trueground.claims", "facts-2")
     else:
-        prompt = user_prompt(Path(path), ("sentence",), ("examples", "mark"), plain=("sentence",))
+        prompt = Prompt.read(Path(path), ("sentence",), ("examples", "mark"), plain=("sentence",))
     for option in ("demos", "examples"):
         if option in given.options and not prompt.has("examples"):
             raise UsageError(

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trueground.components.registry import Registry
-
 from trueground.errors import UsageError
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
 from trueground.models.base import Params
-from trueground.models.options import ModelOptions, PriceTable
+from trueground.models.options import ModelOptions
+from trueground.models.prices import PriceTable
 from trueground.options import (
     MAX_SEED,
     By,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trueground._version import __version__
-from trueground.errors import RunInterrupted, TruegroundError, tell
+from trueground.errors import RunInterrupted, tell
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.summary import summarise, summarise_repeats
@@ -25,6 +24,7 @@ from trueground.records import Check
 from trueground.runs.directory import count_lines, replacing
 from trueground.runs.files import RunFiles
 from trueground.runs.identity import as_stored
+from trueground.runs.job import next_session, noting_end, status_after
 from trueground.runs.page import PageWriter
 from trueground.runs.result import Result
 from trueground.runs.run_directory import RunDirectory, open_run
@@ -126,10 +126,8 @@ class Scoring:
 
             manifest = make_manifest(self.plan, self.check, command)
             manifest.identity = dict(identity)
-            manifest.sessions = 1
-            if run.earlier is not None:
-                manifest.start = run.earlier.get("start", manifest.start)
-                manifest.sessions += run.earlier.get("sessions", 1)
+            manifest.sessions, start = next_session(run.earlier)
+            manifest.start = start or manifest.start
             try:
                 return self.to_run(run, manifest, update, kept)
             except KeyboardInterrupt:
@@ -156,8 +154,13 @@ class Scoring:
         if self.labelled is not None:
             manifest.labels = list(self.labelled.files)
         files.write_manifest(manifest)
+
+        def note_error(error: BaseException) -> None:
+            update(manifest, error)
+            end_manifest(files, manifest, error)
+
         with self._table() as table:
-            try:
+            with noting_end(note_error):
                 self._score_into(run, table, kept)
                 summary, repeats = summarise_table(self.plan, table, self.check, self.labelled)
                 if repeats is not None:
@@ -168,10 +171,6 @@ class Scoring:
                 if self.write_page is not None:
                     self.write_page(run.path)
                 run.forget_progress()
-            except BaseException as error:
-                update(manifest, error)
-                end_manifest(files, manifest, error)
-                raise
             update(manifest, None)
             manifest.scored = table.n
             end_manifest(files, manifest, None)
@@ -329,13 +328,7 @@ def _describe_component(part: Any, written: str | None = None) -> UsedComponent:
 
 
 def end_manifest(files: RunFiles, manifest: Manifest, error: BaseException | None) -> None:
-    """Write when and how the run ended; an error on the way out hides no other."""
+    """Write when and how the run ended. Raises WriteError."""
     manifest.end = datetime.now(UTC).isoformat()
-    manifest.status = "finished" if error is None else "failed"
-    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError | RunInterrupted):
-        manifest.status = "interrupted"
-    try:
-        files.write_manifest(manifest)
-    except TruegroundError:
-        if error is None:
-            raise
+    manifest.status = status_after(error)
+    files.write_manifest(manifest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,13 +24,14 @@ from trueground.evaluate.questions import (
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
 from trueground.models.base import ChatModel, estimate_tokens, request_key
-from trueground.models.options import price_of
+from trueground.models.prices import price_of
 from trueground.models.runner import ModelRequest, RequestRunner
 from trueground.net.cache import ResponseCache
 from trueground.records import Check
 from trueground.runs.directory import BATCHES, RESPONSES, write_error
 from trueground.runs.files import RunFiles
 from trueground.runs.identity import as_stored
+from trueground.runs.job import next_session, noting_end
 from trueground.runs.responses import ResponseIndex, ResponseLog
 from trueground.runs.result import Result
 from trueground.runs.run_directory import RunDirectory, find_earlier
@@ -122,18 +123,16 @@ class Session(AbstractContextManager["Session"]):
                     f"{self._check.n:,} replies are there already",
                     note=True,
                 )
-            self._manifest = self._begin(identity, earlier)
+            self._manifest = self._begin(identity)
             self._open = stack.pop_all()
 
-    def _begin(self, identity: Mapping[str, Any], earlier: Manifest | None) -> Manifest:
+    def _begin(self, identity: Mapping[str, Any]) -> Manifest:
         questionnaire, task = self._questionnaire, self._questionnaire.task
         manifest = make_manifest(self._plan, self._check, self._settings.command, "run")
         if self._finished:  # what it has on disk is whole until it is scored anew
             manifest.status = "finished"
-        manifest.sessions = 1
-        if earlier is not None:
-            manifest.start = earlier.start
-            manifest.sessions += earlier.sessions or 0
+        manifest.sessions, start = next_session(self._directory.earlier)
+        manifest.start = start or manifest.start
         manifest.benchmark = RunBenchmark(
             task.benchmark, task.name, dict(task.options), task.headline, list(task.notices)
         )
@@ -160,7 +159,7 @@ class Session(AbstractContextManager["Session"]):
         settings = self._settings
         use_cache = settings.cache and self._model.cacheable
         with (
-            self._early_end_noted(),
+            noting_end(self._note_error),
             ResponseCache.open() if use_cache else nullcontext() as cache,
         ):
             runner = RequestRunner(
@@ -248,15 +247,10 @@ class Session(AbstractContextManager["Session"]):
         self._done += 1
         self._settings.progress("ask", self._done, self._check.n)
 
-    @contextmanager
-    def _early_end_noted(self) -> Iterator[None]:
-        """However asking ends too early, the manifest tells it; a finished run stays finished."""
-        try:
-            yield
-        except BaseException as error:
-            self._update(self._manifest)
-            end_manifest(self._files, self._manifest, None if self._finished else error)
-            raise
+    def _note_error(self, error: BaseException) -> None:
+        """Write how asking ended; a finished run stays finished."""
+        self._update(self._manifest)
+        end_manifest(self._files, self._manifest, None if self._finished else error)
 
     def _update(self, manifest: Manifest, outcome: Outcome | None = None) -> None:
         """Write into the manifest what came of the answers, and what they cost.

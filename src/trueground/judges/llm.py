@@ -18,7 +18,7 @@ from trueground.components.specs import ComponentSpec
 from trueground.judges.base import Judge
 from trueground.models.base import ChatRequest, Reply, TokenLogprob
 from trueground.models.component import LLMComponent, describe_failure, shorten_reply
-from trueground.models.prompts import block, mark_for, marked_places, packaged_prompt, user_prompt
+from trueground.models.prompts import Prompt, TextMarks
 from trueground.stats.arithmetic.scalars import exp
 from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, PromptFile, Status, Verdict
@@ -46,11 +46,11 @@ class LLMJudge(LLMComponent, Judge):
         super().__init__(given, ("prompt", "shown"))
         self._each = given.text("shown", "all", ("all", "each")) == "each"
         path = given.options.get("prompt")
-        self._asked = packaged_prompt(_PACKAGE, "asked-1")
-        self._prompt = packaged_prompt(_PACKAGE, "contains-1")
+        self._asked = Prompt.packaged(_PACKAGE, "asked-1")
+        self._prompt = Prompt.packaged(_PACKAGE, "contains-1")
         if path is not None:
             places = ("context", "statement")
-            self._prompt = user_prompt(
+            self._prompt = Prompt.read(
                 Path(path), places, ("question", "mark"), plain=(*places, "question")
             )
 
@@ -78,12 +78,12 @@ class LLMJudge(LLMComponent, Judge):
     def _request(self, request: JudgeRequest, piece: _Piece) -> ChatRequest:
         claim, asked = request.claim, request.asked
         texts = [request.texts[text][start:end] for text, start, end in piece]
-        mark = mark_for(texts, (claim, asked))
+        marks = TextMarks.of(texts, (claim, asked))
         question = ""
         if asked.strip():
-            messages = self._asked.fill({"question": block("QUESTION", asked, mark)})
+            messages = self._asked.fill({"question": marks.surround("QUESTION", asked)})
             question = messages[-1].content
-        places = marked_places(mark, {"context": texts, "statement": claim, "question": asked})
+        places = marks.fields({"context": texts, "statement": claim, "question": asked})
         return ChatRequest(self._prompt.fill(places | {"question": question}), self._params)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple
+
+import msgspec
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
 from trueground.execution.loop import LoopThread
 from trueground.models.base import ChatModel, ChatRequest, Params, Reply, request_key
-from trueground.models.options import OPTIONS, endpoint_options
+from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
 from trueground.models.registry import make_model
 from trueground.models.runner import ModelRequest, ReplySlot, RequestRunner
 from trueground.net.cache import ResponseCache
@@ -21,14 +24,50 @@ MAX_SHOWN_CHARS = 2_000  # of a reply in which nothing could be read
 MAX_RECENT_REPLIES = 4_000
 
 
-def model_of(spec: ComponentSpec) -> ChatModel:
-    """Return the chat model in `llm:MODEL(…)`. Raises UsageError."""
-    if spec.model is None:
+class ConfiguredModel(NamedTuple):
+    """A chat model, and how it generates."""
+
+    model: ChatModel
+    params: Params
+
+
+def configure_model(
+    spec: ComponentSpec,
+    who: str,
+    *,
+    params: Params,
+    name: str | None = None,
+    endpoint: ModelOptions | None = None,
+    options: Iterable[str] = (),
+) -> ConfiguredModel:
+    """Return the chat model of a spec such as `llm:MODEL(temperature=0.5,base_url=URL)`.
+
+    Args:
+        spec: What the user writes.
+        who: What errors call its user.
+        params: How it generates, unless the spec has `temperature` or `max_tokens`. With
+            `temperature=none` the model chooses.
+        name: The name of the model; by default that in the spec.
+        endpoint: How it is reached, unless the spec says so.
+        options: Names of further options that the spec may have.
+
+    Raises:
+        UsageError: An option is unknown or invalid, or there is no model.
+    """
+    spec.check((*OPTIONS, "temperature", "max_tokens", *options))
+    if spec.options.get("temperature") == "none":
+        params = msgspec.structs.replace(params, temperature=None)
+    elif "temperature" in spec.options:
+        params = msgspec.structs.replace(params, temperature=spec.number("temperature", None, 0))
+    if "max_tokens" in spec.options:
+        params = msgspec.structs.replace(params, max_tokens=spec.whole("max_tokens", 1))
+    name = name or spec.model
+    if name is None:
         raise UsageError(
-            f"the {spec.kind} {spec.name} needs a model; write {spec.name}:MODEL, as in "
+            f"{who} needs a model; write {spec.name}:MODEL, as in "
             f'"{spec.name}:gpt-4o(base_url=https://host/v1,api_key_env=KEY)"'
         )
-    return make_model(spec.model, endpoint_options(spec, f"the {spec.kind} {spec.name}"))
+    return ConfiguredModel(make_model(name, endpoint_options(spec, who, endpoint)), params)
 
 
 def shorten_reply(reply: str, limit: int = MAX_SHOWN_CHARS) -> str:
@@ -174,13 +213,10 @@ class LLMComponent:
         Raises:
             UsageError: An option is unknown or invalid, or there is no model.
         """
-        spec.check((*OPTIONS, "temperature", "max_tokens", *options))
-        is_free = spec.options.get("temperature") == "none"
-        self._params = Params(
-            temperature=None if is_free else spec.number("temperature", 0, 0),
-            max_tokens=spec.whole("max_tokens", max_tokens),
-        )
-        self._runner = SyncRequestRunner(model_of(spec), cache=spec.cache)
+        params = Params(temperature=0, max_tokens=max_tokens)
+        who = f"the {spec.kind} {spec.name}"
+        model, self._params = configure_model(spec, who, params=params, options=options)
+        self._runner = SyncRequestRunner(model, cache=spec.cache)
 
     @property
     def spent(self) -> Usage:

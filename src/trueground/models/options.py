@@ -1,19 +1,15 @@
-"""How a model is reached and loaded, and what its calls cost by a table of the user's."""
+"""How a model is reached and loaded."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
-
 from trueground.components.specs import ComponentSpec
-from trueground.errors import InputError, UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.options import Option, check_settings, split_pair
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -25,13 +21,6 @@ _NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
 
 # What may stand in the parentheses of `NAME:MODEL(…)`; a part's own options come beside them.
 OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
-
-MaxConnections = Annotated[int, Option("Calls under way at once.", min=1)]
-RequestsPerMinute = Annotated[float | None, Option("Requests a minute, at most.", min=0.1)]
-TokensPerMinute = Annotated[float | None, Option("Tokens a minute, at most.", min=1)]
-Timeout = Annotated[float, Option("Seconds for one attempt of a call.", min=0.01)]
-Deadline = Annotated[float, Option("Seconds for a call with all its attempts.", min=0.01)]
-MaxAttempts = Annotated[int, Option("Attempts of a call.", min=1)]
 
 
 def check_variable(option: str, name: str) -> None:
@@ -99,22 +88,33 @@ Extra = Annotated[
 
 
 @dataclass(frozen=True)
-class ModelOptions:
+class EndpointOptions:
+    """How to reach a model, and how fast to call it."""
+
+    base_url: str | None = None
+    api_key_env: str | None = None
+    max_connections: Annotated[int, Option("Calls under way at once.", min=1)] = 32
+    rpm: Annotated[float | None, Option("Requests a minute, at most.", min=0.1)] = None
+    tpm: Annotated[float | None, Option("Tokens a minute, at most.", min=1)] = None
+    timeout: Annotated[float, Option("Seconds for one attempt of a call.", min=0.01)] = 300.0
+    deadline: Annotated[float, Option("Seconds for a call with all its attempts.", min=0.01)] = (
+        1_800.0
+    )
+    max_attempts: Annotated[int, Option("Attempts of a call.", min=1)] = 6
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class ModelOptions(EndpointOptions):
     """Options of one model. What a kind of model has no use for, it ignores.
 
     `timeout` (seconds) is for one attempt, `deadline` for a call with all its attempts; `rpm` and
     `tpm` are requests and tokens per minute.
     """
 
-    base_url: str | None = None
-    api_key_env: str | None = None
     api: Annotated[Literal["chat", "completions"], Option("chat, or plain completions.")] = "chat"
-    max_connections: MaxConnections = 32
-    rpm: RequestsPerMinute = None
-    tpm: TokensPerMinute = None
-    timeout: Timeout = 300.0
-    deadline: Deadline = 1_800.0
-    max_attempts: MaxAttempts = 6
     wrapper: Annotated[
         Path | None,
         Option("Text around {system} and {user}, for models without a chat template."),
@@ -125,9 +125,6 @@ class ModelOptions:
     dtype: Annotated[str | None, Option("hf: float32, bfloat16 …")] = None
     trust_remote_code: Annotated[bool, Option("hf: run code that comes with a model.")] = False
     extra: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def endpoint_options(
@@ -150,65 +147,3 @@ def endpoint_options(
         timeout=given.number("timeout", base.timeout, 0.01) or base.timeout,
         max_attempts=given.whole("max_attempts", base.max_attempts),
     )
-
-
-class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """US dollars per million tokens; cached input costs as other input where no price is given."""
-
-    input: float
-    output: float
-    cached_input: float | None = None
-
-    def __post_init__(self) -> None:
-        """Raises ValueError for what is no price."""
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < inf:
-                raise ValueError(f"{name} is {value}, which is no price")
-
-    def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
-        """US dollars; `cached` are those of `tokens_in` that the endpoint had kept."""
-        kept = self.input if self.cached_input is None else self.cached_input
-        return (
-            (tokens_in - cached) * self.input + cached * kept + tokens_out * self.output
-        ) / 1_000_000
-
-
-Prices = Mapping[str, Price]
-
-
-def read_prices(path: Path) -> Prices:
-    """The table in a file. Raises InputError."""
-    place = f"--prices {path}"
-    try:
-        # Python's own reader takes NaN and Infinity too, so that model and field can be named.
-        table = msgspec.convert(json.loads(path.read_bytes()), dict[str, object])
-        prices = {}
-        for model, entry in table.items():
-            place = f"--prices {path}, model {model!r}"
-            prices[model] = msgspec.convert(entry, Price)
-        return prices
-    except OSError as error:
-        raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{place}: {error}. Expected, in US dollars per million tokens: "
-            '{"model-name": {"input": 2.5, "output": 10.0, "cached_input": 1.25}}'
-        ) from None
-
-
-def price_of(model: str, prices: Prices) -> Price:
-    """The price of a model. Raises UsageError where the table has none."""
-    if model not in prices:
-        raise unknown_name("model in the table of prices", model, prices)
-    return prices[model]
-
-
-PriceTable = Annotated[
-    Prices | None,
-    Option(
-        'JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}',
-        type=Path | None,
-        parse=read_prices,
-    ),
-]

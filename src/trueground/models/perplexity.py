@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from trueground.models.runner import InFlight
+from trueground.models.runner import InFlight, ReplyStore
 from trueground.net.cache import ResponseCache
 from trueground.stats.arithmetic.scalars import exp
 from trueground.types import Usage
@@ -95,17 +95,6 @@ def as_logprob(value: object) -> float:
     return float(min(max(value, _LEAST), 0.0))
 
 
-class LogprobStore:
-    """What a build keeps of log-probabilities, in addition to the cache; here nothing."""
-
-    def load(self, key: str) -> list[float] | None:
-        """Return what is kept under the key; None if the text must be scored."""
-        return None
-
-    def keep(self, key: str, logprobs: list[float]) -> None:
-        """Keep log-probabilities before they are used. Raises WriteError."""
-
-
 class LogprobRunner:
     """Scores texts, each paid for once. Belongs to one event loop.
 
@@ -116,7 +105,7 @@ class LogprobRunner:
         self,
         scorer: PromptScorer,
         cache: ResponseCache | None = None,
-        store: LogprobStore | None = None,
+        store: ReplyStore | None = None,
     ) -> None:
         self.name = scorer.name
         self.signature = scorer.signature
@@ -125,11 +114,11 @@ class LogprobRunner:
         self._in_flight = InFlight()
         self.attach(cache, store)
 
-    def attach(self, cache: ResponseCache | None, store: LogprobStore | None = None) -> None:
+    def attach(self, cache: ResponseCache | None, store: ReplyStore | None = None) -> None:
         """Use this cache and store from now on; neither if scores cost nothing."""
         is_kept = self._scorer.cacheable
         self._cache = cache if is_kept else None
-        self._store = store if is_kept and store is not None else LogprobStore()
+        self._store = store if is_kept and store is not None else ReplyStore()
 
     async def logprobs(self, text: str) -> list[float]:
         """Return the log-probability of each token of a text. Raises as PromptScorer does."""
@@ -143,10 +132,14 @@ class LogprobRunner:
             self.usage += Usage(calls=1, failed=1)  # until it succeeds
             logprobs = await self._scorer.logprobs(text)
             self.usage += Usage(tokens_in=len(logprobs) + 1, failed=-1)
-            self._store.keep(key, logprobs)
+            self._store.keep_logprobs(key, logprobs)
             if self._cache is not None:
                 self._cache.put(key, _encode(logprobs), model=self.name, tokens=len(logprobs) + 1)
         return logprobs
+
+    async def perplexity(self, text: str) -> float:
+        """Return the perplexity of a text. Raises as PromptScorer does."""
+        return perplexity(await self.logprobs(text))
 
     async def close(self) -> None:
         """Close the scorer."""
@@ -154,7 +147,7 @@ class LogprobRunner:
 
     def _load(self, key: str) -> list[float] | None:
         """Return the kept numbers; None if there are none that can be read."""
-        if logprobs := self._store.load(key):
+        if logprobs := self._store.load_logprobs(key):
             return logprobs
         value = None if self._cache is None else self._cache.get(key)
         if value is None:

@@ -13,7 +13,7 @@ can hold the mark of the prompt that it stands in.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -27,6 +27,8 @@ from trueground.types import PromptFile
 # A place alone on its line takes the line with it where it has nothing to say.
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
 PLAIN = "plain_"
+MARK_LENGTH = 12  # hexadecimal digits
+MAX_TURNS = 1_000_000  # hashes tried for a mark
 _SYSTEM, _USER = "---system---", "---user---"
 _WRAPPED = re.compile(r"\{(system|user)\}")
 
@@ -54,42 +56,60 @@ class Prompt:
         texts = (("system", self.system), ("user", self.user))
         return tuple(Message(role, filled(text)) for role, text in texts if text)
 
+    @classmethod
+    def packaged(cls, package: str, name: str) -> Prompt:
+        """Return the prompt of that name in `prompts/` of a package.
 
-def packaged_prompt(package: str, name: str) -> Prompt:
-    """The prompt of that name in `prompts/` of a package, such as trueground.benchmarks.faitheval.
+        Its id is the last part of the package and the name: `faitheval/direct-1`.
+        """
+        file = files(package) / "prompts" / f"{name}.txt"
+        return _parse(f"{package.rpartition('.')[2]}/{name}", file.read_text(encoding="utf-8"))
 
-    Its id is the last word of the package and the name: `faitheval/direct-1`.
-    """
-    file = files(package) / "prompts" / f"{name}.txt"
-    return _parse(f"{package.rpartition('.')[2]}/{name}", file.read_text(encoding="utf-8"))
+    @classmethod
+    def read(
+        cls,
+        path: Path,
+        required: Iterable[str],
+        optional: Iterable[str] = (),
+        *,
+        plain: Iterable[str] = (),
+    ) -> Prompt:
+        """Return a prompt of the user's own; its id is the file's name.
+
+        Args:
+            path: The file.
+            required: Placeholders that it must have.
+            optional: Placeholders that it may have.
+            plain: Placeholders that may also be written `{plain_NAME}`: the text without the lines
+                that mark where it begins and ends, for prompts that are sent to the letter.
+
+        Raises:
+            InputError: The file can't be read.
+            UsageError: A required placeholder is missing, one is unknown, or there are NUL
+                characters.
+        """
+        required = tuple(required)
+        allowed = (*required, *optional, *(f"{PLAIN}{name}" for name in plain))
+        text = _read_text(path, "prompt")
+        if "\0" in text:
+            raise UsageError(f"the prompt {path} holds NUL characters; save it as plain UTF-8 text")
+        _check_placeholders(path, placeholders_in(text), required, allowed)
+        return _parse(path.name, text)
 
 
-def user_prompt(
-    path: Path, needed: Iterable[str], optional: Iterable[str] = (), *, plain: Iterable[str] = ()
-) -> Prompt:
-    """A prompt of the user's own; its id is the file's name.
-
-    What `plain` names may stand as `{plain_NAME}` too: the bare text, without the lines that mark
-    where it begins and ends, for prompts that are to be sent to the letter.
-
-    InputError: the file cannot be read. UsageError: a needed place is absent, one is unknown, or
-    there are NUL characters.
-    """
-    needed, known = tuple(needed), (*needed, *optional, *(f"{PLAIN}{name}" for name in plain))
-    text = _read_text(path, "prompt")
-    if "\0" in text:
-        raise UsageError(f"the prompt {path} holds NUL characters; save it as plain UTF-8 text")
-    found = placeholders_in(text)
-    shown = ", ".join(f"{{{name}}}" for name in known)
-    for name in needed:
-        if name not in found and (f"{PLAIN}{name}" not in found or f"{PLAIN}{name}" not in known):
+def _check_placeholders(
+    path: Path, names: Collection[str], required: Sequence[str], allowed: Sequence[str]
+) -> None:
+    shown = ", ".join(f"{{{name}}}" for name in allowed)
+    for name in required:
+        has_plain = f"{PLAIN}{name}" in names and f"{PLAIN}{name}" in allowed
+        if name not in names and not has_plain:
             raise UsageError(f"the prompt {path} has no place {{{name}}}; it may have {shown}")
-    for name in sorted(found.difference(known)):
+    for name in sorted(set(names).difference(allowed)):
         raise UsageError(
             f"the prompt {path} has an unknown place {{{name}}}; it may have {shown}. For the "
             f"text {{{name}}} itself write {{{{{name}}}}}"
         )
-    return _parse(path.name, text)
 
 
 def _read_text(path: Path, what: str) -> str:
@@ -153,48 +173,58 @@ def read_wrapper(path: Path) -> str:
     return wrapper
 
 
-_LENGTH = 12
+@dataclass(frozen=True)
+class TextMarks:
+    """Lines around the texts of a prompt that no text can forge: they have a mark that none holds.
 
-
-def mark_for(texts: Sequence[str], others: Sequence[str] = ()) -> str:
-    """A mark of 12 hexadecimal digits that stands in none of `texts` and `others`.
-
-    It depends on `texts` alone, unless one of all holds it: then on the next hash. So prompts with
-    the same texts begin alike, which endpoints that keep beginnings make use of.
+    `mark` has 12 hexadecimal digits.
     """
-    words = "\0".join(f"{len(text)}:{text}" for text in texts)
-    for turn in range(1_000_000):
-        mark = sha256(f"{turn}\0{words}".encode("utf-8", "replace")).hexdigest()[:_LENGTH]
-        if not any(mark in text.lower() for text in (*texts, *others)):
-            return mark
-    raise AssertionError("a text holds a million hashes of itself")
 
+    mark: str
 
-def block(name: str, text: str, mark: str) -> str:
-    """The text between two lines that name it and bear the mark."""
-    return f"=== BEGIN {name} {mark} ===\n{text}\n=== END {name} {mark} ==="
+    @classmethod
+    def of(cls, texts: Sequence[str], others: Sequence[str] = ()) -> TextMarks:
+        """Return marks that are in none of `texts` and `others`.
 
+        They depend on `texts` alone, unless one of all texts holds them: then on the next hash. So
+        prompts with the same texts begin alike, and endpoints can reuse these beginnings.
+        """
+        joined = "\0".join(f"{len(text)}:{text}" for text in texts)
+        for turn in range(MAX_TURNS):
+            digest = sha256(f"{turn}\0{joined}".encode("utf-8", "replace")).hexdigest()
+            mark = digest[:MARK_LENGTH]
+            if not any(mark in text.lower() for text in (*texts, *others)):
+                return cls(mark)
+        raise AssertionError("a text holds a million hashes of itself")
 
-def blocks(name: str, texts: Sequence[str], mark: str) -> str:
-    """Several texts, numbered; a single one has no number."""
-    if len(texts) == 1:
-        return block(name, texts[0], mark)
-    return "\n\n".join(
-        block(f"{name} {number} OF {len(texts)}", text, mark)
-        for number, text in enumerate(texts, 1)
-    )
+    def surround(self, name: str, texts: str | Sequence[str]) -> str:
+        """Return the text between two lines that name it; several texts are numbered."""
+        if isinstance(texts, str):
+            return f"=== BEGIN {name} {self.mark} ===\n{texts}\n=== END {name} {self.mark} ==="
+        if len(texts) == 1:
+            return self.surround(name, texts[0])
+        return "\n\n".join(
+            self.surround(f"{name} {number} OF {len(texts)}", text)
+            for number, text in enumerate(texts, 1)
+        )
 
+    def fields(
+        self, texts: Mapping[str, str | Sequence[str]], *, keep: Container[str] = ()
+    ) -> dict[str, str]:
+        """Return the values of a prompt's placeholders.
 
-def marked_places(
-    mark: str, texts: Mapping[str, str | Sequence[str]], *, keep: Container[str] = ()
-) -> dict[str, str]:
-    """What a prompt's places hold: {mark}, and for each text {name} in marked lines and
-    {plain_name} as it is. A blank text, or no text of several, has no lines unless it is in `keep`.
-    """
-    places = {"mark": mark}
-    for name, text in texts.items():
-        parts = [text] if isinstance(text, str) else text
-        shown = name in keep or (bool(text.strip()) if isinstance(text, str) else bool(parts))
-        places[name] = blocks(name.upper(), parts, mark) if shown else ""
-        places[f"plain_{name}"] = "\n".join(parts)
-    return places
+        Args:
+            texts: A text, or several, per placeholder.
+            keep: Placeholders that have marked lines even if their text is blank.
+
+        Returns:
+            `mark`, and for each text its name with marked lines, and `plain_NAME` as it is.
+        """
+        fields = {"mark": self.mark}
+        for name, text in texts.items():
+            several = [text] if isinstance(text, str) else text
+            is_blank = not text.strip() if isinstance(text, str) else not several
+            has_lines = name in keep or not is_blank
+            fields[name] = self.surround(name.upper(), several) if has_lines else ""
+            fields[f"{PLAIN}{name}"] = "\n".join(several)
+        return fields

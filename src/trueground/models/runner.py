@@ -92,6 +92,13 @@ class ReplyStore:
             WriteError: It can't be written. The runner then ends.
         """
 
+    def load_logprobs(self, key: str) -> list[float] | None:
+        """Return the log-probabilities kept under the key; None if the text must be scored."""
+        return None
+
+    def keep_logprobs(self, key: str, logprobs: list[float]) -> None:
+        """Keep log-probabilities before they are used. Raises WriteError."""
+
 
 class InFlight:
     """Equal requests wait for each other: the second finds what the first has kept."""
@@ -186,7 +193,6 @@ class RequestRunner:
         advice: str,
         cache: ResponseCache | None = None,
         store: ReplyStore | None = None,
-        in_flight: InFlight | None = None,
         time_limit: float | None = None,
         tolerates_first: bool = False,
     ) -> None:
@@ -197,7 +203,6 @@ class RequestRunner:
             advice: The last sentence of the error for a model that can't be reached.
             cache: The response cache; None if replies are not cached.
             store: What else keeps replies.
-            in_flight: The requests under way of runners that share cache and store.
             time_limit: Seconds from now after which no request is sent.
             tolerates_first: Whether `run_all` goes on after the first refusals.
         """
@@ -208,18 +213,13 @@ class RequestRunner:
         self._free = asyncio.Semaphore(model.concurrency)
         self._ends = None if time_limit is None else time.monotonic() + time_limit
         self._is_out_of_time = False
-        self.attach(cache, store, in_flight)
+        self.in_flight = InFlight()  # shared by runners whose requests may be equal
+        self.attach(cache, store)
 
-    def attach(
-        self,
-        cache: ResponseCache | None,
-        store: ReplyStore | None = None,
-        in_flight: InFlight | None = None,
-    ) -> None:
+    def attach(self, cache: ResponseCache | None, store: ReplyStore | None = None) -> None:
         """Use this cache and store from now on."""
         self._cache = cache if self.model.cacheable else None
         self._store = store or ReplyStore()
-        self._in_flight = in_flight or InFlight()
         self._needs_key = self.model.cacheable and (cache is not None or self._store.needs_key)
 
     async def run_all(
@@ -336,7 +336,7 @@ class RequestRunner:
         is_obsolete: Callable[[], bool] | None,
         take: Callable[[ReplySlot, Reply], None] | None = None,
     ) -> ReceivedReply | None:
-        async with self._in_flight.turn(slot.key):
+        async with self.in_flight.turn(slot.key):
             received = self.take_kept(slot, use_cache=use_cache)
             is_kept = received is not None
             if received is None:

@@ -15,18 +15,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, cast, overload
 
 import msgspec
-from trueground.files.locks import FolderLock
-from trueground.runs.frames import read_frames
-from trueground.runs.schema import (
-    FORMAT_VERSION,
-    UNNUMBERED_VERSION,
-    Item,
-    Manifest,
-    RecordTexts,
-    Summary,
-)
 
 from trueground.errors import InputError
+from trueground.files.locks import FolderLock
 from trueground.records.files import open_unpacked
 from trueground.records.problems import UNREADABLE, shorten, too_deep
 from trueground.runs.directory import (
@@ -39,7 +30,16 @@ from trueground.runs.directory import (
     SUMMARY,
     write_json,
 )
+from trueground.runs.frames import read_frames
 from trueground.runs.identity import describe_unfinished
+from trueground.runs.schema import (
+    FORMAT_VERSION,
+    UNNUMBERED_VERSION,
+    Item,
+    Manifest,
+    RecordTexts,
+    Summary,
+)
 from trueground.text.hashing import hash_text
 from trueground.types import Answered
 

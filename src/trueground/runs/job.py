@@ -12,7 +12,6 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ import orjson
 
 from trueground.errors import OutputError, RunInterrupted, TruegroundError
 from trueground.files.locks import FolderLock
+from trueground.files.writing import part_of
 from trueground.runs.directory import MANIFEST, unusable, write_error
 from trueground.runs.identity import FINISHED
 
@@ -32,7 +32,7 @@ class JobKind(NamedTuple):
     """What a job is called in messages, and what its folder holds.
 
     A manifest of this kind has `entries`. `is_left_over` says of an entry of the folder whether a
-    killed job may leave it before it has a manifest.
+    killed job of this kind may leave it before it has a manifest.
     """
 
     noun: str
@@ -41,10 +41,10 @@ class JobKind(NamedTuple):
 
 
 class SessionStart(NamedTuple):
-    """What a manifest says of the sessions: how many there were, and when the first began."""
+    """The number of a session, counted from 1, and when the first one began, if not with it."""
 
     number: int
-    start: str
+    start: str | None
 
 
 class Shards:
@@ -116,7 +116,7 @@ class Job:
         if not self.path.exists():
             return None
         manifest = None
-        if any(not self.kind.is_left_over(entry) for entry in self.path.iterdir()):
+        if any(not self._is_left_over(entry) for entry in self.path.iterdir()):
             manifest = self._read_manifest()
             if manifest is None:
                 raise OutputError(
@@ -149,6 +149,13 @@ class Job:
             self.shards.remove_merged()
             yield
 
+    def _is_left_over(self, entry: Path) -> bool:
+        """Return whether a killed job may leave this entry before it has a manifest."""
+        if entry.name in (SHARDS, MERGED_SHARDS):
+            return entry.is_dir()
+        is_unfinished = entry.name == part_of(entry.with_name(MANIFEST)).name
+        return is_unfinished or self.kind.is_left_over(entry)
+
     def _check_no_file(self) -> None:
         try:
             is_file = self.path.exists() and not self.path.is_dir()
@@ -168,11 +175,10 @@ class Job:
 
 
 def next_session(earlier: Mapping[str, Any] | None) -> SessionStart:
-    """Return the entries of the session that begins; `earlier` is the manifest of the last one."""
-    earlier = earlier or {}
-    number = earlier.get("sessions")
-    start = earlier.get("start") or datetime.now(UTC).isoformat(timespec="seconds")
-    return SessionStart(1 + (number if isinstance(number, int) else 0), start)
+    """Return the session that begins; `earlier` is the manifest of the last one."""
+    entries = earlier or {}
+    number = entries.get("sessions")
+    return SessionStart(1 + (number if isinstance(number, int) else 0), entries.get("start"))
 
 
 def status_after(error: BaseException | None) -> str:

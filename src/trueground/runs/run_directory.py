@@ -30,7 +30,7 @@ from trueground.runs.directory import (
     write_json,
 )
 from trueground.runs.identity import find_differences, is_finished, refuse
-from trueground.runs.job import MERGED_SHARDS, SHARDS, Job, JobKind
+from trueground.runs.job import Job, JobKind
 from trueground.runs.progress import Progress
 
 # What a run may have written: the only files that --overwrite removes.
@@ -46,8 +46,6 @@ def _is_left_over(entry: Path) -> bool:
     """Return whether a killed run may leave this entry before it has a manifest."""
     if entry.name in (RESPONSES, ITEMS, RECORDS):
         return entry.is_file() and _is_empty(entry)
-    if entry.name in (SHARDS, MERGED_SHARDS):
-        return entry.is_dir()
     return entry.name in [part_of(entry.with_name(name)).name for name in _RUN_FILES]
 
 
@@ -165,7 +163,12 @@ class RunDirectory:
         """Remove the run in the folder, which counts as unfinished from the first step on."""
         there = {entry.name for entry in self.path.iterdir()}
         if MANIFEST in there:
-            stub = {"trueground": __version__, "status": "running", "identity": self._identity}
+            stub = {
+                "trueground": __version__,
+                "status": "running",
+                "sessions": 1,
+                "identity": self._identity,
+            }
             write_json(self.path / MANIFEST, stub)
         for name in set(_RUN_FILES) - {MANIFEST}:
             self._remove(name, there)

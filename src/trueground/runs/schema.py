@@ -12,8 +12,8 @@ from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from trueground.components.specs import keys_named, split_key
 
+from trueground.components.specs import keys_named, split_key
 from trueground.errors import unknown_name
 from trueground.judges.people import FitFigures
 from trueground.metrics.grounding import ANSWER_VERDICTS

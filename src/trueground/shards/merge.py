@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -41,7 +42,7 @@ from trueground.runs.directory import (
 )
 from trueground.runs.files import RunFiles, decode_file
 from trueground.runs.identity import describe_unfinished
-from trueground.runs.job import SHARDS, Shards
+from trueground.runs.job import SHARDS, Shards, noting_end
 from trueground.runs.page import PageWriter
 from trueground.runs.result import Result
 from trueground.runs.run_directory import RunDirectory
@@ -273,7 +274,7 @@ class _Merging:
             limit=None,
         )
         files.write_manifest(manifest)
-        try:
+        with noting_end(partial(end_manifest, files, manifest)):
             with ItemTable(self.scoring.width, self.scoring.by, self.scoring.abstained_at) as table:
                 for path in self._files(work.NUMBERS):
                     for scored in read_numbers(path):
@@ -291,9 +292,6 @@ class _Merging:
             self.progress("report", 0, None)
             if self.write_page is not None:
                 self._add_page(self.write_page, summary, manifest)
-        except BaseException as error:
-            end_manifest(files, manifest, error)
-            raise
         manifest.scored = sum(marker.n for marker in self.markers)
         end_manifest(files, manifest, None)
         note = "; ".join(dict.fromkeys(m.trouble for m in self.markers if m.trouble)) or None

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import trueground.builders.checks as languages
 from trueground.builders.api import build
-from trueground.builders.build import BuildSettings, dry_run
+from trueground.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.builders.registry import copy_example
 from trueground.builders.settings import EndpointDefaults
 from trueground.cli.app import app
@@ -83,7 +83,9 @@ def dry_calls(server: ScriptedServer, source: Path, out: Path, **second: str) ->
     asked = len(server.calls)
     options = {"second-sample": "2"}
     models = MODELS | second
-    found = dry_run("contexts", source, out, models=models, options=options, settings=settings)
+    found = estimate_build(
+        BuildRequest("contexts", source, out, models=models, options=options, settings=settings)
+    )
     assert len(server.calls) == asked
     assert found.items == 3
     return {one.stage: one.calls for one in found.stages}
@@ -135,7 +137,9 @@ def test_tokens_of_a_dry_run_are_no_fewer_than_those_asked(tmp_path: Path) -> No
     with scripted(World()) as server:
         settings = BuildSettings(endpoint=EndpointDefaults(base_url=server.url))
         out = tmp_path / "out"
-        found = dry_run("contexts", source, out, models=MODELS, settings=settings)
+        found = estimate_build(
+            BuildRequest("contexts", source, out, models=MODELS, settings=settings)
+        )
         build("contexts", source, out, models=MODELS, settings=settings)
         sent = sum(len(text) for text in server.texts)
     assert sum(one.tokens_in for one in found.stages) >= sent / CHARACTERS_PER_TOKEN

@@ -17,7 +17,7 @@ from tests.builders.scripted_server import scripted
 import trueground as tg
 from trueground.benchmarks.truly_ground.source import VersionQuestion, read_items
 from trueground.builders.api import build
-from trueground.builders.build import BuildSettings, Built, dry_run
+from trueground.builders.build import BuildRequest, BuildSettings, Built, estimate_build
 from trueground.builders.directory import DROPPED
 from trueground.builders.grounding.items import Instance
 from trueground.errors import UsageError
@@ -197,8 +197,10 @@ def test_a_wrong_option_is_named_before_anything_is_asked(
 def test_a_dry_run_counts_the_calls_and_writes_nothing(tmp_path: Path) -> None:
     documents = towns.write_documents(tmp_path / "documents.jsonl")
     model = FakeModel("never")
-    found = dry_run(
-        "grounding", documents, tmp_path / "out", models={"writer": model, "judge": model}
+    found = estimate_build(
+        BuildRequest(
+            "grounding", documents, tmp_path / "out", models={"writer": model, "judge": model}
+        )
     )
     assert {one.stage for one in found.stages if one.calls} == {
         "candidates",
@@ -235,13 +237,15 @@ def test_models_without_a_role_are_counted_and_closed(tmp_path: Path) -> None:
             "decomposer": f"llm:d(base_url={server.url},examples=0)",
         }
         settings = BuildSettings(cache=False)
-        expected = dry_run(
-            "grounding",
-            documents,
-            tmp_path / "out",
-            models=models,
-            options=options,
-            settings=settings,
+        expected = estimate_build(
+            BuildRequest(
+                "grounding",
+                documents,
+                tmp_path / "out",
+                models=models,
+                options=options,
+                settings=settings,
+            )
         )
         made = build(
             "grounding",
@@ -274,7 +278,9 @@ def test_a_dry_run_is_an_estimate_from_above(tmp_path: Path) -> None:
     with scripted(towns.reply) as server:
         model = f"m(base_url={server.url})"
         models = {"writer": model, "judge": model}
-        expected = dry_run("grounding", documents, tmp_path / "out", models=models, options=OPTIONS)
+        expected = estimate_build(
+            BuildRequest("grounding", documents, tmp_path / "out", models=models, options=OPTIONS)
+        )
         made = built(documents, tmp_path / "out", server.url)
     for role, spent in made.spent.items():
         most = [one for one in expected.stages if one.role == role]

@@ -6,22 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.builders.kalma.making import (
-    Rule,
-    made,
-    reasons,
-    rows_of,
-    said,
-    summary,
-    tree,
-    unless,
-)
+from tests.builders.kalma.making import Rule, made, reasons, rows_of, said, summary, tree, unless
 from tests.builders.kalma.world import GOOD, bad_rows, good_reply, graph_file, kind_of, part
 from tests.builders.scripted_server import last_text, scripted
 
 import trueground as tg
 from trueground.builders.api import build
-from trueground.builders.build import BuildSettings, dry_run
+from trueground.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.builders.registry import copy_example
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import InputError, UnreachableError, UsageError
@@ -241,12 +232,14 @@ def test_a_rerun_asks_nobody_and_a_dry_run_writes_nothing(tmp_path: Path) -> Non
         made(tmp_path, server, settings=BuildSettings(cache=False))
         assert len(server.calls) == calls
         assert tree(tmp_path / "out") == before
-        found = dry_run(
-            "kalma",
-            tmp_path / "pairs.jsonl",
-            tmp_path / "new",
-            models={"writer": f"m(base_url={server.url})"},
-            options={"graph": str(graph_file(tmp_path)), "alpha": "1"},
+        found = estimate_build(
+            BuildRequest(
+                "kalma",
+                tmp_path / "pairs.jsonl",
+                tmp_path / "new",
+                models={"writer": f"m(base_url={server.url})"},
+                options={"graph": str(graph_file(tmp_path)), "alpha": "1"},
+            )
         )
         assert len(server.calls) == calls
     assert not (tmp_path / "new").exists()

@@ -12,7 +12,7 @@ from tests.builders.kalma.making import dropped, made, reasons, rows_of, unless
 from tests.builders.kalma.world import GOOD, graph_file
 from tests.builders.scripted_server import scripted
 
-from trueground.builders.build import BuildSettings, dry_run
+from trueground.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.models.perplexity import UnscoredText
 
 GIVEN = {"alpha": "0", "perplexity": "any", "rounds": "2"}
@@ -119,8 +119,10 @@ def test_the_scorer_is_accounted_for(tmp_path: Path, scorer: Scorer) -> None:
         assert found["perplexity"]["calls"] == len(scorer.texts)
         assert found["perplexity"]["tokens_in"] == 2 * len(scorer.texts)
     options = {"graph": str(graph_file(tmp_path)), **GIVEN, "candidates": "7"}
-    expected = dry_run(
-        "kalma", tmp_path / "pairs.jsonl", tmp_path / "new", models=models, options=options
+    expected = estimate_build(
+        BuildRequest(
+            "kalma", tmp_path / "pairs.jsonl", tmp_path / "new", models=models, options=options
+        )
     )
     (one,) = [stage for stage in expected.stages if stage.role == "perplexity"]
     assert (one.stage, one.calls, one.model) == ("round-2", 7, "tests:scorer")

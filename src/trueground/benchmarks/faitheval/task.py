@@ -26,7 +26,7 @@ from trueground.benchmarks.rows import RowFiles, texts_of
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError
 from trueground.models.base import Params
-from trueground.models.prompts import Prompt, packaged_prompt
+from trueground.models.prompts import Prompt
 from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.text.normalize import FAITHEVAL, contains_words
@@ -80,7 +80,7 @@ def _prompts(options: FaithEvalOptions, sources: Sources) -> tuple[Prompt, Promp
     prompt = sources.choose_prompt(_PACKAGE, name, needed, optional)
     if not (options.instruction and prompt.has("instruction")):
         return prompt, None
-    return prompt, packaged_prompt(_PACKAGE, _INSTRUCTIONS[options.questions_of])
+    return prompt, Prompt.packaged(_PACKAGE, _INSTRUCTIONS[options.questions_of])
 
 
 def _identity(options: FaithEvalOptions, *, instructed: bool) -> dict[str, Value]:

@@ -31,7 +31,7 @@ from trueground.builders.kalma.items import CountedPair, Draft, Fact, LinkedPair
 from trueground.builders.kalma.knowledge import name_by_id
 from trueground.builders.kalma.wording import say
 from trueground.errors import InputError
-from trueground.models.perplexity import UnscoredText, perplexity
+from trueground.models.perplexity import UnscoredText
 from trueground.records.problems import describe, shorten
 from trueground.stats.arithmetic.scalars import exp, log
 from trueground.text.triples import pairs_of, plain_property
@@ -238,7 +238,7 @@ class FactChooser:
         """
         names = name_by_id(draft)
         texts = [f"{paragraph} {say(names[qid], name, value)}" for qid, name, value in candidates]
-        found = await asyncio.gather(*map(client.logprobs, texts), return_exceptions=True)
+        found = await asyncio.gather(*map(client.perplexity, texts), return_exceptions=True)
         rated, problems = {}, []
         for fact, one in zip(candidates, found, strict=True):
             if isinstance(one, UnscoredText):
@@ -246,7 +246,7 @@ class FactChooser:
             elif isinstance(one, BaseException):
                 raise one
             else:
-                rated[fact] = perplexity(one)
+                rated[fact] = one
         passing = [one for one in problems if one.passing]
         if passing or not rated:
             worst = (passing or problems)[0]

@@ -19,7 +19,7 @@ from trueground.judges.comparing import Comparer
 from trueground.judges.llm import read_verdict
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.component import LLMComponent, describe_failure, shorten_reply
-from trueground.models.prompts import mark_for, marked_places, packaged_prompt, user_prompt
+from trueground.models.prompts import Prompt, TextMarks
 from trueground.types import Comparison, ComparisonRequest, PromptFile, Status
 
 CATEGORY = "category"
@@ -80,10 +80,10 @@ class LLMComparer(LLMComponent, Comparer):
         self.values = (value,)
         path = given.options.get("prompt")
         if path is None:
-            self._prompt = packaged_prompt("trueground.judges.comparing", file)
+            self._prompt = Prompt.packaged("trueground.judges.comparing", file)
         else:
             plain = (*self._places, *_BESIDE[:-1])
-            self._prompt = user_prompt(Path(path), self._places, _BESIDE, plain=plain)
+            self._prompt = Prompt.read(Path(path), self._places, _BESIDE, plain=plain)
 
     @property
     def prompts(self) -> tuple[PromptFile, ...]:
@@ -102,14 +102,14 @@ class LLMComparer(LLMComponent, Comparer):
 
     def _call(self, request: ComparisonRequest, texts: Sequence[str]) -> ChatRequest:
         """The call about a response and these texts: its references, or its contexts."""
-        mark = mark_for((request.history, request.question, request.response), texts)
+        marks = TextMarks.of((request.history, request.question, request.response), texts)
         shown = {
             "conversation": request.history,
             "question": request.question,
             "response": request.response,
             "reference" if "reference" in self._places else "context": texts,
         }
-        places = marked_places(mark, shown, keep=("response",))
+        places = marks.fields(shown, keep=("response",))
         return ChatRequest(self._prompt.fill(places), self._params)
 
     def _read(self, reply: Reply) -> Comparison:

@@ -28,7 +28,7 @@ from trueground.errors import UsageError
 from trueground.judges.llm import expected_score, read_score
 from trueground.models.base import ChatRequest, Message, Params, Reply
 from trueground.models.component import LLMComponent, shorten_reply
-from trueground.models.prompts import Prompt, mark_for, marked_places, packaged_prompt, user_prompt
+from trueground.models.prompts import Prompt, TextMarks
 from trueground.types import PromptFile, Rating, RatingRequest, Status
 
 _PACKAGE = "trueground.judges.rating"
@@ -70,11 +70,11 @@ def rubric_for(name: str, shown: str) -> Prompt:
     if shown not in PLACES:
         raise UsageError(f"the rubric {name}: shown={shown!r} is not one of {', '.join(PLACES)}")
     if name not in NAMES:
-        return user_prompt(Path(name), ("response",), PLACES[shown][1:], plain=PLACES[shown])
+        return Prompt.read(Path(name), ("response",), PLACES[shown][1:], plain=PLACES[shown])
     if (name, shown) not in _FILES:
         known = " or ".join(s for n, s in _FILES if n == name)
         raise UsageError(f"the rubric {name} cannot be shown={shown!r}; it shows the {known}")
-    return packaged_prompt(_PACKAGE, _FILES[name, shown])
+    return Prompt.packaged(_PACKAGE, _FILES[name, shown])
 
 
 class Rater(Component[RatingRequest, Rating]):
@@ -152,10 +152,10 @@ class LLMRater(LLMComponent, Rater):
             self._rubrics[rubric] = rubric_for(*rubric)
         knowledge = request.knowledge if request.shown == "knowledge" else ()
         question = "" if request.shown == "response" else request.question
-        mark = mark_for((question, *knowledge, request.response))
+        marks = TextMarks.of((question, *knowledge, request.response))
         shown = {"response": request.response, "question": question, "knowledge": knowledge}
         keep = ("response", "question") if question else ("response",)
-        return self._rubrics[rubric].fill(marked_places(mark, shown, keep=keep))
+        return self._rubrics[rubric].fill(marks.fields(shown, keep=keep))
 
     def _draw(self, prompts: _Prompts, params: Params) -> dict[RatingRequest, list[Reply]]:
         """As many replies to each request as it wants samples."""

@@ -1,0 +1,76 @@
+"""What calls cost, by the user's table of prices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import inf
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from trueground.errors import InputError, unknown_name
+from trueground.options import Option
+
+
+class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """US dollars per million tokens; cached input costs as other input where no price is given."""
+
+    input: float
+    output: float
+    cached_input: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what is no price."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < inf:
+                raise ValueError(f"{name} is {value}, which is no price")
+
+    def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
+        """US dollars; `cached` are those of `tokens_in` that the endpoint had kept."""
+        kept = self.input if self.cached_input is None else self.cached_input
+        return (
+            (tokens_in - cached) * self.input + cached * kept + tokens_out * self.output
+        ) / 1_000_000
+
+
+Prices = Mapping[str, Price]
+
+
+def read_prices(path: Path) -> Prices:
+    """The table in a file. Raises InputError."""
+    place = f"--prices {path}"
+    try:
+        # Python's own reader takes NaN and Infinity too, so that model and field can be named.
+        table = msgspec.convert(json.loads(path.read_bytes()), dict[str, object])
+        prices = {}
+        for model, entry in table.items():
+            place = f"--prices {path}, model {model!r}"
+            prices[model] = msgspec.convert(entry, Price)
+        return prices
+    except OSError as error:
+        raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{place}: {error}. Expected, in US dollars per million tokens: "
+            '{"model-name": {"input": 2.5, "output": 10.0, "cached_input": 1.25}}'
+        ) from None
+
+
+def price_of(model: str, prices: Prices) -> Price:
+    """The price of a model. Raises UsageError where the table has none."""
+    if model not in prices:
+        raise unknown_name("model in the table of prices", model, prices)
+    return prices[model]
+
+
+PriceTable = Annotated[
+    Prices | None,
+    Option(
+        'JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}',
+        type=Path | None,
+        parse=read_prices,
+    ),
+]
