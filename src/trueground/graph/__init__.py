@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.options import Note, Option, Progress, no_note, no_progress, split_pair
-from trueground.types import Graph
 
 if TYPE_CHECKING:
     from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, Row
     from trueground.graph.folder import GraphFile
     from trueground.graph.linking import LinkedQuestions
+    from trueground.types import Graph
 
 KeepReplies = Annotated[
     bool, Option("Ask an endpoint again, and keep nothing of it.", "--no-cache")
@@ -26,7 +26,7 @@ WRITTEN = (
 
 
 def open_graph(
-    written: str | Path | Sequence[Graph],
+    written: "str | Path | Sequence[Graph]",
     *,
     lang: str | None = None,
     cache: bool = True,
