@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("benchmarks", "runs"),
     ("annotation",),
     ("evaluate",),
-    ("builders", "shards"),
+    ("builders",),
     ("reports",),
     ("studies",),
     ("web",),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trueground.builders.build import BuildSettings
     from trueground.claims import decomposer
     from trueground.evaluate.result import MetricSummary
+    from trueground.evaluate.shards.score import score_table
     from trueground.judges import judge
     from trueground.metrics.base import Metric
     from trueground.metrics.registry import metric
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
     from trueground.retrieval.kinds import retriever
-    from trueground.shards.score import score_table
     from trueground.studies.calibrate.study import calibrate, fit_judge
     from trueground.studies.validate.result import Validation
     from trueground.studies.validate.study import validate
@@ -71,7 +71,7 @@ _HOMES = {
     "run": "api.run",
     "score": "api.score",
     "score_shards": "api.shards",
-    "score_table": "shards.score",
+    "score_table": "evaluate.shards.score",
     "validate": "studies.validate.study",
 }
 _MODULES = ("errors", "metrics", "testing")

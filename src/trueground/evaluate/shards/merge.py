@@ -32,6 +32,16 @@ from trueground.evaluate.scoring import (
     make_manifest,
     summarise_table,
 )
+from trueground.evaluate.shards import work
+from trueground.evaluate.shards.plan import PLAN, ShardPlan, read_plan
+from trueground.evaluate.shards.store import MissingFileError, RunStore, open_store
+from trueground.evaluate.shards.work import (
+    Marker,
+    make_scoring_plan,
+    read_marker,
+    read_numbers,
+    shard_name,
+)
 from trueground.evaluate.table import ItemTable
 from trueground.metrics.registry import higher_is_better
 from trueground.models.calls import Spent
@@ -56,10 +66,6 @@ from trueground.runs.directory import (
 from trueground.runs.identity import describe_unfinished, is_finished
 from trueground.runs.page import PageWriter
 from trueground.runs.worst import headline_metric
-from trueground.shards import work
-from trueground.shards.plan import PLAN, ShardPlan, read_plan
-from trueground.shards.store import MissingFileError, RunStore, open_store
-from trueground.shards.work import Marker, make_scoring_plan, read_marker, read_numbers, shard_name
 
 _LISTED = 20_000  # items on the page of a run in shards, and in a store
 _OF_EACH = 20  # of each status at least, where there are so many

@@ -16,6 +16,8 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import InputError, OutputError
+from trueground.evaluate.shards.engines import Engine
+from trueground.evaluate.shards.store import RunStore
 from trueground.net.redact import redact_urls
 from trueground.options import Progress
 from trueground.records.checks import Check, FileInfo, SeenIds, Tally
@@ -34,8 +36,6 @@ from trueground.records.parts import (
 from trueground.records.reading import RowWithId, conclude, reject_repeated
 from trueground.runs.directory import SHARDS
 from trueground.runs.identity import list_differences
-from trueground.shards.engines import Engine
-from trueground.shards.store import RunStore
 
 PLAN = "shards/plan.json"
 _SHARD_BYTES = 128 << 20  # of the input, where nobody says how many shards there are
