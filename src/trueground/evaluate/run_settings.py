@@ -6,14 +6,19 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
+from trueground.evaluate.score import (
+    By,
+    DecomposerName,
+    JudgeCalibrations,
+    Judges,
+    KeepRecords,
+    RaterName,
+)
 from trueground.models.base import Params
 from trueground.models.options import ModelOptions, PriceTable
 from trueground.options import (
     MAX_SEED,
-    By,
     Cache,
-    KeepRecords,
     LabelsDrawn,
     Option,
     Progress,
