@@ -26,7 +26,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("judges",),
     ("benchmarks", "runs"),
     ("evaluate",),
-    ("shards",),
     ("reports",),
     ("studies",),
     ("retrieval", "graph"),

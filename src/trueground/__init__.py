@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trueground.builders.api import build
     from trueground.builders.build import BuildSettings
     from trueground.claims import decomposer
+    from trueground.evaluate.shards.score import score_table
     from trueground.judges import judge
     from trueground.metrics.base import Metric
     from trueground.metrics.registry import metric
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from trueground.models.registry import model
     from trueground.retrieval.kinds import retriever
     from trueground.runs.schema import MetricSummary
-    from trueground.shards.score import score_table
     from trueground.studies.calibrate.study import calibrate, fit_judge
     from trueground.studies.validate.result import Validation
     from trueground.studies.validate.study import validate
@@ -74,7 +74,7 @@ _HOMES = {
     "run": "api.run",
     "score": "api.score",
     "score_shards": "api.shards",
-    "score_table": "shards.score",
+    "score_table": "evaluate.shards.score",
     "validate": "studies.validate.study",
 }
 _WINGS = {"builders": "papers", "retrieval": "search"}  # outside the core, so they may be missing

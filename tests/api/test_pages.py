@@ -24,7 +24,7 @@ sys.modules["trueground.reports"] = None
 from trueground.builders import build
 from trueground.evaluate import run
 from trueground.evaluate.score import ScoreRequest, score_request
-from trueground.shards.score import ShardsRequest, score_shards_request
+from trueground.evaluate.shards.score import ShardsRequest, score_shards_request
 
 records, folder = sys.argv[1], Path(sys.argv[2])
 score_request(ScoreRequest(records, metrics="f1,support", out=folder / "plain"))

@@ -81,7 +81,7 @@ FRESH = {
     "retrieval/store.py",
     "cli/app.py",  # the null device
     "graph/folder.py",
-    "shards/store.py",
+    "evaluate/shards/store.py",
     "web/browser.py",  # a private page that leads a browser to a link
     "web/labels/database.py",  # an empty one, for SQLite, that only its owner may read
     "web/labels/counting.py",

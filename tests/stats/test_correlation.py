@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from trueground.stats.agreement import average_ranks, correlation, pearson, spearman
+from trueground.stats.agreement import Correlation, average_ranks, pearson, spearman
 
 
 def by_definition(x: list[float], y: list[float]) -> float:
@@ -74,9 +74,9 @@ def test_constant_and_few_pairs_have_no_coefficient() -> None:
     assert pearson([1, 1, 1], [1, 2, 3]) is None
     assert pearson([0.1] * 5, [1, 2, 3, 4, 5]) is None
     assert spearman([1, 2], [3, 3]) is None
-    few = correlation([1, 2], [3, 4])
+    few = Correlation.of([1, 2], [3, 4])
     assert (few.value, few.ci, few.n, few.why) == (None, None, 2, "2 of at least 3 pairs")
-    flat = correlation([1, 2, 3], [5, 5, 5], ranked=True)
+    flat = Correlation.of([1, 2, 3], [5, 5, 5], ranked=True)
     assert flat.value is None
     assert flat.why == "the second score is the same for all"
     with pytest.raises(ValueError, match="2 and 3 numbers are no pairs"):
@@ -92,7 +92,7 @@ def test_interval_is_the_percentiles_of_all_resamples_of_few_pairs() -> None:
         a, b = [x[r] for r in rows], [y[r] for r in rows]
         if len(set(a)) > 1 and len(set(b)) > 1:
             every.append(by_definition(a, b))
-    found = correlation(x, y, resamples=20_000)
+    found = Correlation.of(x, y, resamples=20_000)
     assert found.ci is not None
     low, high = np.percentile(every, [2.5, 97.5])
     assert found.ci == pytest.approx((low, high), abs=0.02)
@@ -103,8 +103,8 @@ def test_interval_holds_the_value_and_repeats_with_the_seed() -> None:
     x = [rng.random() for _ in range(25)]
     y = [a + rng.gauss(0, 0.3) for a in x]
     for ranked in (False, True):
-        one, again = (correlation(x, y, ranked=ranked) for _ in range(2))
-        other = correlation(x, y, ranked=ranked, seed=1)
+        one, again = (Correlation.of(x, y, ranked=ranked) for _ in range(2))
+        other = Correlation.of(x, y, ranked=ranked, seed=1)
         assert one == again
         assert one.ci is not None
         assert one.value is not None
@@ -116,7 +116,7 @@ def test_interval_holds_the_value_and_repeats_with_the_seed() -> None:
 def test_noise_of_the_last_bits_is_no_difference() -> None:
     noisy = [sum([0.1] * 3) / 3, 0.1, 0.1, sum([0.1] * 10) / 10]
     assert len(set(noisy)) > 1
-    found = correlation(noisy, [1.0, 2.0, 3.0, 4.0])
+    found = Correlation.of(noisy, [1.0, 2.0, 3.0, 4.0])
     assert found.value is None
     assert found.why == "the first score is the same for all"
 

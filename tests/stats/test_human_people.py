@@ -9,7 +9,7 @@ from sklearn import metrics as sk
 
 from trueground.errors import UsageError
 from trueground.stats.human.estimates import SAME, mean_of_sets
-from trueground.stats.human.measure import measure, measure_all, paired_difference
+from trueground.stats.human.measure import measure, measure_all
 from trueground.stats.human.people import CEILING, ceiling, preferences
 
 
@@ -97,20 +97,20 @@ def two_scores(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.
 def test_a_difference_is_paired() -> None:
     labels, good, worse = two_scores()
     found = measure_all({"good": good, "worse": worse}, labels, probability=False, resamples=500)
-    apart = paired_difference(found["good"], found["worse"]).estimates["auroc"]
+    apart = found["good"].minus(found["worse"]).estimates["auroc"]
     areas = [sk.roc_auc_score(labels, x) for x in (good, worse)]
     assert apart.value == pytest.approx(areas[0] - areas[1])
     assert apart.ci is not None
     alone = found["good"].estimates["auroc"].ci
     assert alone is not None
     assert apart.ci[1] - apart.ci[0] < 0.7 * (alone[1] - alone[0])
-    same = paired_difference(found["good"], found["good"], "spearman").estimates["spearman"]
+    same = found["good"].minus(found["good"], "spearman").estimates["spearman"]
     assert (same.value, same.ci, same.why) == (0.0, None, SAME)
     with pytest.raises(UsageError, match="no measure"):
-        paired_difference(found["good"], found["worse"], "beauty")
+        found["good"].minus(found["worse"], "beauty")
     other = measure(good, labels, probability=False, resamples=20)
     with pytest.raises(UsageError, match="20 resamples"):
-        paired_difference(found["good"], other)
+        found["good"].minus(other)
 
 
 def test_the_mean_over_sets() -> None:

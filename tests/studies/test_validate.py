@@ -534,7 +534,7 @@ def test_differences_to_the_best_metric_are_paired() -> None:
 
 
 def test_differences_are_on_the_items_that_both_score() -> None:
-    from trueground.stats.human.measure import measure, paired_difference, paired_differences
+    from trueground.stats.human.measure import measure, paired_differences
 
     random = np.random.default_rng(1)
     labels = (random.random(120) < 0.5).astype(float)
@@ -547,7 +547,7 @@ def test_differences_are_on_the_items_that_both_score() -> None:
     apart = told["auroc"]["other"]
     masked = np.where(np.isnan(other), np.nan, good)
     both = [measure(scores, labels, **plain) for scores in (other, masked)]
-    assert apart == paired_difference(both[0], both[1], "auroc")
+    assert apart == both[0].minus(both[1], "auroc")
     expected = both[0].draws["auroc"] - both[1].draws["auroc"]
     np.testing.assert_array_equal(apart.draws["auroc"], expected)
 

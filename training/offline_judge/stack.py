@@ -33,7 +33,7 @@ from trueground.judges.lexical.weights import LexicalWeights
 from trueground.judges.stack import DEFAULT, FORMAT, StackMember, log_odds, open_member
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import mean_of_sets
-from trueground.stats.human.measure import measure_all, paired_difference
+from trueground.stats.human.measure import measure_all
 from trueground.stats.monotone import LabelledClaims, LogisticModel
 from trueground.stats.thresholds import ScoredLabels
 from trueground.studies.calibrate.stacking import fit as fit_weights
@@ -118,7 +118,8 @@ def measure(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], seed: i
             level=_LEVEL,
         )
         found.append((both["stack"], both["lexical"]))
-        apart = paired_difference(*found[-1]).estimates["auroc"]
+        weighed, lexical = found[-1]
+        apart = weighed.minus(lexical).estimates["auroc"]
         areas = [m.estimates["auroc"].value or 0 for m in found[-1]]
         ends = apart.ci or (0, 0)
         print(
@@ -131,7 +132,7 @@ def measure(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], seed: i
             print(f"mean {key} of {who}: {means[key].value:.4f} {means[key].ci}")
     draws = np.mean([one.draws["auroc"] - other.draws["auroc"] for one, other in found], axis=0)
     ends = percentiles(draws, _LEVEL) or (0, 0)
-    values = [paired_difference(*pair).estimates["auroc"].value or 0 for pair in found]
+    values = [one.minus(other).estimates["auroc"].value or 0 for one, other in found]
     print(f"stack less lexical {np.mean(values):+.4f} [{ends[0]:+.4f}, {ends[1]:+.4f}]")
 
 

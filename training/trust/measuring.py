@@ -21,7 +21,7 @@ from trueground.judges.people import LabelledVerdicts, SetCounts, VerdictCount
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import MeasureEstimate, mean_of_sets, raw_estimates
-from trueground.stats.human.measure import Measured, measure, measure_all, paired_difference
+from trueground.stats.human.measure import Measured, measure, measure_all
 
 FAITHFUL = (
     "support",
@@ -179,7 +179,7 @@ def _mean(found: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _apart(own: Measured, rival: Measured) -> MeasureEstimate:
-    return paired_difference(own, rival).estimates["auroc"]
+    return own.minus(rival).estimates["auroc"]
 
 
 def read_with_claims(folder: Path, name: str) -> list[Example]:

@@ -140,8 +140,8 @@ def merge(
 ) -> None:
     """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
     from trueground.api.shards import merge as merge_shards
-    from trueground.shards.plan import read_plan
-    from trueground.shards.store import open_store
+    from trueground.evaluate.shards.plan import read_plan
+    from trueground.evaluate.shards.store import open_store
 
     if (part := next((Path(out) / "shards").glob("*-of-*"), None)) is not None:
         found, told = _join(Path(out), part)
@@ -168,7 +168,7 @@ def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
                 else (": with --shard for another round, or without, which does the rest")
             )
             return {"complete": complete}, f"all is in {out}. Go on with the same command{rest}"
-    from trueground.shards.merge import join_logs
+    from trueground.evaluate.shards.merge import join_logs
 
     replies, command = join_logs(out)
     words = f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}"

@@ -107,8 +107,8 @@ def run_task(
 def ask_shard(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Path:
     """Ask the questions of `settings.shard` alone, and score nothing; the folder of the replies.
 
-    It lies below `out`. When all shards are asked, `trueground.shards.merge.join_logs` makes one
-    log of theirs, which the same run without a shard scores.
+    It lies below `out`. When all shards are asked, `trueground.evaluate.shards.merge.join_logs`
+    makes one log of theirs, which the same run without a shard scores.
     """
     from trueground.errors import OutputError
     from trueground.evaluate.session import Session, check_same, identify_run

@@ -1,20 +1,26 @@
 """How a benchmark run asks and scores. Light: the command reads the options here."""
 
 # No `from __future__ import annotations`: options are read from the annotations as values.
+
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
+from trueground.evaluate.score import (
+    By,
+    DecomposerName,
+    JudgeCalibrations,
+    Judges,
+    KeepRecords,
+    RaterName,
+)
 from trueground.models.base import Params
 from trueground.models.options import ModelOptions
 from trueground.models.prices import PriceTable
 from trueground.options import (
     MAX_SEED,
-    By,
     Cache,
-    KeepRecords,
     LabelsDrawn,
     Option,
     Progress,
@@ -30,6 +36,7 @@ from trueground.runs.page import PageWriter
 if TYPE_CHECKING:
     from trueground.evaluate.parts import Parts
     from trueground.models.base import ChatModel
+
 
 _NO_PARAMS = Params()
 _NO_MODEL_OPTIONS = ModelOptions()

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from trueground.options import (
-    By,
     Cache,
-    KeepRecords,
     LabelsDrawn,
     OnBadRow,
     Option,
@@ -59,6 +57,11 @@ JudgeCalibrations = Annotated[
         "--judge-calibration",
         type=list[Path] | None,
     ),
+]
+KeepRecords = Annotated[bool, Option("Do not keep the records with the run.", "--no-records")]
+By = Annotated[
+    str | Sequence[str],
+    Option("Break down by a field. Repeatable.", type=list[str] | None),
 ]
 DecomposerName = Annotated[
     "str | Decomposer",

@@ -37,27 +37,6 @@ Cache = Annotated[
     bool, Option("Neither read nor write what is kept of earlier calls.", "--no-cache")
 ]
 Workers = Annotated[int | None, Option("Processes. Default: by size.", min=1, default=None)]
-KeepRecords = Annotated[bool, Option("Do not keep the records with the run.", "--no-records")]
-By = Annotated[
-    str | Sequence[str],
-    Option("Break down by a field. Repeatable.", type=list[str] | None),
-]
-Label = Annotated[
-    str | None,
-    Option(
-        "Key of `human`; several annotators stand as LABEL:ANNOTATOR. Default: faithful, else "
-        "the only one.",
-        "--label",
-    ),
-]
-LabelPaths = Annotated[
-    Sequence[str | Path],
-    Option(
-        "Labels of `trueground annotate`, beside the records. Repeatable.",
-        "--labels",
-        type=list[Path] | None,
-    ),
-]
 RateLabels = Annotated[
     str | Path | Sequence[str | Path],
     Option(
@@ -74,7 +53,6 @@ LabelsDrawn = Annotated[
         "--labels-drawn",
     ),
 ]
-PositiveAbove = Annotated[float, Option("A label above this is positive.", "--positive-above")]
 
 
 def no_progress(_phase: str, _done: int, _total: int | None) -> None:

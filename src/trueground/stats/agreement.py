@@ -261,6 +261,36 @@ class Correlation:
     n: int
     why: str | None = None
 
+    @classmethod
+    def of(
+        cls,
+        x: Sequence[float],
+        y: Sequence[float],
+        *,
+        ranked: bool = False,
+        resamples: int = 2_000,
+        seed: int = 0,
+        level: float = 0.95,
+    ) -> Correlation:
+        """Pearson's, or with `ranked` Spearman's, coefficient of the pairs with its interval.
+
+        A percentile bootstrap over the pairs, the same for both; resamples in which one side is
+        constant are left out. Numbers that differ beyond the twelfth decimal only are equal: means
+        carry such noise.
+        """
+        a: Floats = np.asarray(x, np.float64).round(12)
+        b: Floats = np.asarray(y, np.float64).round(12)
+        n = len(a)
+        if n < LEAST:
+            return cls(None, None, level, n, f"{n} of at least {LEAST} pairs")
+        value = (spearman if ranked else pearson)(a, b)
+        if value is None:
+            side = "first" if (a == a[0]).all() else "second"
+            return cls(None, None, level, n, f"the {side} score is the same for all")
+        draws = np.random.Generator(np.random.PCG64(seed)).integers(0, n, (resamples, n))
+        drawn_a, drawn_b = (_drawn_ranks(x, draws) if ranked else x[draws] for x in (a, b))
+        return cls(value, percentiles(_pearson(drawn_a, drawn_b), level), level, n)
+
 
 def average_ranks(values: Sequence[float] | Floats) -> Floats:
     """Ranks from 1 in rising order, shape (n,); equal values share the mean of their places."""
@@ -287,35 +317,6 @@ def pearson(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float |
 def spearman(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float | None:
     """The correlation of average ranks; None where either sample is constant."""
     return pearson(average_ranks(x), average_ranks(y))
-
-
-def correlation(
-    x: Sequence[float],
-    y: Sequence[float],
-    *,
-    ranked: bool = False,
-    resamples: int = 2_000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> Correlation:
-    """Pearson's, or with `ranked` Spearman's, coefficient of the pairs with its interval.
-
-    A percentile bootstrap over the pairs, the same for both; resamples in which one side is
-    constant are left out. Numbers that differ beyond the twelfth decimal only are equal: means
-    carry such noise.
-    """
-    a: Floats = np.asarray(x, np.float64).round(12)
-    b: Floats = np.asarray(y, np.float64).round(12)
-    n = len(a)
-    if n < LEAST:
-        return Correlation(None, None, level, n, f"{n} of at least {LEAST} pairs")
-    value = (spearman if ranked else pearson)(a, b)
-    if value is None:
-        side = "first" if (a == a[0]).all() else "second"
-        return Correlation(None, None, level, n, f"the {side} score is the same for all")
-    draws = np.random.Generator(np.random.PCG64(seed)).integers(0, n, (resamples, n))
-    drawn_a, drawn_b = (_drawn_ranks(x, draws) if ranked else x[draws] for x in (a, b))
-    return Correlation(value, percentiles(_pearson(drawn_a, drawn_b), level), level, n)
 
 
 def _drawn_ranks(values: Floats, draws: Ints) -> Floats:

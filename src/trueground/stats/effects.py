@@ -49,7 +49,7 @@ from trueground.stats.bootstrap import (
     resampled_means,
     variance_of_mean,
 )
-from trueground.stats.paired import differences, signed_rank
+from trueground.stats.paired import MCNEMAR, Paired, SignedRank, differences, signed_rank
 from trueground.stats.rates import LabelSample, share_interval, t_quantile
 
 MOST_SIZES = 512
@@ -399,3 +399,60 @@ def allocate_labels(
     narrow = bisect_left(label_counts, True, key=lambda k: width_of(counts_for(k)) <= half_width)
     counts = counts_for(label_counts.start + narrow)
     return counts, width_of(counts)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a study shows with the test of a metric, not adjusted for the number of metrics.
+
+    `wilcoxon` is None for values 0 and 1, where McNemar's test is the same question.
+    """
+
+    wilcoxon: SignedRank | None
+    effects: Effects
+    planning: Planning
+
+    @classmethod
+    def compute(
+        cls,
+        results: Sequence[Paired],
+        a: Floats,
+        b: Floats,
+        clusters: Ints | None,
+        *,
+        detect: Sequence[float],
+        power: float,
+        resamples: int,
+        seed: int,
+        level: float,
+    ) -> list[Sizes]:
+        """Return Wilcoxon's test, effects and planning of each of the `results`.
+
+        All are over the items scored in both, of `a` and `b`, both of shape (n, metrics). `detect`
+        are the differences for which is planned.
+        """
+        known = ~np.isnan(a) & ~np.isnan(b)
+        alike: dict[bytes, list[int]] = {}  # metrics scored on the same items share their draws
+        for i in range(len(results)):
+            alike.setdefault(known[:, i].tobytes(), []).append(i)
+        sizes: dict[int, Sizes] = {}
+        for columns in alike.values():
+            rows = np.flatnonzero(known[:, columns[0]])
+            groups = None if clusters is None else clusters[rows]
+            part = np.ix_(rows, np.array(columns))
+            binary = [results[i].mcnemar is not None for i in columns]
+            effects = effects_of(
+                a[part], b[part], groups, binary=binary, resamples=resamples, seed=seed, level=level
+            )
+            for i, d, effect in zip(columns, differences(a[part], b[part]).T, effects, strict=True):
+                wilcoxon = signed_rank(d, groups) if len(d) and results[i].mcnemar is None else None
+                planning = plan(
+                    d,
+                    groups,
+                    discordant=results[i].test == MCNEMAR,
+                    wanted=detect,
+                    alpha=round(1 - level, 12),
+                    power=power,
+                )
+                sizes[i] = cls(wilcoxon, effect, planning)
+        return [sizes[i] for i in range(len(results))]

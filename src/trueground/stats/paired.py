@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,25 @@ class Paired:
     mcnemar: McNemar | None = None
     patterns: int | None = None
     why: str | None = None
+
+    @property
+    def sampled_patterns(self) -> int | None:
+        """How many random patterns of signs p is from; None if it is exact or missing."""
+        return self.patterns if self.test == SIGN_FLIP else None
+
+    def of_whole_runs(self, n: int, **numbers: Any) -> Paired:
+        """Return the same with `numbers` of the two runs as wholes, which have no test."""
+        is_alike = numbers["difference"] is not None and numbers["ci"] is None
+        return replace(
+            self,
+            n=n,
+            why=ALIKE if is_alike else None,
+            p=None,
+            test=None,
+            mcnemar=None,
+            patterns=None,
+            **numbers,
+        )
 
 
 @dataclass(frozen=True)

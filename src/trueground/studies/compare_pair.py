@@ -9,7 +9,6 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.evaluate.plan import macro_key
@@ -17,17 +16,13 @@ from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
 from trueground.reports.items import item_links
 from trueground.stats.arithmetic.sums import count_true
-from trueground.stats.bootstrap import ALIKE, Floats
-from trueground.stats.effects import Effects, Planning, effects_of, plan
+from trueground.stats.bootstrap import Floats
+from trueground.stats.effects import Sizes
 from trueground.stats.paired import (
-    MCNEMAR,
-    SIGN_FLIP,
     Paired,
-    SignedRank,
     differences,
     holm,
     paired,
-    signed_rank,
 )
 from trueground.studies.pairing import (
     SCORED,
@@ -59,18 +54,6 @@ class Change:
     response_b: str | None
     link_a: str | None = None
     link_b: str | None = None
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What stands beside the test of a metric, not adjusted for the number of metrics.
-
-    `wilcoxon` is None for values 0 and 1, where McNemar's test is the same question.
-    """
-
-    wilcoxon: SignedRank | None
-    effects: Effects
-    planning: Planning
 
 
 @dataclass(frozen=True)
@@ -199,7 +182,15 @@ def _compare_items(
 ) -> dict[str, MetricComparison]:
     a, b, clusters = aligned.a.scores, aligned.b.scores, aligned.clusters
     results = paired(a.values, b.values, clusters, tests=options.tests, **options.draws)
-    sizes = _compute_sizes(results, a.values, b.values, clusters, options)
+    sizes = Sizes.compute(
+        results,
+        a.values,
+        b.values,
+        clusters,
+        detect=options.detect,
+        power=options.power,
+        **options.draws,
+    )
     better = [higher_is_better(metric) is not False for metric in metrics]
     changes = _largest_changes(aligned, better, options.flips)
     comparisons = {}
@@ -224,49 +215,11 @@ def _as_whole_run(
 ) -> MetricComparison:
     """A number of the two runs as wholes: no test; what is told of items is that of the metric."""
     metric = items[macro_key(name)]
-    why = ALIKE if whole.difference is not None and whole.ci is None else None
-    no_test: dict[str, Any] = dict.fromkeys(("p", "test", "mcnemar", "patterns"))
-    result = dataclasses.replace(metric.result, n=n, why=why, **no_test, **whole._asdict())
+    result = metric.result.of_whole_runs(n, **whole._asdict())
     metric = dataclasses.replace(metric, result=result, sizes=None)
     if name in items:
         return metric
     return dataclasses.replace(metric, only_a={}, only_b={}, changes_lost=(), changes_won=())
-
-
-# What stands beside the test
-
-
-def _compute_sizes(
-    results: Sequence[Paired],
-    a: Floats,
-    b: Floats,
-    clusters: NDArray[np.int64] | None,
-    options: CompareOptions,
-) -> list[Sizes]:
-    """Wilcoxon's test, sizes of the effect and planning, over the items scored in both."""
-    known = ~np.isnan(a) & ~np.isnan(b)
-    alike: dict[bytes, list[int]] = {}  # metrics scored on the same items share their draws
-    for i in range(len(results)):
-        alike.setdefault(known[:, i].tobytes(), []).append(i)
-    sizes: dict[int, Sizes] = {}
-    for columns in alike.values():
-        rows = np.flatnonzero(known[:, columns[0]])
-        groups = None if clusters is None else clusters[rows]
-        part = np.ix_(rows, np.array(columns))
-        binary = [results[i].mcnemar is not None for i in columns]
-        effects = effects_of(a[part], b[part], groups, binary=binary, **options.draws)
-        for i, d, effect in zip(columns, differences(a[part], b[part]).T, effects, strict=True):
-            wilcoxon = signed_rank(d, groups) if len(d) and results[i].mcnemar is None else None
-            planning = plan(
-                d,
-                groups,
-                discordant=results[i].test == MCNEMAR,
-                wanted=options.detect,
-                alpha=options.alpha,
-                power=options.power,
-            )
-            sizes[i] = Sizes(wilcoxon, effect, planning)
-    return [sizes[i] for i in range(len(results))]
 
 
 def _largest_changes(
@@ -384,7 +337,7 @@ def adjust(pairs: Sequence[PairComparison], alpha: float) -> tuple[PairCompariso
     adjusted = []
     for pair in pairs:
         notes = pair.notes
-        sampled = [m.result.patterns for m in pair.metrics.values() if m.result.test == SIGN_FLIP]
+        sampled = [m.result.sampled_patterns for m in pair.metrics.values()]
         if patterns := min((n for n in sampled if n is not None), default=None):
             least = tests / (patterns + 1)
             if least > alpha:

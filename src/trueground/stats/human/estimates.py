@@ -86,6 +86,10 @@ class Estimated:
     estimates: dict[str, MeasureEstimate]
     draws: dict[str, Floats] = field(repr=False, compare=False)
 
+    def raw_measures(self) -> dict[str, dict[str, Any]]:
+        """Return the JSON form of the estimates."""
+        return raw_estimates(self.estimates)
+
     def draws_of(self, name: str) -> tuple[Floats, ...]:
         """What the interval of a measure is made of; three kinds for the calibration error."""
         return (self.draws[name],) if name in self.draws else ()
@@ -166,6 +170,10 @@ class OverSets:
     def means(self, level: float) -> dict[str, MeasureEstimate]:
         """The mean of each measure over the sets that have it."""
         return {name: running.estimate(level) for name, running in self._means.items()}
+
+    def raw_means(self, level: float) -> dict[str, dict[str, Any]]:
+        """Return the JSON form of the means, with the number of sets."""
+        return raw_estimates(self.means(level), "sets")
 
 
 def mean_of_sets(sets: Iterable[Estimated], level: float = 0.95) -> dict[str, MeasureEstimate]:

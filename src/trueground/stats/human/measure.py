@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,6 +81,8 @@ class Measured(Estimated):
     ("0", "1").
     """
 
+    PAIRED: ClassVar[tuple[str, ...]] = PAIRED
+
     positives: int
     level: float
     threshold: float | None
@@ -102,6 +104,33 @@ class Measured(Estimated):
     def raw_chance(self) -> dict[str, float] | None:
         """What chance makes of the calibration error, in its JSON form."""
         return self.chance and {"mean": self.chance.mean, "high": self.chance.high}
+
+    def minus(self, other: Measured, name: str = "auroc") -> Estimated:
+        """Return one of PAIRED less that of `other`, with a paired interval and its draws.
+
+        Both must come from the same items, clusters, seed and number of resamples, so that resample
+        i is the same in both. UsageError for another measure or another number of resamples.
+        """
+        if name not in PAIRED:
+            raise UsageError(
+                f"no measure {name!r} can be paired; expected one of {', '.join(PAIRED)}"
+            )
+        first, second = self.draws[name], other.draws[name]
+        if first.shape != second.shape:
+            raise UsageError(
+                f"{len(first)} and {len(second)} resamples are no pairs; measure both with the "
+                "same number of resamples and seed"
+            )
+        left, right = self.estimates[name], other.estimates[name]
+        apart, n = first - second, min(left.n, right.n)
+        if left.value is None or right.value is None:
+            estimate = MeasureEstimate(None, None, n, left.why if left.value is None else right.why)
+        elif whys := [one.why for one in (left, right) if one.ci is None and one.why != SAME]:
+            estimate = MeasureEstimate(left.value - right.value, None, n, whys[0])
+        else:
+            ci = varying_interval(apart, self.level)
+            estimate = MeasureEstimate.from_interval(left.value - right.value, n, ci)
+        return Estimated(n, {name: estimate}, {name: apart})
 
     def raw(self) -> dict[str, Any]:
         """The JSON form: everything but the draws."""
@@ -229,32 +258,6 @@ def assemble(
     )
 
 
-def paired_difference(a: Measured, b: Measured, name: str = "auroc") -> Estimated:
-    """One of PAIRED of `a` less that of `b`, with a paired interval and its draws.
-
-    Both must come from the same items, clusters, seed and number of resamples, so that resample i
-    is the same in both. UsageError for another measure or another number of resamples.
-    """
-    if name not in PAIRED:
-        raise UsageError(f"no measure {name!r} can be paired; expected one of {', '.join(PAIRED)}")
-    first, second = a.draws[name], b.draws[name]
-    if first.shape != second.shape:
-        raise UsageError(
-            f"{len(first)} and {len(second)} resamples are no pairs; measure both with the same "
-            "number of resamples and seed"
-        )
-    left, right = a.estimates[name], b.estimates[name]
-    apart, n = first - second, min(left.n, right.n)
-    if left.value is None or right.value is None:
-        estimate = MeasureEstimate(None, None, n, left.why if left.value is None else right.why)
-    elif whys := [one.why for one in (left, right) if one.ci is None and one.why != SAME]:
-        estimate = MeasureEstimate(left.value - right.value, None, n, whys[0])
-    else:
-        ci = varying_interval(apart, a.level)
-        estimate = MeasureEstimate.from_interval(left.value - right.value, n, ci)
-    return Estimated(n, {name: estimate}, {name: apart})
-
-
 def paired_differences(
     measured: Mapping[str, Measured],
     scores: Mapping[str, Floats],
@@ -285,7 +288,7 @@ def paired_differences(
                     again = measured[one] if same else measure(own, labels, **options, **plain)
                     masked[place] = again
                 pair.append(masked[place])
-            results[name][key] = paired_difference(pair[0], pair[1], name)
+            results[name][key] = pair[0].minus(pair[1], name)
     return results
 
 

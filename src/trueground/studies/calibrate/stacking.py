@@ -28,7 +28,7 @@ from trueground.stats.arithmetic.distributions import normal_quantile
 from trueground.stats.arithmetic.sums import count_true, dot, mean
 from trueground.stats.bootstrap import Floats, Ints, Mask
 from trueground.stats.calibration import LabelledProbabilities, LogisticCurve
-from trueground.stats.human.measure import measure_all, paired_difference
+from trueground.stats.human.measure import measure_all
 from trueground.stats.monotone import LabelledClaims, LogisticModel
 from trueground.stats.thresholds import ScoredLabels, folds
 from trueground.studies.calibrate.judging import context_texts
@@ -232,7 +232,7 @@ def compute_stack(
 
     for label, scores in m.alone.items():
         curve = ScoredLabels(scores, labels).held_out(parts, fit_platt, "fit").values
-        difference = paired_difference(measured[STACK], measured[label]).estimates["auroc"]
+        difference = measured[STACK].minus(measured[label]).estimates["auroc"]
         alone[label] = {
             "auroc": measured[label].estimates["auroc"].raw(),
             **_errors(curve, labels),

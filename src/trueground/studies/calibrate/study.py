@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from trueground.options import (
     Cache,
-    Label,
-    LabelPaths,
     Level,
     OnBadRow,
     Option,
-    PositiveAbove,
     Resamples,
     Seed,
     ShowProgress,
     no_progress,
 )
 from trueground.records import Columns
+from trueground.studies.options import Label, LabelPaths, PositiveAbove
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer

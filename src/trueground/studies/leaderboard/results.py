@@ -11,7 +11,7 @@ import numpy as np
 
 from trueground.benchmarks.studies import Scatter
 from trueground.errors import InputError
-from trueground.stats.agreement import Correlation, correlation
+from trueground.stats.agreement import Correlation
 from trueground.studies.finished import open_run, read_scores
 from trueground.studies.leaderboard.board import BoardRow
 from trueground.studies.leaderboard.runs import BoardCell, Run, difference, same_files
@@ -222,7 +222,9 @@ def over_models(pairs: Iterable[tuple[BoardRow, str | None, float, float]]) -> l
             if row.source == source and not apart:
                 own.setdefault(row.model, (x, y))
         xs, ys = [x for x, _ in own.values()], [y for _, y in own.values()]
-        found.append(Coefficients(source, correlation(xs, ys), correlation(xs, ys, ranked=True)))
+        found.append(
+            Coefficients(source, Correlation.of(xs, ys), Correlation.of(xs, ys, ranked=True))
+        )
     return found
 
 

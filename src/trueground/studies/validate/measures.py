@@ -19,9 +19,9 @@ from trueground.labels.base import LabelRule
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
 from trueground.stats.arithmetic.sums import count_true, mean
-from trueground.stats.human.estimates import OverSets, RunningMean, raw_estimates
-from trueground.stats.human.measure import PAIRED, Measured, measure_all, paired_differences
-from trueground.stats.human.people import PREFERENCES, ceiling, preference_ceiling, preferences
+from trueground.stats.human.estimates import OverSets
+from trueground.stats.human.measure import Measured, measure_all, paired_differences
+from trueground.stats.human.people import ceiling, preference_ceiling, preferences
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.validate.notes import RunMetrics, format_unscored, one_kind, shared_groups
 from trueground.studies.validate.result import FORMAT
@@ -168,7 +168,7 @@ def measure_sets(
             means.setdefault(key, OverSets()).add(measures)
         # Of the draws only those are retained of which differences are made.
         paired = {
-            key: replace(m, draws={name: m.draws[name] for name in PAIRED})
+            key: replace(m, draws={name: m.draws[name] for name in Measured.PAIRED})
             for key, m in measured.items()
         }
         turned.append((of, scores, paired))
@@ -195,9 +195,7 @@ def measure_sets(
     notes = format_unscored(unscored, len(entries), named)
     if not any(entry["metrics"] for entry in raw["sets"]):
         raise CoverageError("; ".join(notes))
-    raw["mean"] = {
-        key: raw_estimates(over.means(settings.level), "sets") for key, over in means.items()
-    }
+    raw["mean"] = {key: over.raw_means(settings.level) for key, over in means.items()}
     raw["pooled"] = _pooled(turned, settings)
     each, raw["differences"] = _differences(turned, raw["mean"], settings)
     for number, entry in entries.items():
@@ -300,9 +298,9 @@ def _differences(
 
     Only those with the most sets can be the highest: a mean over fewer is another number.
     """
-    best = {name: key for name in PAIRED if (key := _best_metric(mean, name)) is not None}
+    best = {name: key for name in Measured.PAIRED if (key := _best_metric(mean, name)) is not None}
     each: dict[int, Differences] = {}
-    means: dict[tuple[str, str], RunningMean] = {}
+    means: dict[tuple[str, str], OverSets] = {}
     for one, scores, measured in sets:
         differences = paired_differences(
             measured,
@@ -323,11 +321,10 @@ def _differences(
         }
         for name, of_measure in differences.items():
             for key, apart in of_measure.items():
-                running = means.setdefault((name, key), RunningMean())
-                running.add(apart.estimates[name], apart.draws[name])
+                means.setdefault((name, key), OverSets((name,))).add(apart)
     over: Differences = {name: {} for name in best}
-    for (name, key), running in means.items():
-        over[name][key] = {"against": best[name], **running.estimate(settings.level).raw("sets")}
+    for (name, key), of_sets in means.items():
+        over[name][key] = {"against": best[name], **of_sets.raw_means(settings.level)[name]}
     return each, over
 
 
@@ -384,7 +381,7 @@ def measure_pairs(
                 measured[key] = preferences(
                     turned[: one.n] - turned[one.n :], one.labels, one.grouping, **settings.draws
                 )
-                over.setdefault(key, OverSets(PREFERENCES)).add(measured[key])
+                over.setdefault(key, OverSets(tuple(measured[key].estimates))).add(measured[key])
         entries.append(
             {
                 "set": one.name,
@@ -396,7 +393,7 @@ def measure_pairs(
                 "groups": one.groups,
                 "annotators": len(one.votes.annotators) or 1,
                 "unused": dict(sorted(one.unused.items())),
-                "metrics": {key: raw_estimates(m.estimates) for key, m in measured.items()},
+                "metrics": {key: m.raw_measures() for key, m in measured.items()},
                 "scored": {
                     key: {"n": m.n, "metric_ties": m.metric_ties} for key, m in measured.items()
                 },
@@ -406,9 +403,7 @@ def measure_pairs(
     if not over:
         raise CoverageError(f"no pair could be scored by {', '.join(keys)}")
     raw["preferences"] = entries
-    raw["mean"] = {
-        key: raw_estimates(means.means(settings.level), "sets") for key, means in over.items()
-    }
+    raw["mean"] = {key: means.raw_means(settings.level) for key, means in over.items()}
 
 
 def _both_responses(sets: LabelledSets) -> Iterator[list[Record]]:

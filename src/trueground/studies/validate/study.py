@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from trueground.evaluate.score import JudgeCalibrations, Judges, RaterName
 from trueground.options import (
     Cache,
-    Label,
-    LabelPaths,
     Level,
     OnBadRow,
     Option,
     Overwrite,
-    PositiveAbove,
     Resamples,
     Seed,
     ShowProgress,
@@ -22,6 +19,7 @@ from trueground.options import (
     no_progress,
 )
 from trueground.records import Columns
+from trueground.studies.options import Label, LabelPaths, PositiveAbove
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer

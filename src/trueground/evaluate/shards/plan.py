@@ -14,13 +14,13 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import InputError, OutputError
+from trueground.evaluate.shards.engines import Engine
+from trueground.evaluate.shards.store import RunStore
 from trueground.net.redact import redact_urls
 from trueground.options import Progress
 from trueground.records.row_plan import RowPlan, plan_rows
 from trueground.runs.identity import list_differences
 from trueground.runs.job import SHARDS
-from trueground.shards.engines import Engine
-from trueground.shards.store import RunStore
 
 PLAN = "shards/plan.json"
 

@@ -24,17 +24,17 @@ from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scorer
 from trueground.evaluate.scoring import cut_for_asking
-from trueground.evaluate.table import Scored
-from trueground.net.pool import Limiter
-from trueground.runs.directory import ITEMS, RECORDS
-from trueground.shards.plan import (
+from trueground.evaluate.shards.plan import (
     ShardPlan,
     ShardSettings,
     check_rows_unchanged,
     check_size,
     read_plan,
 )
-from trueground.shards.store import MissingFileError, RunStore, open_store
+from trueground.evaluate.shards.store import MissingFileError, RunStore, open_store
+from trueground.evaluate.table import Scored
+from trueground.net.pool import Limiter
+from trueground.runs.directory import ITEMS, RECORDS
 
 NUMBERS = "numbers"
 _LENGTH = struct.Struct("<Q")

@@ -24,11 +24,11 @@ from trueground.runs.page import PageWriter
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from trueground.evaluate.shards.engines import Engine
+    from trueground.evaluate.shards.plan import ShardPlan, ShardSettings
+    from trueground.evaluate.shards.store import RunStore
     from trueground.files.writing import NewFolders
     from trueground.runs.result import Result
-    from trueground.shards.engines import Engine
-    from trueground.shards.plan import ShardPlan, ShardSettings
-    from trueground.shards.store import RunStore
 
 
 MERGE_ATTEMPTS = 3  # in each, shards that prove damaged are found and scored again
@@ -60,10 +60,10 @@ def score_shards_request(
 ) -> "Result | None":
     """Score in shards as the request says; `write_page` adds the page of the merged run."""
     from trueground.errors import UsageError, tell
+    from trueground.evaluate.shards.engines import make_engine
+    from trueground.evaluate.shards.merge import DamagedShardsError, finish_merge, merge_shards
+    from trueground.evaluate.shards.store import open_store
     from trueground.execution.progress import open_progress
-    from trueground.shards.engines import make_engine
-    from trueground.shards.merge import DamagedShardsError, finish_merge, merge_shards
-    from trueground.shards.store import open_store
 
     records, shards, shard = request.records, request.shards, request.shard
     names = [str(one) for one in ([records] if isinstance(records, str | Path) else records)]
@@ -116,8 +116,8 @@ def score_shards_request(
 def _shard_settings(request: ShardsRequest) -> "ShardSettings":
     """What every shard computes. Raises UsageError for components that are no names."""
     from trueground.errors import UsageError
+    from trueground.evaluate.shards.plan import ShardSettings
     from trueground.metrics.registry import parse_specs
-    from trueground.shards.plan import ShardSettings
 
     judge, decomposer, rater = request.judge, request.decomposer, request.rater
     judges = list(judge) if isinstance(judge, list | tuple) and judge else [judge or "lexical"]
@@ -148,8 +148,8 @@ def _shard_settings(request: ShardsRequest) -> "ShardSettings":
 def _score_one(store: "RunStore", plan: "ShardPlan", names: Sequence[str], number: int) -> None:
     """Score a shard, unless it is done and its files have the checksums of its marker."""
     from trueground.errors import tell
-    from trueground.shards.merge import find_markers
-    from trueground.shards.work import is_whole, score_shard
+    from trueground.evaluate.shards.merge import find_markers
+    from trueground.evaluate.shards.work import is_whole, score_shard
 
     marker = find_markers(store, plan)[number]
     if marker is not None and is_whole(store, number, marker):
@@ -167,8 +167,8 @@ def _score_missing(
 ) -> None:
     """Score all shards that are not done. WorkerError: some failed; the others are kept."""
     from trueground.errors import tell
-    from trueground.shards.merge import missing_shards
-    from trueground.shards.work import score_shard
+    from trueground.evaluate.shards.merge import missing_shards
+    from trueground.evaluate.shards.work import score_shard
 
     todo = missing_shards(store, plan)
     if len(todo) < len(plan.shards):
@@ -254,16 +254,16 @@ def _plan(
     from trueground._version import __version__
     from trueground.errors import OutputError, tell
     from trueground.evaluate.plan import check_names, describe_missing
-    from trueground.evaluate.table import find_repeats
-    from trueground.shards.merge import delete_shards
-    from trueground.shards.plan import (
+    from trueground.evaluate.shards.merge import delete_shards
+    from trueground.evaluate.shards.plan import (
         PLAN,
         ShardPlan,
         check_same,
         plan_shards,
         read_plan,
     )
-    from trueground.shards.work import make_scoring_plan
+    from trueground.evaluate.shards.work import make_scoring_plan
+    from trueground.evaluate.table import find_repeats
 
     plan = read_plan(store)
     if plan is not None:
@@ -305,9 +305,9 @@ def _plan(
 def _check_place(store: "RunStore", *, overwrite: bool) -> "NewFolders | None":
     """Return the folders that were made. OutputError if a run or something else is there."""
     from trueground.errors import OutputError
+    from trueground.evaluate.shards.plan import PLAN
     from trueground.runs.directory import MANIFEST
     from trueground.runs.run_directory import claim_folder
-    from trueground.shards.plan import PLAN
 
     if store.read(PLAN) is not None:
         return None

@@ -17,7 +17,7 @@ from tests.benchmarks.faitheval_files import data_folder
 import trueground as tg
 from trueground.cli.app import run
 from trueground.errors import WriteError
-from trueground.shards import merge as merging
+from trueground.evaluate.shards import merge as merging
 from trueground.testing import synthetic_records
 
 Told = Callable[..., tuple[int, str]]

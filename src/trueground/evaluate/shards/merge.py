@@ -26,6 +26,16 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, OutputError, WorkerError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import end_manifest, identify_score, make_manifest, summarise_table
+from trueground.evaluate.shards import work
+from trueground.evaluate.shards.plan import PLAN, ShardPlan, read_plan
+from trueground.evaluate.shards.store import MissingFileError, RunStore, open_store
+from trueground.evaluate.shards.work import (
+    Marker,
+    make_scoring_plan,
+    read_marker,
+    read_numbers,
+    shard_name,
+)
 from trueground.evaluate.table import ItemTable
 from trueground.execution.progress import open_progress
 from trueground.metrics.registry import higher_is_better
@@ -48,10 +58,6 @@ from trueground.runs.result import Result
 from trueground.runs.run_directory import RunDirectory
 from trueground.runs.schema import Manifest, MergedShards, RunBenchmark, Summary
 from trueground.runs.worst import headline_metric
-from trueground.shards import work
-from trueground.shards.plan import PLAN, ShardPlan, read_plan
-from trueground.shards.store import MissingFileError, RunStore, open_store
-from trueground.shards.work import Marker, make_scoring_plan, read_marker, read_numbers, shard_name
 from trueground.types import Usage
 
 _LISTED = 20_000  # items on the page of a run in shards, and in a store

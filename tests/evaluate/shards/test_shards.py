@@ -24,10 +24,10 @@ from trueground.errors import (
     UsageError,
     WorkerError,
 )
-from trueground.shards.engines import LocalEngine
-from trueground.shards.plan import PLAN, read_plan
-from trueground.shards.store import open_store
-from trueground.shards.work import score_shard
+from trueground.evaluate.shards.engines import LocalEngine
+from trueground.evaluate.shards.plan import PLAN, read_plan
+from trueground.evaluate.shards.store import open_store
+from trueground.evaluate.shards.work import score_shard
 from trueground.testing import synthetic_records
 
 METRICS = "f1,k_precision,support"
@@ -200,7 +200,7 @@ def test_a_shard_that_fails_three_times_is_named(
 ) -> None:
     file = write_lines(tmp_path / "a.jsonl", rows_of(60))
     out = tmp_path / "out"
-    monkeypatch.setattr("trueground.shards.work.score_shard", fails)
+    monkeypatch.setattr("trueground.evaluate.shards.work.score_shard", fails)
     with pytest.raises(WorkerError) as error:
         score_shards(file, out=out, shards=4, metrics=METRICS, workers=workers)
     assert "1 of 4 shards failed" in str(error.value)
@@ -263,7 +263,7 @@ def test_the_page_of_a_large_run_in_a_store_lists_a_sample(
 ) -> None:
     import fsspec
 
-    monkeypatch.setattr("trueground.shards.merge._LISTED", 20)
+    monkeypatch.setattr("trueground.evaluate.shards.merge._LISTED", 20)
     file = write_lines(tmp_path / "a.jsonl", rows_of(80))
     out = "memory://bucket/large"
     result = score_shards(file, out=out, shards=3, metrics=METRICS, workers=1)

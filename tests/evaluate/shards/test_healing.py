@@ -20,7 +20,7 @@ from tests.marks import mostly_long
 import trueground as tg
 from trueground.api.shards import merge, score_shards
 from trueground.errors import InputError, OutputError, WorkerError
-from trueground.shards import merge as merging
+from trueground.evaluate.shards import merge as merging
 from trueground.testing import synthetic_records
 
 METRICS = "f1,k_precision"
