@@ -283,9 +283,9 @@ def _narrow_texts(columns: Sequence[_Column], width: int) -> None:
     """
     if _measure(columns) <= width:
         return
-    for column in columns:
-        column.narrow_head()
     first, *others = columns
+    for column in others:
+        column.narrow_head()
     for column in sorted(others, key=lambda column: -column.width):
         excess = _measure(columns) - width
         if excess > 0 and column.is_text and column.width > _MIN_TEXT_COLUMNS:
