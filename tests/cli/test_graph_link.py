@@ -71,9 +71,8 @@ def test_entities_are_shown_with_reasons_and_scores(questions: Path, graph: Path
     assert "  Anna Ruck: Q10 Anna Ruck  (in the question: explorer; best of 2)" in text
     assert "  Brenta: Q30 Brenta" in text
     assert "4 questions, 4 entities in 3 of them; 2 chosen from several of that name" in text
-    assert "2 of 4 found are right, of 3 gold; just the gold ones in 2 questions" in " ".join(
-        text.split()
-    )
+    flat = " ".join(text.split())
+    assert "2 of 4 found are right, of 3 gold; just the gold ones in 2 questions" in flat
     assert "micro 0.500 0.667 0.571" in flat
 
 
