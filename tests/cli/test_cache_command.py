@@ -93,7 +93,7 @@ def test_results_of_encoders_are_counted_and_cleared(filled: Path) -> None:
     lines = run("stats").stdout.splitlines()
     assert lines[6] == str(ResponseCache.path_of("vectors"))
     assert lines[7].startswith("2 results of encoders, ")
-    assert lines[8:] == ["  minilm  1 results of encoders", "  small   1 results of encoders"]
+    assert lines[9:] == ["  minilm  1 results of encoders", "  small   1 results of encoders"]
     shown = json.loads(run("stats", "--format", "json").stdout)
     assert (shown["entries"], shown["encoders"]["entries"]) == (3, 2)
     done = run("clear", "--model", "minilm", "--yes", "--format", "json")
@@ -111,7 +111,7 @@ def test_searches_are_counted_and_cleared(filled: Path) -> None:
         kept.put("7", b"1234", model="bm25")
     lines = run("stats").stdout.splitlines()
     assert lines[6] == str(ResponseCache.path_of("searches"))
-    assert lines[8:] == ["  bm25  1 searches"]
+    assert lines[9:] == ["  bm25  1 searches"]
     assert json.loads(run("stats", "--format", "json").stdout)["searches"]["entries"] == 1
     done = run("clear", "--model", "bm25", "--yes")
     assert done.stdout.splitlines() == [
@@ -125,7 +125,7 @@ def test_replies_of_endpoints_are_counted_and_cleared(filled: Path) -> None:
         kept.put("8", b"1234", model="https://example.org/sparql")
     lines = run("stats").stdout.splitlines()
     assert lines[6] == str(ResponseCache.path_of("graphs"))
-    assert lines[8:] == ["  https://example.org/sparql  1 replies of SPARQL endpoints"]
+    assert lines[9:] == ["  https://example.org/sparql  1 replies of SPARQL endpoints"]
     assert json.loads(run("stats", "--format", "json").stdout)["graphs"]["entries"] == 1
     done = run("clear", "--model", "https://example.org/sparql", "--yes", "--format", "json")
     assert json.loads(done.stdout)["graphs"]["removed"] == 1

@@ -28,12 +28,13 @@ def test_a_folder_of_runs_makes_a_leaderboard(tmp_path: Path) -> None:
     done = trueground("report", "out", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].split()[:3] == ["model", "[1]", "[2]"]
-    assert {line.split()[0] for line in lines[1:3]} == {"gpt-4o", "gpt-4o-mini"}
-    assert lines[4].split()[0] == "model"  # the rest of a wide table, below
-    assert "[1]  unanswerable" in lines
-    assert max(map(len, lines)) <= 160
-    assert "best of each organisation" in done.stdout
+    assert lines[0] == "Scores"
+    assert lines[1].split() == ["Model", "[1]", "[2]"]
+    assert {"gpt-4o", "gpt-4o-mini"} <= {line.split()[0] for line in lines[2:6]}
+    assert any(line.split() == ["Model", "[3]", "[4]"] for line in lines)  # the rest, below
+    assert any(line.startswith("[1]  unanswerable") for line in lines)
+    assert max(map(len, lines)) <= 80
+    assert "Best model of each organisation" in done.stdout
     assert lines[-1] == "page   leaderboard.html"
     first = (tmp_path / "leaderboard.html").read_bytes()
     done = trueground("report", "out", "--out", "other.html", cwd=tmp_path)

@@ -46,10 +46,10 @@ def test_text(folder: Path) -> None:
     assert lines[0].startswith("Best by AUROC, mean over 2 sets: ")
     told = "12 records that people have labelled faithful, in 2 sets; 50 % are positive"
     assert any(line.startswith(told) for line in lines)
-    row = next(line.split() for line in lines if line.startswith("k_precision "))
-    assert row[-4:-1] == ["12", "100.0", "%"]
+    rows = [" ".join(line.split()) for line in lines if line.startswith("k_precision ")]
+    assert any("12 100.0 %" in row for row in rows)
     assert any(line.startswith("AUROC by set") for line in lines)
-    assert any(line.startswith("note: abstained: less is better") for line in lines)
+    assert any(line.startswith("- abstained: less is better") for line in lines)
 
 
 def test_json_is_the_same_bytes_from_a_file_and_standard_input(folder: Path) -> None:

@@ -58,7 +58,7 @@ def list_(
     if kind and kind not in kinds:
         raise unknown_name("kind of thing to list", kind, kinds)
     listed = {name: _entries(name) for name in ([kind] if kind else kinds)}
-    blocks = [Part("" if kind else name, [_tabulate(listed[name])]) for name in listed]
+    blocks = [Part("" if kind else f"{name}:", [_tabulate(listed[name])]) for name in listed]
     screen.show_page(listed[kind] if kind else listed, lambda: blocks)
 
 

@@ -27,6 +27,7 @@ _MAX_ROWS, _MIN_ROWS = 14, 3  # of the table of a summary in Python
 _MAX_LINES = 24
 _NOT_BAD = ("grounded", "declined")
 _MAX_CLAIMS = 2
+_NUMBERS, _MIN_REASONS = 39, 12  # columns of the numbers of a metric; of why items lack a score
 _MAX_NAME = 16  # characters of a value that breaks down
 _NONE = "(none)"  # the value of items that lack a field (evaluate.scorer)
 # What is asked of answers, and the metrics that answer it, the best first (docs/trust.md).
@@ -92,13 +93,16 @@ def shorten_metrics(summary: Mapping[str, Any], text: RunText) -> Iterator[Block
         yield from _break_down(summary, None)
         return
     level = next((entry["ci_level"] for entry in metrics.values()), 0.95)
+    room = COLUMNS - _NUMBERS - max(len(key) for _, key in pairs) if pairs else COLUMNS
     rows: list[Row] = []
     before = ""
     for question, key in pairs:
         if question != before:
             rows.append(Row([question], "group"))
             before = question
-        rows.append(Row(_metric_cells(f"  {key}", metrics[key])))
+        cells = _metric_cells(f"  {key}", metrics[key])
+        cells[-1] = clip(cells[-1], max(_MIN_REASONS, room))
+        rows.append(Row(cells))
     yield Table(_metric_columns("", level), rows, count_items(summary))
     yield from _break_down(summary, _first_of_questions(pairs))
 

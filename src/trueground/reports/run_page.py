@@ -462,7 +462,8 @@ def _declined(summary: Mapping[str, Any], *, in_text: bool) -> list[Block]:
     blocks: list[Block] = []
     found = summary.get("abstention") or {}
     if (rate := summary.get("abstention_rate")) is not None:
-        blocks.append(Text([strong(f"{rate:.1%}"), " of the answers decline to answer."]))
+        tail = f" of the answers decline to answer (abstention rate {number(rate)})."
+        blocks.append(Text([strong(f"{rate:.1%}"), tail]))
         rates = [
             Row([[code(name)], words, found[name]])
             for name, words in _ABSTENTION_WORDS.items()

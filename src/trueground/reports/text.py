@@ -89,7 +89,7 @@ def _paragraphs(blocks: Iterable[Block], width: int) -> Iterator[str]:
         elif isinstance(block, Framed):
             yield _draw_frame(block.blocks, width)
         elif isinstance(block, Tiles):
-            yield "\n".join(_format_tiles(block.tiles))
+            yield "\n".join(_format_tiles(block.tiles, width))
         elif isinstance(block, Entries):
             yield from (_format_entry(entry, width) for entry in block.entries)
         elif isinstance(block, Chart):
@@ -135,8 +135,8 @@ def _draw_frame(blocks: Iterable[Block], width: int) -> str:
     return "\n".join([SQUARE.get_top([width - 2]), *body, SQUARE.get_bottom([width - 2])])
 
 
-def _format_tiles(tiles: Sequence[Tile]) -> Iterator[str]:
-    """Yield a line for each number: label, value, note, and its share as a bar."""
+def _format_tiles(tiles: Sequence[Tile], width: int) -> Iterator[str]:
+    """Yield a line for each number: label, value, note, and its share as a bar on one scale."""
     label_columns, value_columns, note_columns = (
         max(cell_len(text) for text in texts)
         for texts in (
@@ -145,8 +145,11 @@ def _format_tiles(tiles: Sequence[Tile]) -> Iterator[str]:
             [tile.note for tile in tiles],
         )
     )
+    room = max(0, width - label_columns - value_columns - note_columns - 3 * len(_GAP))
+    longest = max((tile.share or 0 for tile in tiles), default=0)
+    scale = min(_BAR_COLUMNS, room / longest) if longest else _BAR_COLUMNS
     for tile in tiles:
-        bar = "█" * round(_BAR_COLUMNS * (tile.share or 0))
+        bar = "█" * round(scale * (tile.share or 0))
         label, note = _left(tile.label, label_columns), _left(tile.note, note_columns)
         value = _right(tile.value, value_columns)
         yield f"{label}  {value}  {note}  {bar}".rstrip()
@@ -283,9 +286,9 @@ def _narrow_texts(columns: Sequence[_Column], width: int) -> None:
     """
     if _measure(columns) <= width:
         return
-    for column in columns:
-        column.narrow_head()
     first, *others = columns
+    for column in others:
+        column.narrow_head()
     for column in sorted(others, key=lambda column: -column.width):
         excess = _measure(columns) - width
         if excess > 0 and column.is_text and column.width > _MIN_TEXT_COLUMNS:

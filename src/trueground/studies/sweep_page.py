@@ -14,6 +14,7 @@ from trueground.runs.directory import REPORT
 from trueground.studies.prompts_page import prompts_section
 from trueground.text.wording import NO_VALUE, number, shown_name
 
+_MAX_NAME = 52  # characters of a model, so that a task fits next to it
 # What its task is called here, its summary, its manifest, and its folder.
 Finished = tuple[str, Mapping[str, Any], Mapping[str, Any], Path]
 
@@ -31,7 +32,13 @@ def sweep_page(runs: Sequence[Finished], prompts: Sequence[Mapping[str, Any]] = 
         # the average over datasets if there is one
         entry = averages.get(DATASET, {}).get(key) or summary["metrics"][key]
         ci = entry["ci"]
-        row = Row([shown_name(manifest["model"]["name"]), shown_name(label), number(entry["mean"])])
+        row = Row(
+            [
+                shown_name(manifest["model"]["name"], _MAX_NAME),
+                shown_name(label),
+                number(entry["mean"]),
+            ]
+        )
         row.cells.append(f"{number(ci[0])} … {number(ci[1])}" if ci else NO_VALUE)
         if has_repeats:
             spread = averages.get(REPEAT, {}).get(key)
@@ -54,7 +61,7 @@ def show_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[B
     for model, task, estimate in rows:
         usd = NO_VALUE if estimate["usd"] is None else f"{estimate['usd']:,.4f}"
         counts = [estimate[key] for key in keys]
-        lines.append(Row([shown_name(model), shown_name(task), *counts, usd]))
+        lines.append(Row([shown_name(model, _MAX_NAME), shown_name(task), *counts, usd]))
     notes = []
     if rows[0][2]["usd"] is not None:
         total = math.fsum(estimate["usd"] or 0.0 for *_, estimate in rows)
