@@ -198,8 +198,8 @@ def scored(
     """The lines of items.jsonl of N records, of which the one `at` is marked."""
     made = {}
     for spec in specs:
-        if spec.metric.comparer:
-            written = spec.metric.comparer(spec.options)
+        if spec.comparer:
+            written = spec.comparer
             name = written.partition(":")[0].partition("(")[0]
             made[written] = comparing.Comparer.adapt(wrap(Comparer(name, COMPARED[name])))
     judges = (Judge.adapt(judge or FakeJudge()),)
@@ -276,7 +276,7 @@ def test_every_metric_fails_alone_in_every_way(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_raters_and_comparers_fail_alone(name: str) -> None:
     metric = METRICS[name]
-    if not (metric.rubric or metric.comparer):
+    if not metric.is_asked:
         return
     random_ = random.Random(name)
     error = random_.choice(FAILURES)

@@ -15,6 +15,15 @@ from trueground.errors import UsageError
 from trueground.judges import Judge, SupportsJudge, get_judge
 from trueground.judges import judges as judge_registry
 from trueground.judges.calibrations import Calibrations, as_paths, with_calibration
+from trueground.metrics.context import (
+    RATER,
+    ClaimCheck,
+    Query,
+    RatingQuery,
+    Role,
+    comparer_role,
+    judge_role,
+)
 
 if TYPE_CHECKING:
     from trueground.judges.comparing import Comparer
@@ -56,6 +65,23 @@ class Parts:
 
             self.comparers[written] = make_comparer(written, self.rater_spec, cache=self.cache)
         return self.comparers[written]
+
+    def roles(self, query: Query) -> list[Role]:
+        """Who answers a query: every judge, the rater, or one comparer."""
+        if isinstance(query, ClaimCheck):
+            return [judge_role(number) for number in range(len(self.judges))]
+        if isinstance(query, RatingQuery):
+            return [RATER]
+        return [comparer_role(query.comparer)]
+
+    def component(self, role: Role) -> AnyComponent:
+        """The component in a role."""
+        if role.kind == "judge":
+            return self.judges[int(role.name)]
+        if role.kind == "comparer":
+            return self.comparer(str(role.name))
+        assert self.rater is not None  # a plan with ratings has one
+        return self.rater
 
     @property
     def labels(self) -> list[str]:

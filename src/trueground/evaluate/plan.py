@@ -13,7 +13,7 @@ import numpy as np
 from trueground.components.specs import keys_named
 from trueground.errors import UsageError, spoken
 from trueground.evaluate.parts import Parts
-from trueground.metrics.base import Spec, make_spec
+from trueground.metrics.base import Aggregation, Spec, make_spec
 from trueground.metrics.batch import Column, Floats, Options, harmonic_mean
 from trueground.metrics.context import BatchContext, ClaimCheck
 from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
@@ -49,9 +49,9 @@ class RunLevel:
 
     def __init__(self, specs: Sequence[Spec]) -> None:
         own = {spec.key for spec in specs}
-        self._parts = {s.key: _parts(s) for s in specs if s.metric.harmonic}
+        self._parts = {s.key: _parts(s) for s in specs if s.metric.aggregation.harmonic}
         parts = [part for pair in self._parts.values() for part in pair]
-        self._counted = {s.key: s for s in (*specs, *parts) if s.metric.totals}
+        self._counted = {s.key: s for s in (*specs, *parts) if s.metric.aggregation.totals}
         wanted = {part.key: part for part in parts if part.key not in own}
         for spec in self._counted.values():
             wanted |= {part.key: part for part in (_total(spec, 0), _total(spec, 1))}
@@ -105,9 +105,9 @@ class RunLevel:
 
 def _parts(spec: Spec) -> tuple[Spec, Spec]:
     """The two metrics of a harmonic one, with the options that they share with it."""
-    assert spec.metric.harmonic is not None
+    assert spec.metric.aggregation.harmonic is not None
     parts = []
-    for name in spec.metric.harmonic:
+    for name in spec.metric.aggregation.harmonic:
         metric = get_metric(name)
         shared = {n: v for n, v in spec.options.items() if n in metric.options}
         part = make_spec(metric, shared)
@@ -118,13 +118,13 @@ def _parts(spec: Spec) -> tuple[Spec, Spec]:
 
 def _total(spec: Spec, which: int) -> Spec:
     """The hits (0) or units (1) of a metric as a column of its own."""
-    totals = spec.metric.totals
+    totals = spec.metric.aggregation.totals
     assert totals is not None
 
     def compute(context: BatchContext, o: Options) -> Column:
         return Column.of(totals(context, o)[which])
 
-    metric = replace(spec.metric, compute=compute, totals=None, harmonic=None)
+    metric = replace(spec.metric, compute=compute, aggregation=Aggregation())
     return replace(spec, metric=metric, key=f"{spec.key}{TOTAL_NAMES[which]}")
 
 
@@ -176,7 +176,7 @@ class Plan:
         for spec in self.chosen:  # made now: a name that cannot be used is told before any work
             if spec.comparer:
                 self.parts.comparer(spec.comparer)
-        unrated = [spec.key for spec in self.chosen if spec.metric.rubric]
+        unrated = [spec.key for spec in self.chosen if spec.rating]
         if unrated and self.parts.rater is None:
             raise UsageError(
                 f"{unrated[0]} is rated by a language model, and none is named; add "
@@ -227,7 +227,7 @@ class Plan:
     def prepare(self) -> None:
         """Raises MissingExtraError and InputError for what a metric needs."""
         for spec in self.specs:
-            spec.metric.prepare(spec.options)
+            spec.metric.requires.check(spec.options)
 
     @property
     def unused(self) -> str | None:
@@ -256,12 +256,12 @@ class Plan:
     @cached_property
     def rubrics(self) -> dict[str, PromptFile]:
         """Key → the rubric that a rater is asked with. Raises UsageError and InputError."""
-        rated = [(spec, spec.metric.rubric) for spec in self.chosen if spec.metric.rubric]
+        rated = [(spec, spec.rating.rubric) for spec in self.chosen if spec.rating]
         if not rated:
             return {}
         from trueground.judges.rating import rubric_for
 
-        return {spec.key: rubric_for(*rubric(spec.options)).file for spec, rubric in rated}
+        return {spec.key: rubric_for(*rubric()).file for spec, rubric in rated}
 
     @property
     def prompts(self) -> list[PromptFile]:

@@ -18,12 +18,13 @@ from trueground.metrics.base import Spec
 from trueground.metrics.batch import CODES, STATUSES, Batch, Column, Mask
 from trueground.metrics.context import (
     DECLINED,
+    DECOMPOSER,
     NO_TEXT,
     BatchContext,
     Checked,
     ClaimCheck,
-    ClaimRequest,
     Results,
+    Role,
 )
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised
@@ -31,9 +32,7 @@ from trueground.records.columns import field_text
 from trueground.text.hashing import hash_text
 from trueground.types import (
     Answered,
-    ComparisonRequest,
     Failure,
-    RatingRequest,
     ReasonKind,
     Record,
     Status,
@@ -50,45 +49,41 @@ def new_results(plan: Plan) -> Results:
     """No answers yet, under a plan."""
     splitting = [check for check in plan.checks if check.splits]
     return Results(
-        verdicts=[{} for _ in plan.parts.judges],
         spare=plan.spare,
         spare_claims=plan.spare.issuperset(splitting),
     )
 
 
 def collect_results(plan: Plan, context: BatchContext) -> None:
-    """Ask all parts of the plan what its metrics need about this batch, and is not known yet."""
-    parts, results = plan.parts, context.results
+    """Ask the components of the plan what its metrics need to know about this batch.
+
+    Requests that are answered already aren't asked again.
+    """
+    answers = context.results.answers
     specs = (*plan.specs, *plan.hidden)
-    checks = list(dict.fromkeys(check for spec in specs for check in spec.checks))
-    if any(check.splits for check in checks):
+    queries = list(dict.fromkeys(query for spec in specs for query in spec.queries))
+    if any(isinstance(query, ClaimCheck) and query.splits for query in queries):
         texts = _requests_of(lambda: context.texts_to_split)
-        parts.decomposer.answer_once(texts, results.claims)
-    items: list[list[ClaimRequest] | Failure] = []
-    for check in checks:
-        items += _requests_of(context.requests, check)
-    claims = [claim for item in items if not isinstance(item, Failure) for claim in item]
-    requests = [claim.request for claim in claims if claim.request is not None]
-    for judge, verdicts in zip(parts.judges, results.verdicts, strict=True):
-        judge.answer_once(requests, verdicts)
-    ratings: list[RatingRequest] = []
-    comparisons: dict[str, list[ComparisonRequest]] = {}
-    for spec in specs:
-        if spec.metric.rating_requests:
-            ratings += _requests_of(spec.metric.rating_requests, context, spec.options)
-        if spec.comparer and spec.metric.comparison_requests:
-            asked = _requests_of(spec.metric.comparison_requests, context, spec.options)
-            comparisons.setdefault(spec.comparer, []).extend(asked)
-    if ratings and parts.rater is not None:
-        parts.rater.answer_once(ratings, results.ratings)
-    for name, asked in comparisons.items():
-        parts.comparer(name).answer_once(asked, results.comparisons[name])
+        plan.parts.decomposer.answer_once(texts, answers[DECOMPOSER])
+    requests: dict[Role, list[Any]] = {}
+    for query in queries:
+        asked = _requests_of(query.list_requests, context)
+        for role in plan.parts.roles(query):
+            requests.setdefault(role, []).extend(asked)
+    for role in sorted(requests, key=_turn):
+        if requests[role]:
+            plan.parts.component(role).answer_once(requests[role], answers[role])
+
+
+def _turn(role: Role) -> int:
+    """When a role is asked: judges first, then the rater, then comparers."""
+    return ("judge", "rater", "comparer").index(role.kind)
 
 
 def _requests_of(make: Callable[..., Sequence[T | None]], *args: Any) -> list[T]:
-    """The requests about items that are asked about.
+    """Return the requests of all items, or an empty list if making them fails.
 
-    None where they cannot be made: the metric that needs them will fail for the same reason.
+    The metric that needs them will fail for the same reason.
     """
     try:
         return [request for request in make(*args) if request is not None]
@@ -281,13 +276,13 @@ class ItemEvidence:
         for item, note in zip(self.items, column.notes or (), strict=False):
             if note:
                 item[key] = dict(note)
-        details_of = metric.details(spec.options) if metric.details else None
+        details_of = column.details
         if details_of and first.setdefault(details_of, key) == key:
             for i, item in enumerate(self.items):
                 if details := details_of(context, i):
                     item.setdefault(key, {}).update(details)
-        if metric.totals:
-            hits, units = metric.totals(context, spec.options)
+        if metric.aggregation.totals:
+            hits, units = metric.aggregation.totals(context, spec.options)
             for i in np.flatnonzero((column.status == 0) & (units > 0)).tolist():
                 counts = [_plain(hits[i]), _plain(units[i])]
                 self.items[i].setdefault(key, {})["counts"] = counts

@@ -307,7 +307,7 @@ def summarise_repeats(
     codes = table.question_codes
     if len(names) == len(codes):
         return None
-    columns = [i for i, spec in enumerate(plan.specs) if not spec.metric.harmonic]
+    columns = [i for i, spec in enumerate(plan.specs) if not spec.metric.aggregation.harmonic]
     keys = [plan.specs[i].key for i in columns]
     answers = per_question(table.scores, codes, len(names), columns)
     there = table.answer_hashes != NO_ANSWER  # whole answers, then how many different ones

@@ -29,7 +29,7 @@ def make_job(plan: Plan) -> dict[str, Any] | None:
     known = (
         all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
         and METRICS.is_shared(spec.metric.name for spec in specs)
-        and not any(spec.metric.rubric or spec.metric.comparer for spec in specs)
+        and not any(spec.metric.is_asked for spec in specs)
     )
     if names is None or not known:
         return None

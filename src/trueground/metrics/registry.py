@@ -24,11 +24,13 @@ _MODULES = [
     line.split()
     for line in """
     lexical any exact_match precision recall f1 recall_strict answer_accuracy rouge_1 rouge_2
-    lexical any rouge_l meteor k_precision k_recall k_f1 k_precision_pp k_recall_pp k_f1_pp
+    lexical any rouge_l
+    lexical - meteor
+    lexical any k_precision k_recall k_f1 k_precision_pp k_recall_pp k_f1_pp
     compared - bertscore_precision bertscore_recall bertscore_f1 bem k_bertscore_precision
     compared - k_bertscore_recall k_bertscore_f1 faith_critic q2_f1 q2_nli
     grounding any grounding_precision grounding_recall grounding_f1 support support_min
-    grounding any correct_support context_entails
+    grounding - correct_support context_entails
     triples knowledge citation_correctness citation_precision citation_recall citation_f1
     entailment knowledge alignment na_precision na_recall na_f1
     passages - passage_citation_recall passage_citation_precision passage_citation_f1
@@ -40,7 +42,9 @@ _MODULES = [
     """.strip().splitlines()
 ]
 ItemFunction = TypeVar("ItemFunction", bound=Callable[..., float | Awaitable[float | None] | None])
+_NEVER = "-"
 _MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
+_NEED_OF = {name: need for _, need, *names in _MODULES for name in names}
 
 
 class MetricTable(Registry[Metric]):
@@ -68,6 +72,10 @@ class MetricTable(Registry[Metric]):
         del self._names[name]
         if self._unloaded.pop(name, None) is None:
             super().__delitem__(name)
+
+    def is_default(self, name: str) -> bool:
+        """Whether a metric is computed if none is named, provided that records have its fields."""
+        return _NEED_OF.get(name, _NEVER) != _NEVER
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -280,8 +288,15 @@ def _register_compute(
         unknown = set(needs) - set(NEEDS)
         if unknown:
             raise UsageError(f"{name}: needs {min(unknown)!r}; it may need {', '.join(NEEDS)}")
-        rest["in_default_set"] = False
-        new = Metric(name, family, needs, compute, doc, source, **rest)
+        new = Metric(
+            name=name,
+            family=family,
+            needs=needs,
+            compute=compute,
+            doc=doc,
+            source=source,
+            **rest,
+        )
         METRICS.register(name, new)
         return new
 
@@ -407,5 +422,5 @@ def default_specs(fields: Iterable[str]) -> list[Spec]:
     if "references" in present:
         present.add("given_references")
     may_be = [METRICS[name] for _, need, *names in _MODULES if need in present for name in names]
-    chosen = [m for m in may_be if m.in_default_set and present.issuperset(m.needs)]
+    chosen = [m for m in may_be if present.issuperset(m.default_needs)]
     return [make_spec(metric, {}) for metric in chosen]
