@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch, Column
-from trueground.metrics.context import RATER, BatchContext, comparer_role
+from trueground.metrics.context import BatchContext, Role
 from trueground.types import Comparison, ComparisonRequest, Rating, RatingRequest, Record
 
 Rate = Callable[[Sequence[RatingRequest]], list[Rating]]
@@ -20,7 +20,7 @@ def rated_column(spec: Spec, records: Sequence[Record], rate: Rate) -> Column:
     different = list(dict.fromkeys(spec.rating.list_requests(context)))
     if different:
         answers = zip(different, rate(different), strict=True)
-        context.results.answers[RATER].update(answers)
+        context.results.answers[Role.rater()].update(answers)
     return spec.column(context)
 
 
@@ -32,7 +32,7 @@ def compared_columns(
     for spec in specs:
         assert spec.comparer is not None
         (query,) = spec.queries
-        known = context.results.answers[comparer_role(spec.comparer)]
+        known = context.results.answers[Role.comparer(spec.comparer)]
         requests = query.list_requests(context)
         different = list(dict.fromkeys(r for r in requests if r not in known))
         if different:

@@ -84,8 +84,8 @@ def _support(record: Record, _pairing: Pairing, *, span: bool = False) -> Iterat
 
 def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     """Each sentence with each piece of knowledge, or else each passage, that it cites."""
-    from trueground.metrics.entailment import hypothesis
     from trueground.text.citations import read_numbers, read_triples
+    from trueground.text.triples import hypothesis
 
     graphs, passages = record.knowledge or [], record.contexts or []
     by_qid = {str(graph.get("qid")): graph for graph in graphs}

@@ -55,9 +55,9 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         entries: list[dict[str, Any]] = getattr(import_module(f"trueground.{module}"), function)()
         return entries
     if kind == "metrics":
-        from trueground.metrics.registry import all_metrics
+        from trueground.metrics.registry import METRICS
 
-        metrics = all_metrics()
+        metrics = METRICS.load()
 
         return [
             {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from trueground.claims import Decomposer, SupportsDecompose, get_decomposer
@@ -14,16 +15,8 @@ from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
 from trueground.judges import Judge, SupportsJudge, get_judge
 from trueground.judges import judges as judge_registry
-from trueground.judges.calibrations import Calibrations, as_paths, with_calibration
-from trueground.metrics.context import (
-    RATER,
-    ClaimCheck,
-    Query,
-    RatingQuery,
-    Role,
-    comparer_role,
-    judge_role,
-)
+from trueground.judges.calibrations import with_calibration
+from trueground.metrics.context import Role
 
 if TYPE_CHECKING:
     from trueground.judges.comparing import Comparer
@@ -31,6 +24,7 @@ if TYPE_CHECKING:
     from trueground.types import PromptFile, Spent
 
 JudgeName = str | SupportsJudge
+Calibrations = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
@@ -61,18 +55,10 @@ class Parts:
         UsageError: an unknown name or option, no language model where one is needed. InputError.
         """
         if written not in self.comparers:
-            from trueground.judges.comparing import make_comparer
+            from trueground.judges.comparing import Comparer
 
-            self.comparers[written] = make_comparer(written, self.rater_spec, cache=self.cache)
+            self.comparers[written] = Comparer.make(written, self.rater_spec, cache=self.cache)
         return self.comparers[written]
-
-    def roles(self, query: Query) -> list[Role]:
-        """Who answers a query: every judge, the rater, or one comparer."""
-        if isinstance(query, ClaimCheck):
-            return [judge_role(number) for number in range(len(self.judges))]
-        if isinstance(query, RatingQuery):
-            return [RATER]
-        return [comparer_role(query.comparer)]
 
     def component(self, role: Role) -> AnyComponent:
         """The component in a role."""
@@ -168,7 +154,7 @@ def make_parts(
 
         rater = Rater.adapt(rater)
     written = tuple(part if isinstance(part, str) else None for part in (*wanted, decomposer))
-    files = as_paths(calibration)
+    files = _as_paths(calibration)
     named = with_calibration(adapted, files, cache=cache)
     judges = tuple(get_judge(one, cache=cache) for one in named)
     splits = get_decomposer(decomposer, cache=cache)
@@ -184,9 +170,9 @@ def make_parts(
         ComponentSpec.parse("rater", rater, cache=cache) if isinstance(rater, str) else None
     )
     if isinstance(rater, str):
-        from trueground.judges.rating import make_rater
+        from trueground.judges.rating import Rater
 
-        rates: Rater | None = make_rater(rater, cache=cache)
+        rates: Rater | None = Rater.make(rater, cache=cache)
     else:
         rates = rater
     pairs = zip((*named, decomposer, rater), (*judges, splits, rates), strict=True)
@@ -201,6 +187,10 @@ def make_parts(
         cache,
         calibrations=files,
     )
+
+
+def _as_paths(paths: Calibrations | None) -> tuple[str, ...]:
+    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths or ()))
 
 
 def _as_list(judge: JudgeName | Sequence[JudgeName] | None) -> list[JudgeName]:

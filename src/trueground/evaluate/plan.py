@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,14 @@ import numpy as np
 from trueground.components.specs import keys_named
 from trueground.errors import UsageError, spoken
 from trueground.evaluate.parts import Parts
-from trueground.metrics.base import Aggregation, Spec, make_spec
-from trueground.metrics.batch import Column, Floats, Options, harmonic_mean
-from trueground.metrics.context import BatchContext, ClaimCheck
+from trueground.metrics.base import Spec
+from trueground.metrics.batch import harmonic_mean
+from trueground.metrics.context import ClaimCheck
 from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
-from trueground.metrics.registry import MICRO, default_specs, get_metric, parse_specs
+from trueground.metrics.registry import MICRO, harmonic_parts, parse_spec, parse_specs
 from trueground.records import Check
 from trueground.records.columns import is_known
-from trueground.stats.bootstrap import percentiles
+from trueground.stats.bootstrap import Floats, percentiles
 
 if TYPE_CHECKING:
     from trueground.types import PromptFile
@@ -49,12 +49,13 @@ class RunLevel:
 
     def __init__(self, specs: Sequence[Spec]) -> None:
         own = {spec.key for spec in specs}
-        self._parts = {s.key: _parts(s) for s in specs if s.metric.aggregation.harmonic}
+        self._parts = {s.key: harmonic_parts(s) for s in specs if s.metric.aggregation.harmonic}
         parts = [part for pair in self._parts.values() for part in pair]
         self._counted = {s.key: s for s in (*specs, *parts) if s.metric.aggregation.totals}
         wanted = {part.key: part for part in parts if part.key not in own}
         for spec in self._counted.values():
-            wanted |= {part.key: part for part in (_total(spec, 0), _total(spec, 1))}
+            for total in (spec.hits(TOTAL_NAMES[0]), spec.units(TOTAL_NAMES[1])):
+                wanted[total.key] = total
         self.hidden = tuple(wanted.values())
         self.keys = []
         for spec in specs:
@@ -103,31 +104,6 @@ class RunLevel:
         return entries, draws
 
 
-def _parts(spec: Spec) -> tuple[Spec, Spec]:
-    """The two metrics of a harmonic one, with the options that they share with it."""
-    assert spec.metric.aggregation.harmonic is not None
-    parts = []
-    for name in spec.metric.aggregation.harmonic:
-        metric = get_metric(name)
-        shared = {n: v for n, v in spec.options.items() if n in metric.options}
-        part = make_spec(metric, shared)
-        tail = spec.key[spec.key.rfind("@") :] if spec.judge else ""
-        parts.append(replace(part, key=part.key + tail, judge=spec.judge))
-    return parts[0], parts[1]
-
-
-def _total(spec: Spec, which: int) -> Spec:
-    """The hits (0) or units (1) of a metric as a column of its own."""
-    totals = spec.metric.aggregation.totals
-    assert totals is not None
-
-    def compute(context: BatchContext, o: Options) -> Column:
-        return Column.of(totals(context, o)[which])
-
-    metric = replace(spec.metric, compute=compute, aggregation=Aggregation())
-    return replace(spec, metric=metric, key=f"{spec.key}{TOTAL_NAMES[which]}")
-
-
 ABSTAINED = "abstained"
 
 
@@ -166,7 +142,7 @@ class Plan:
         ]
         object.__setattr__(self, "specs", (*self.chosen, *again))
         known = any(spec.key == ABSTAINED for spec in self.specs)
-        hidden = [] if known else [make_spec(get_metric(ABSTAINED), {})]
+        hidden = [] if known else [parse_spec(ABSTAINED)]
         verdicts = verdict_spec(self.chosen)
         if verdicts is not None and verdicts not in self.specs:
             hidden.append(verdicts)
@@ -259,9 +235,9 @@ class Plan:
         rated = [(spec, spec.rating.rubric) for spec in self.chosen if spec.rating]
         if not rated:
             return {}
-        from trueground.judges.rating import rubric_for
+        from trueground.judges.rating import Rater
 
-        return {spec.key: rubric_for(*rubric()).file for spec, rubric in rated}
+        return {spec.key: Rater.find_rubric(*rubric()).file for spec, rubric in rated}
 
     @property
     def prompts(self) -> list[PromptFile]:
@@ -292,7 +268,7 @@ def make_plan(
     fields: Sequence[str], metrics: str | Sequence[str | Spec] | None, parts: Parts, **rest: object
 ) -> Plan:
     """Read the names. `fields` are the record fields that occur. Raises UsageError."""
-    specs = default_specs(fields) if metrics is None else parse_specs(metrics)
+    specs = parse_specs(metrics, fields)
     return Plan(tuple(specs), parts, **rest)  # type: ignore[arg-type]
 
 

@@ -80,9 +80,9 @@ class Summary(Mapping[str, MetricSummary]):
         return found
 
     def __getitem__(self, name: str) -> MetricSummary:
-        from trueground.metrics.registry import SAME, plain_name
+        from trueground.metrics.registry import own_name
 
-        theirs = SAME.get(plain_name(name), name)  # as other tools call it
+        theirs = own_name(name)  # as other tools call it
         near = keys_named(name, self._metrics) or keys_named(theirs, self._metrics)
         if len(near) != 1:
             raise KeyError(str(unknown_name("metric of this run", name, self._metrics)))
@@ -249,7 +249,7 @@ class GateOutcome:
 def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
     """`k_precision(abstain=zero)=0.8` or `grounded=0.5` → Gate. Raises UsageError."""
     from trueground.evaluate.plan import macro_key, micro_key
-    from trueground.metrics.registry import all_metrics, parse_spec
+    from trueground.metrics.registry import METRICS, parse_spec
 
     option = f"--fail-{'over' if ceiling else 'under'}"
     name, number = split_pair(option, text, _GATE_FORM, last=True)
@@ -266,7 +266,7 @@ def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
     _, plain, judge = split_key(name)
     macro = macro_key(plain)
     # A metric's own name comes first, then that of a micro value.
-    micro = macro != plain and split_key(plain).name not in all_metrics()
+    micro = macro != plain and split_key(plain).name not in METRICS.load()
     spec = parse_spec(macro if micro else plain)
     written = split_key(macro if micro else plain).name
     label = f"@{judge.rstrip()}" if judge else ""

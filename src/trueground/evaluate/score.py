@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from trueground.evaluate.plan import Plan
     from trueground.evaluate.result import Result
     from trueground.judges import Judge
-    from trueground.judges.rating import LLMRater
+    from trueground.judges.rating import Rater
     from trueground.metrics.base import Spec
     from trueground.records import Check, RecordSource
 
@@ -63,7 +63,7 @@ DecomposerName = Annotated[
     Option("Who splits answers into claims: rules, or llm:MODEL(option=value).", type=str),
 ]
 RaterName = Annotated[
-    "str | LLMRater | None",
+    "str | Rater | None",
     Option("Who rates fluency and the like: llm:MODEL(option=value).", type=str | None),
 ]
 EngineName = Annotated[

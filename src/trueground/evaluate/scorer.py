@@ -15,13 +15,9 @@ from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import Scored, answer_hash, question_of
 from trueground.metrics.base import Spec
-from trueground.metrics.batch import CODES, STATUSES, Batch, Column, Mask
+from trueground.metrics.batch import CODES, STATUSES, Batch, Column
 from trueground.metrics.context import (
-    DECLINED,
-    DECOMPOSER,
-    NO_TEXT,
     BatchContext,
-    Checked,
     ClaimCheck,
     Results,
     Role,
@@ -29,6 +25,7 @@ from trueground.metrics.context import (
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised
 from trueground.records.columns import field_text
+from trueground.stats.bootstrap import Mask
 from trueground.text.hashing import hash_text
 from trueground.types import (
     Answered,
@@ -36,7 +33,6 @@ from trueground.types import (
     ReasonKind,
     Record,
     Status,
-    Verdict,
 )
 
 T = TypeVar("T")
@@ -64,11 +60,11 @@ def collect_results(plan: Plan, context: BatchContext) -> None:
     queries = list(dict.fromkeys(query for spec in specs for query in spec.queries))
     if any(isinstance(query, ClaimCheck) and query.splits for query in queries):
         texts = _requests_of(lambda: context.texts_to_split)
-        plan.parts.decomposer.answer_once(texts, answers[DECOMPOSER])
+        plan.parts.decomposer.answer_once(texts, answers[Role.decomposer()])
     requests: dict[Role, list[Any]] = {}
     for query in queries:
         asked = _requests_of(query.list_requests, context)
-        for role in plan.parts.roles(query):
+        for role in query.roles(len(plan.parts.judges)):
             requests.setdefault(role, []).extend(asked)
     for role in sorted(requests, key=_turn):
         if requests[role]:
@@ -91,44 +87,6 @@ def _requests_of(make: Callable[..., Sequence[T | None]], *args: Any) -> list[T]
         if not fails_alone(error):
             raise
         return []
-
-
-def check_as_json(checked: Checked, check: ClaimCheck) -> dict[str, Any]:
-    """The evidence of one item as it stands in items.jsonl; empty where nothing was checked."""
-    if checked.failure is not None:
-        shown = checked.failure not in (NO_TEXT, DECLINED)
-        return {"reason": checked.failure.reason} if shown else {}
-    if not checked.claims:
-        return {}
-    subject, pairs = check.subject, zip(checked.claims, checked.verdicts, strict=True)
-    if subject in ("facts", "references"):
-        return {subject: [{"text": c.text, **_verdict_as_json(v)} for c, v in pairs]}
-    if subject == "response":
-        return {subject: [{"text_index": v.text, **_verdict_as_json(v)} for _, v in pairs]}
-    return {
-        subject: [
-            {
-                "text": c.text,
-                "start": c.start,
-                "end": c.end,
-                **({"text_index": v.text} if check.splits else {"sentence": c.sentence}),
-                **_verdict_as_json(v),
-            }
-            for c, v in pairs
-        ]
-    }
-
-
-def _verdict_as_json(v: Verdict) -> dict[str, Any]:
-    fields = {
-        "supported": v.supported,
-        "probability": v.probability,
-        "status": v.status,
-        "window": None if v.start is None else [v.start, v.end],
-        "reasons": v.reasons,
-    }
-    more = {"kind": v.kind, "score": v.score, "reply": v.reply}
-    return fields | {name: value for name, value in more.items() if value is not None}
 
 
 class _BatchNumbers(NamedTuple):
@@ -289,7 +247,7 @@ class ItemEvidence:
         for check in spec.checks:
             shown_at = first.setdefault((spec.judge, check), key)
             for item, checked in zip(self.items, context.checks(check), strict=True):
-                if found := check_as_json(checked, check):
+                if found := checked.evidence(check):
                     item.setdefault(key, {}).update(found if shown_at == key else {"see": shown_at})
 
 

@@ -227,6 +227,28 @@ class Spec:
         check_column(metric, column, len(context.batch))
         return column
 
+    def with_options(self, chosen: Mapping[str, str]) -> Spec:
+        """The same metric with these options, the others at their defaults."""
+        return make_spec(self.metric, chosen)
+
+    def hits(self, name: str) -> Spec:
+        """The hits of a metric with totals as a column; `name` is put after the key."""
+        return self._total(0, name)
+
+    def units(self, name: str) -> Spec:
+        """The units of a metric with totals as a column; `name` is put after the key."""
+        return self._total(1, name)
+
+    def _total(self, which: int, name: str) -> Spec:
+        totals = self.metric.aggregation.totals
+        assert totals is not None
+
+        def compute(context: BatchContext, o: Options) -> Column:
+            return Column.of(totals(context, o)[which])
+
+        metric = replace(self.metric, compute=compute, aggregation=Aggregation())
+        return replace(self, metric=metric, key=f"{self.key}{name}")
+
     def by_judge(self, number: int, label: str) -> Spec:
         """The same metric by another judge: `grounding_f1@bi-encoder`."""
         return replace(self, key=f"{self.key}@{label}", judge=number)

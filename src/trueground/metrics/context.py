@@ -48,6 +48,33 @@ _NOT_JUDGED = "{} must be judged first: use trueground.score, or pass `supported
 DECLINED = Failure(Status.ABSTAINED, "the response declines to answer")
 
 
+class Role(NamedTuple):
+    """Who answers: a decomposer, a judge by its number, the rater, or a comparer as written."""
+
+    kind: str
+    name: str | int = ""
+
+    @classmethod
+    def decomposer(cls) -> Role:
+        """The decomposer."""
+        return cls("decomposer")
+
+    @classmethod
+    def judge(cls, number: int) -> Role:
+        """A judge by its number."""
+        return cls("judge", number)
+
+    @classmethod
+    def rater(cls) -> Role:
+        """The rater."""
+        return cls("rater")
+
+    @classmethod
+    def comparer(cls, written: str) -> Role:
+        """The comparer `NAME:MODEL(option=value)`."""
+        return cls("comparer", written)
+
+
 class ClaimRequest(NamedTuple):
     """A claim of an item, and either the request about it or the verdict that needs none.
 
@@ -88,6 +115,10 @@ class ClaimCheck:
         """Whether responses must be split into claims for it."""
         return self.subject == "claims"
 
+    def roles(self, n_judges: int) -> list[Role]:
+        """Who answers: every judge."""
+        return [Role.judge(number) for number in range(n_judges)]
+
     def list_requests(self, context: BatchContext) -> list[JudgeRequest]:
         """Return what judges are asked about a batch."""
         requests: list[JudgeRequest] = []
@@ -110,6 +141,10 @@ class RatingQuery:
     rubric: Callable[[], tuple[str, str]]
     requests: Callable[[BatchContext], Sequence[RatingRequest | None]]
 
+    def roles(self, _n_judges: int) -> list[Role]:
+        """Who answers: the rater."""
+        return [Role.rater()]
+
     def list_requests(self, context: BatchContext) -> list[RatingRequest]:
         """Return what the rater is asked about a batch."""
         return [request for request in self.requests(context) if request is not None]
@@ -127,33 +162,16 @@ class ComparisonQuery:
     comparer: str
     requests: Callable[[BatchContext], Sequence[ComparisonRequest | None]]
 
+    def roles(self, _n_judges: int) -> list[Role]:
+        """Who answers: the comparer."""
+        return [Role.comparer(self.comparer)]
+
     def list_requests(self, context: BatchContext) -> list[ComparisonRequest]:
         """Return what the comparer is asked about a batch."""
         return [request for request in self.requests(context) if request is not None]
 
 
 Query = ClaimCheck | RatingQuery | ComparisonQuery
-
-
-class Role(NamedTuple):
-    """Who answers: a decomposer, a judge by its number, the rater, or a comparer as written."""
-
-    kind: str
-    name: str | int = ""
-
-
-DECOMPOSER = Role("decomposer")
-RATER = Role("rater")
-
-
-def judge_role(number: int) -> Role:
-    """Return the role of a judge."""
-    return Role("judge", number)
-
-
-def comparer_role(written: str) -> Role:
-    """Return the role of the comparer `NAME:MODEL(option=value)`."""
-    return Role("comparer", written)
 
 
 class Checked(NamedTuple):
@@ -169,6 +187,18 @@ class Checked(NamedTuple):
         if self.failure is not None:
             return self.failure
         return next((v.status for v in self.verdicts if v.status is not Status.SCORED), None)
+
+    def evidence(self, check: ClaimCheck) -> dict[str, Any]:
+        """The evidence of the item for items.jsonl. Empty if nothing was checked."""
+        if self.failure is not None:
+            shown = self.failure not in (NO_TEXT, DECLINED)
+            return {"reason": self.failure.reason} if shown else {}
+        if not self.claims:
+            return {}
+        lines = []
+        for claim, verdict in zip(self.claims, self.verdicts, strict=True):
+            lines.append(_describe_claim(claim, verdict, check) | _describe_verdict(verdict))
+        return {check.subject: lines}
 
 
 @dataclass
@@ -264,7 +294,7 @@ class BatchContext:
         """The claims of each response: the given facts where there are some, else as split."""
 
         def compute() -> list[Claims]:
-            split = self.results.answers[DECOMPOSER]
+            split = self.results.answers[Role.decomposer()]
             items = zip(
                 self.texts_to_split, self.batch.response_facts, self.batch.responses, strict=True
             )
@@ -299,7 +329,7 @@ class BatchContext:
     def _checked(self, check: ClaimCheck, item: list[ClaimRequest] | Failure) -> Checked:
         if isinstance(item, Failure):
             return Checked(failure=item)
-        known = self.results.answers[judge_role(self.judge)]
+        known = self.results.answers[Role.judge(self.judge)]
         verdicts = []
         for _, request, verdict, texts in item:
             if request is not None:
@@ -313,7 +343,7 @@ class BatchContext:
 
     def ratings(self, requests: Sequence[RatingRequest | None]) -> list[Rating | None]:
         """The rating of each request; None where nothing is asked."""
-        found = self.results.answers[RATER]
+        found = self.results.answers[Role.rater()]
         try:
             return [None if request is None else found[request] for request in requests]
         except KeyError:
@@ -326,7 +356,7 @@ class BatchContext:
         self, comparer: str, requests: Sequence[ComparisonRequest | None]
     ) -> list[Comparison | None]:
         """The comparison of each request by this comparer; None where nothing is asked."""
-        found = self.results.answers[comparer_role(comparer)]
+        found = self.results.answers[Role.comparer(comparer)]
         try:
             return [None if request is None else found[request] for request in requests]
         except KeyError:
@@ -429,6 +459,29 @@ class BatchContext:
         return self.once(
             "abstained", lambda: np.array([p is not None for p in self.refusals], np.bool_)
         )
+
+
+def _describe_claim(claim: Claim, verdict: Verdict, check: ClaimCheck) -> dict[str, Any]:
+    if check.subject == "response":
+        return {"text_index": verdict.text}
+    if check.subject in ("facts", "references"):
+        return {"text": claim.text}
+    place: dict[str, Any] = {"sentence": claim.sentence}
+    if check.splits:
+        place = {"text_index": verdict.text}
+    return {"text": claim.text, "start": claim.start, "end": claim.end, **place}
+
+
+def _describe_verdict(verdict: Verdict) -> dict[str, Any]:
+    fields = {
+        "supported": verdict.supported,
+        "probability": verdict.probability,
+        "status": verdict.status,
+        "window": None if verdict.start is None else [verdict.start, verdict.end],
+        "reasons": verdict.reasons,
+    }
+    more = {"kind": verdict.kind, "score": verdict.score, "reply": verdict.reply}
+    return fields | {name: value for name, value in more.items() if value is not None}
 
 
 def too_much_work(

@@ -35,7 +35,7 @@ from trueground.metrics.triples import (
 )
 from trueground.text.citations import Sentence
 from trueground.text.normalize import get_normalizer
-from trueground.text.triples import Citation, plain, plain_property, triple_key
+from trueground.text.triples import Citation, hypothesis, plain, plain_property, triple_key
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 
 _VARIANT = {"variant": MetricOption("default", ("default", REFERENCE))}
@@ -62,11 +62,6 @@ while who whom whose why will with within without would you your s t
 """
 _FUNCTION_WORDS = frozenset(_WORDS.split())
 _LONGEST = 40  # letters; no word of a language is begun with more
-
-
-def hypothesis(name: str, value: str) -> str:
-    """A triple as a statement that a sentence may entail, `property: value` (section 4.3)."""
-    return f"{plain_property(name)}: {plain(value)}"
 
 
 def entailment_request(sentence: str, name: str, value: str) -> JudgeRequest:

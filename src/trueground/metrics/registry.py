@@ -8,6 +8,7 @@ package is decorated with `metric`, and its module is named as an entry point of
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeVar, overload
 
@@ -177,6 +178,11 @@ _NEAREST = (
 NEAREST = {name: (ours, why) for names, ours, why in _NEAREST for name in names.split()}
 
 
+def own_name(name: str) -> str:
+    """Return the name here of a metric that other tools call so; any other name as it is."""
+    return SAME.get(plain_name(name), name)
+
+
 def plain_name(name: str) -> str:
     """The name in small letters, with `_` between its words: `Answer-Relevancy` as ours."""
     return name.lower().replace("-", "_").replace(" ", "_")
@@ -330,6 +336,19 @@ def _register_function(
     return function
 
 
+def harmonic_parts(spec: Spec) -> tuple[Spec, Spec]:
+    """Return the two metrics of a harmonic one, with the options that they share with it."""
+    assert spec.metric.aggregation.harmonic is not None
+    parts = []
+    for name in spec.metric.aggregation.harmonic:
+        metric = get_metric(name)
+        shared = {n: v for n, v in spec.options.items() if n in metric.options}
+        part = make_spec(metric, shared)
+        tail = spec.key[spec.key.rfind("@") :] if spec.judge else ""
+        parts.append(replace(part, key=part.key + tail, judge=spec.judge))
+    return parts[0], parts[1]
+
+
 def all_metrics() -> MetricTable:
     """Every metric by name, those of other packages included."""
     return METRICS.load()
@@ -378,8 +397,17 @@ def parse_spec(text: str) -> Spec:
     return make_spec(get_metric(part.name), part.options)
 
 
-def parse_specs(metrics: str | Sequence[str | Spec]) -> list[Spec]:
-    """Specs of a comma-separated text or a list; the same metric twice counts once."""
+def parse_specs(
+    metrics: str | Sequence[str | Spec] | None, fields: Iterable[str] = ()
+) -> list[Spec]:
+    """Return the specs of a comma-separated text or a list; the same metric twice counts once.
+
+    Args:
+        metrics: The metrics. None: the default set of the fields.
+        fields: The record fields that are present.
+    """
+    if metrics is None:
+        return default_specs(fields)
     parts: Iterable[str | Spec] = [metrics] if isinstance(metrics, str) else metrics
     _check_names(parts)
     specs: dict[str, Spec] = {}

@@ -34,7 +34,7 @@ from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes, packed_block
 from trueground.runs.directory import replacing
 from trueground.text.triples import Key, keys_of, pairs_of, triple_key
-from trueground.types import REASON_TITLES, Failure, Graph, Record, Status
+from trueground.types import REASON_TITLES, Answered, Failure, Graph, Record, Status
 
 FOLDER = "report_items"
 DETAILS = 100  # answers in a block inside the page
@@ -279,7 +279,8 @@ def detail(item: ReportItem, record: Record | None, judge: str | None = None) ->
 
 
 def _answer(record: Record) -> str:
-    return shown_answer(record.response, getattr(record, "failure", None))
+    failure = record.failure if isinstance(record, Answered) else None
+    return shown_answer(record.response, failure)
 
 
 def shown_answer(response: str | None, failure: Failure | None) -> str:

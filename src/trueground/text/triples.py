@@ -337,3 +337,8 @@ class ClosingBrackets:
         """Where the "]" stands that closes the "[" at `place`."""
         i = self._match[bisect_left(self._places, place)]
         return None if i is None else self._places[i]
+
+
+def hypothesis(name: str, value: str) -> str:
+    """A triple as a statement that a sentence may entail, `property: value` (section 4.3)."""
+    return f"{plain_property(name)}: {plain(value)}"

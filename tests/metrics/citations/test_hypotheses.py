@@ -6,7 +6,8 @@ import pytest
 from tests.metrics.citations.entailment_pairs import PAIRS
 
 from trueground.judges.lexical import LexicalJudge
-from trueground.metrics.entailment import entailment_request, find_value, hypothesis
+from trueground.metrics.entailment import entailment_request, find_value
+from trueground.text.triples import hypothesis
 
 # Known mistakes of the lexical judge: two places in one sentence, dates of a life in brackets,
 # other forms of a word, "never".
