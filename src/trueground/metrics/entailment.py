@@ -34,8 +34,8 @@ from trueground.metrics.triples import (
     unique,
 )
 from trueground.text.citations import Sentence
-from trueground.text.normalize import get_normalizer
 from trueground.text.triples import Citation, hypothesis, plain, plain_property, triple_key
+from trueground.text.words import content_words
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 
 _VARIANT = {"variant": MetricOption("default", ("default", REFERENCE))}
@@ -52,15 +52,6 @@ _KEYS = str.maketrans(dict.fromkeys("‘’ʼ′", "'") | dict.fromkeys("‐‑�
 _INCOMPLETE = Verdict(False, 0.0, reasons=("the citation lacks property or value",))
 _NO_SENTENCE = Verdict(False, 0.0, reasons=("no sentence stands with it",))
 _STANDS = ("the value stands in the sentence",)
-_WORDS = """
-about after all also among an and any are as at be because been before being between both but by
-can could did do does during each either every few for from had has have he her hers him his how
-i if in into is it its itself many may me might more most much my no nor not of on one or other
-our over own she should so some such than that the their theirs them themselves then there these
-they this those through to under until up upon us very was we were what when where whether which
-while who whom whose why will with within without would you your s t
-"""
-_FUNCTION_WORDS = frozenset(_WORDS.split())
 _LONGEST = 40  # letters; no word of a language is begun with more
 
 
@@ -302,11 +293,6 @@ def _check_na_options(o: Options) -> None:
             "off_topic=right does not go with variant=reference-code, whose script has no such "
             "rule; leave one of the two out"
         )
-
-
-def content_words(text: str) -> set[str]:
-    """The words of a text in small letters, without those that only hold sentences together."""
-    return set(get_normalizer("faitheval").rule(text).split()) - _FUNCTION_WORDS
 
 
 def off_topic(sentences: Iterable[str], question: str) -> list[bool]:
