@@ -25,7 +25,7 @@ from tests.judges.test_judge_contract import BUILDERS
 import trueground as tg
 from trueground.claims import Decomposer, RuleDecomposer, decomposers, get_decomposer
 from trueground.errors import BadRow, BadRowsError, MissingExtraError, UnreachableError, WorkerError
-from trueground.evaluate.parts import Parts
+from trueground.evaluate.components import Components
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import Scorer
 from trueground.judges import Judge, comparing, get_judge, rating
@@ -204,7 +204,7 @@ def scored(
             made[written] = comparing.Comparer.adapt(wrap(Comparer(name, COMPARED[name])))
     judges = (Judge.adapt(judge or FakeJudge()),)
     splitter = Decomposer.adapt(decomposer or RuleDecomposer())
-    parts = Parts(judges, splitter, rating.Rater.adapt(wrap(Rater())), comparers=made)
+    parts = Components(judges, splitter, rating.Rater.adapt(wrap(Rater())), comparers=made)
     found = Scorer(Plan(tuple(specs), parts))([record(i, i == at) for i in range(N)])
     assert np.isnan(found.values).tolist() == (found.status > 0).tolist()
     return found.items.splitlines()

@@ -12,7 +12,7 @@ import numpy as np
 
 from trueground.components.specs import keys_named
 from trueground.errors import UsageError, spoken
-from trueground.evaluate.parts import Parts
+from trueground.evaluate.components import Components
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import harmonic_mean
 from trueground.metrics.context import ClaimCheck
@@ -120,7 +120,7 @@ class Plan:
     """
 
     chosen: tuple[Spec, ...]
-    parts: Parts
+    components: Components
     by: tuple[str, ...] = ()
     seed: int = 0
     resamples: int = 2_000
@@ -136,7 +136,7 @@ class Plan:
     def __post_init__(self) -> None:
         again = [
             spec.by_judge(number, label)
-            for number, label in enumerate(self.parts.labels)
+            for number, label in enumerate(self.components.labels)
             for spec in self.chosen
             if number and spec.checks
         ]
@@ -151,9 +151,9 @@ class Plan:
         object.__setattr__(self, "hidden", (*hidden, *self.run_level.hidden))
         for spec in self.chosen:  # made now: a name that cannot be used is told before any work
             if spec.comparer:
-                self.parts.comparer(spec.comparer)
+                self.components.comparer(spec.comparer)
         unrated = [spec.key for spec in self.chosen if spec.rating]
-        if unrated and self.parts.rater is None:
+        if unrated and self.components.rater is None:
             raise UsageError(
                 f"{unrated[0]} is rated by a language model, and none is named; add "
                 '--rater "llm:MODEL(base_url=URL)"'
@@ -193,12 +193,12 @@ class Plan:
     @property
     def judge_signatures(self) -> list[str]:
         """Those of the judges that are asked; none where no metric reads verdicts."""
-        return [judge.signature for judge in self.parts.judges] if self.checks else []
+        return [judge.signature for judge in self.components.judges] if self.checks else []
 
     @property
     def decomposer_signature(self) -> str | None:
         """That of who splits answers into claims; None where nobody does."""
-        return self.parts.decomposer.signature if any(c.splits for c in self.checks) else None
+        return self.components.decomposer.signature if any(c.splits for c in self.checks) else None
 
     def prepare(self) -> None:
         """Raises MissingExtraError and InputError for what a metric needs."""
@@ -208,15 +208,15 @@ class Plan:
     @property
     def unused(self) -> str | None:
         """What was given and has no use here: calibrations where no metric asks a judge."""
-        if self.checks or not self.parts.calibrations:
+        if self.checks or not self.components.calibrations:
             return None
-        files = ", ".join(self.parts.calibrations)
+        files = ", ".join(self.components.calibrations)
         return f"--judge-calibration {files} was not used: none of the metrics asks a judge"
 
     @property
     def note(self) -> str | None:
         """What the user should know beside the numbers."""
-        return spoken("; ".join(filter(None, (self.unused, self.parts.note)))) or None
+        return spoken("; ".join(filter(None, (self.unused, self.components.note)))) or None
 
     @cached_property
     def spare(self) -> frozenset[ClaimCheck]:
@@ -224,7 +224,7 @@ class Plan:
 
         Empty where asking costs nothing: then the verdicts are shown all the same.
         """
-        if self.parts.spent is None:
+        if self.components.spent is None:
             return frozenset()
         used = (s.checks for s in self.chosen if s.options.get("abstain") != "exclude")
         return frozenset(self.checks).difference(*used)
@@ -242,7 +242,7 @@ class Plan:
     @property
     def prompts(self) -> list[PromptFile]:
         """Everything that language models are asked with in judging and rating."""
-        return list(dict.fromkeys((*self.parts.prompts, *self.rubrics.values())))
+        return list(dict.fromkeys((*self.components.prompts, *self.rubrics.values())))
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -251,25 +251,28 @@ class Plan:
 
     def signature_of(self, spec: Spec) -> str:
         """The signature of a metric of this plan."""
-        parts, tail = self.parts, ""
+        components, tail = self.components, ""
         if spec.checks:
-            tail = f"|judge:{parts.judges[spec.judge].signature}"
+            tail = f"|judge:{components.judges[spec.judge].signature}"
             if any(check.splits for check in spec.checks):
-                tail += f"|claims:{parts.decomposer.signature}"
-        if spec.key in self.rubrics and parts.rater is not None:
+                tail += f"|claims:{components.decomposer.signature}"
+        if spec.key in self.rubrics and components.rater is not None:
             rubric = self.rubrics[spec.key]
-            tail = f"|rubric:{rubric.id}@{rubric.sha256[:16]}|rater:{parts.rater.signature}"
+            tail = f"|rubric:{rubric.id}@{rubric.sha256[:16]}|rater:{components.rater.signature}"
         if spec.comparer:
-            tail = f"|comparer:{parts.comparer(spec.comparer).signature}"
+            tail = f"|comparer:{components.comparer(spec.comparer).signature}"
         return spec.signature + tail
 
 
 def make_plan(
-    fields: Sequence[str], metrics: str | Sequence[str | Spec] | None, parts: Parts, **rest: object
+    fields: Sequence[str],
+    metrics: str | Sequence[str | Spec] | None,
+    components: Components,
+    **rest: object,
 ) -> Plan:
     """Read the names. `fields` are the record fields that occur. Raises UsageError."""
     specs = parse_specs(metrics, fields)
-    return Plan(tuple(specs), parts, **rest)  # type: ignore[arg-type]
+    return Plan(tuple(specs), components, **rest)  # type: ignore[arg-type]
 
 
 def check_breakdowns(by: Sequence[str], check: Check) -> None:

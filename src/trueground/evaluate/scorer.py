@@ -60,15 +60,15 @@ def collect_results(plan: Plan, context: BatchContext) -> None:
     queries = list(dict.fromkeys(query for spec in specs for query in spec.queries))
     if any(isinstance(query, ClaimCheck) and query.splits for query in queries):
         texts = _requests_of(lambda: context.texts_to_split)
-        plan.parts.decomposer.answer_once(texts, answers[Role.decomposer()])
+        plan.components.decomposer.answer_once(texts, answers[Role.decomposer()])
     requests: dict[Role, list[Any]] = {}
     for query in queries:
         asked = _requests_of(query.list_requests, context)
-        for role in query.roles(len(plan.parts.judges)):
+        for role in query.roles(len(plan.components.judges)):
             requests.setdefault(role, []).extend(asked)
     for role in sorted(requests, key=_turn):
         if requests[role]:
-            plan.parts.component(role).answer_once(requests[role], answers[role])
+            plan.components.component(role).answer_once(requests[role], answers[role])
 
 
 def _turn(role: Role) -> int:
@@ -311,7 +311,7 @@ def _unscored(column: Column, failures: Failures, failed: Mask) -> Column:
 
 def _no_counts(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Nothing counted yet: pairs of verdicts, and kinds of reasons."""
-    judges = len(plan.parts.judges)
+    judges = len(plan.components.judges)
     pairs = np.zeros((judges * (judges - 1) // 2, len(plan.checks), 2, 2), np.int64)
     return pairs, np.zeros(len(_KINDS), np.int64)
 
@@ -339,7 +339,7 @@ def count_verdict_pairs(plan: Plan, context: BatchContext, failed: Mask) -> NDAr
     A verdict counts where both judges were asked and gave one, on an answer that came.
     """
     counts = _no_counts(plan)[0]
-    pairs = combinations(range(len(plan.parts.judges)), 2)
+    pairs = combinations(range(len(plan.components.judges)), 2)
     for (number, judges), (place, check) in product(enumerate(pairs), enumerate(plan.checks)):
         one, other = (context.of_judge(judge).checks(check) for judge in judges)
         items = zip(context.requests(check), one, other, failed.tolist(), strict=True)

@@ -63,7 +63,7 @@ def score_batches(
     model is asked, batches are cut smaller; none ever joins two. Raises UnreachableError,
     WorkerError.
     """
-    if plan.parts.spent is not None:
+    if plan.components.spent is not None:
         batches = cut_for_asking(batches)
     yield from map_batches(plan, batches, n, workers)
 
@@ -124,7 +124,7 @@ class Scoring:
             def latest(error: BaseException | None) -> dict[str, Any]:
                 """What judging cost, whether it was cached for next time, and what is written."""
                 spent = self._spent(kept)
-                cost = judging(spent) | {"cache_problem": self.plan.parts.problem}
+                cost = judging(spent) | {"cache_problem": self.plan.components.problem}
                 # An interrupt can come between writing a batch and counting it: the file tells.
                 done = {} if error is None else {"scored": count_lines(run.path / ITEMS)}
                 return cost | done
@@ -196,7 +196,7 @@ class Scoring:
 
     def _spent(self, kept: KeptBatches) -> Spent | None:
         """What judging cost in all sessions."""
-        spent = self.plan.parts.spent
+        spent = self.plan.components.spent
         return spent if spent is None or kept.spent is None else kept.spent + spent
 
     def _table(self) -> ItemTable:
@@ -292,7 +292,7 @@ def make_manifest(
     plan: Plan, check: Check, command: Sequence[str], kind: str = "score"
 ) -> dict[str, Any]:
     """The manifest as it stands while the run goes on."""
-    parts = plan.parts
+    parts = plan.components
     checks: tuple[AnyComponent, ...] = (*parts.judges, parts.decomposer)
     checking = zip(checks, parts.written, strict=True)
     *judges, decomposer = (_part_as_json(part, written) for part, written in checking)

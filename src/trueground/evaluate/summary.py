@@ -64,7 +64,7 @@ def summarise(plan: Plan, table: ItemTable, check: Check) -> dict[str, Any]:
         summary["verdicts"] = {
             "metric": plan.verdicts.key,
             "signature": plan.signature_of(plan.verdicts),
-            "judge": plan.parts.labels[0],
+            "judge": plan.components.labels[0],
             "n": table.n,
             "questions": check.fields["question"],
             "ci_level": plan.level,
@@ -77,11 +77,11 @@ def summarise(plan: Plan, table: ItemTable, check: Check) -> dict[str, Any]:
         statuses = everything.metrics[plan.verdicts.key]["unscored"]
         if why := {name: n for name, n in statuses.items() if name != Status.ABSTAINED}:
             summary["verdicts"]["why_unscored"] = why
-        fitted = plan.parts.judges[0].fitted
+        fitted = plan.components.judges[0].fitted
         if fitted is not None:
             summary["verdicts"]["fitted"] = msgspec.to_builtins(fitted)
-    if table.agreement is not None and len(plan.parts.judges) > 1:
-        summary["judges"] = plan.parts.labels
+    if table.agreement is not None and len(plan.components.judges) > 1:
+        summary["judges"] = plan.components.labels
         summary["judge_agreement"] = _judge_agreement(plan, table.agreement)
     if table.reasons is not None and table.reasons.any():
         counts = zip(ReasonKind, table.reasons.tolist(), strict=True)
@@ -275,7 +275,7 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[dict[str, An
     from trueground.stats.agreement import cohen_kappa
 
     entries = []
-    for judges, tables in zip(combinations(plan.parts.labels, 2), counts, strict=True):
+    for judges, tables in zip(combinations(plan.components.labels, 2), counts, strict=True):
         for check, table in zip(plan.checks, tables, strict=True):
             n = sum_counts(table)
             same, one, other = np.trace(table), sum_counts(table[1]), sum_counts(table[:, 1])

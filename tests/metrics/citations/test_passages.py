@@ -12,7 +12,7 @@ import pytest
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.evaluate.parts import Parts
+from trueground.evaluate.components import Components
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import collect_results, new_results
 from trueground.judges import Judge
@@ -197,7 +197,7 @@ def test_what_a_sentence_cites_is_looked_up_once() -> None:
     batch = Counted.of([Record(id="1", response=response, contexts=contexts)])
     assert isinstance(batch, Counted)
     specs = [make_spec(get_metric(name), {}) for name in (P, R, F)]
-    plan = Plan(tuple(specs), Parts((Judge.adapt(Words()),), FakeDecomposer()))
+    plan = Plan(tuple(specs), Components((Judge.adapt(Words()),), FakeDecomposer()))
     evidence = BatchContext(batch, new_results(plan))
     collect_results(plan, evidence)
     values = [spec.column(evidence).values.tolist() for spec in specs]

@@ -118,7 +118,7 @@ def validate(
     from datetime import UTC, datetime
 
     from trueground.annotation.labels import DEFAULT_LABEL, LabelFiles
-    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.components import make_components
     from trueground.evaluate.plan import make_plan
     from trueground.progress import open_progress
     from trueground.studies.labelled import LabelledSets
@@ -172,7 +172,7 @@ def validate(
             notes.check_judging(judge, decomposer, judge_calibration)
         parts = stack.enter_context(
             closing(
-                make_parts(
+                make_components(
                     judge or "lexical",
                     decomposer or "rules",
                     rater,
