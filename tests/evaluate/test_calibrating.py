@@ -160,8 +160,8 @@ def test_several_files_each_to_its_judge(lexical: Path, tmp_path: Path) -> None:
     other = llm(tmp_path, "llm:fake:False")
     judges = ["llm:fake:False", "lexical"]
     both = [f"llm:fake:False(calibration={other})", f"lexical(calibration={lexical})"]
-    assert with_calibration(judges, [lexical, other]) == both
-    assert with_calibration(judges, [str(other), lexical]) == both
+    assert with_calibration(judges, [str(lexical), str(other)]) == both
+    assert with_calibration(judges, [str(other), str(lexical)]) == both
     assert with_calibration(judges, []) == judges
     with closing(make_components(judges, calibration=[lexical, other])) as parts:
         assert all("|calibration:" in judge.signature for judge in parts.judges)

@@ -17,7 +17,7 @@ from trueground.annotation import export_tasks
 from trueground.claims import RuleDecomposer
 from trueground.errors import CoverageError, InputError, OutputError, UnreachableError, UsageError
 from trueground.judges import LexicalJudge, get_judge
-from trueground.judges.calibrated import METHODS, calibrated
+from trueground.judges.calibrated import CalibrationFile, calibrated
 from trueground.reports.calibration import calibration_page, render
 from trueground.reports.viewer import render_page
 from trueground.stats import calibration
@@ -33,6 +33,8 @@ from trueground.stats.thresholds import (
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
+
+METHODS = CalibrationFile.METHODS
 
 Rows = list[dict[str, Any]]
 KEPT = ("score", "platt")
