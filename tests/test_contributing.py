@@ -63,13 +63,13 @@ def test_the_metric_computes() -> None:
 def test_the_metric_of_verdicts_shares_those_of_support() -> None:
     names = run("def _copied", "def _all_supported")
     metric = Metric(
-        "all_supported",
-        "grounding",
-        ("contexts",),
-        names["_all_supported"],
-        "1 if all claims are supported",
-        "this test",
-        checks=lambda _options: (names["_CHECK"],),
+        name="all_supported",
+        family="grounding",
+        needs=("contexts",),
+        compute=names["_all_supported"],
+        doc="1 if all claims are supported",
+        source="this test",
+        queries=lambda _options: (names["_CHECK"],),
     )
     judge = tg.testing.FakeJudge({"It is tall.": 0.9, "It is red.": 0.2})
     row = {"response": "It is tall. | It is red.", "contexts": ["It is tall."]}

@@ -19,7 +19,7 @@ from trueground.components.specs import (
     split_outside,
 )
 from trueground.errors import UsageError
-from trueground.evaluate.parts import make_parts
+from trueground.evaluate.components import make_components
 from trueground.judges import get_judge
 from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
 
@@ -115,7 +115,7 @@ def test_what_is_written_is_read_again(
 def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
     model = {"base_url": "http://127.0.0.1:9/v1?a=1,b=2"}
     judge = 'llm:"my(model)"(base_url="http://127.0.0.1:9/v1?a=1,b=2")'
-    with closing(make_parts(judge)) as parts:
+    with closing(make_components(judge)) as parts:
         assert parts.rater_spec == ComponentSpec("rater", "llm", "my(model)", model)
     assert parse_model_spec("writer", judge.removeprefix("llm:"))[1].options == model
     spec = parse_spec('bem(model="org/m@main",device="cpu")')

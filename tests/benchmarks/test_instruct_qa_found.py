@@ -13,7 +13,7 @@ from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.benchmarks.instruct_qa.corpus import shuffled
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
-from trueground.judges.comparing import make_comparer
+from trueground.judges.comparing import Comparer
 from trueground.options import Value
 from trueground.retrieval.words import words
 from trueground.studies.sweep import variants
@@ -202,4 +202,4 @@ def test_options_without_effect_are_told(
 
 def test_a_comparer_is_called_as_its_metric() -> None:
     with pytest.raises(UsageError, match="llm_correctness asks a language model"):
-        make_comparer("llm-correctness")
+        Comparer.make("llm-correctness")

@@ -15,7 +15,7 @@ from tests.judges.rule_endpoint import contains
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.evaluate.parts import make_parts
+from trueground.evaluate.components import make_components
 from trueground.judges import get_judge
 from trueground.judges.calibrated import CalibratedJudge
 from trueground.judges.calibrations import with_calibration
@@ -55,13 +55,13 @@ def llm(path: Path, text: str) -> Path:
 
 def test_it_goes_to_the_judge_that_it_is_of(lexical: Path, tmp_path: Path) -> None:
     option = f"calibration={lexical}"
-    assert with_calibration(["lexical"], lexical) == [f"lexical({option})"]
-    assert with_calibration(["llm:fake:True", "lexical(threshold=0.2)"], lexical) == [
+    assert with_calibration(["lexical"], [str(lexical)]) == [f"lexical({option})"]
+    assert with_calibration(["llm:fake:True", "lexical(threshold=0.2)"], [str(lexical)]) == [
         "llm:fake:True",
         f"lexical(threshold=0.2,{option})",
     ]
     says_false = llm(tmp_path, "llm:fake:False")
-    both = with_calibration(["llm:fake:True", "llm:fake:False"], says_false)
+    both = with_calibration(["llm:fake:True", "llm:fake:False"], [str(says_false)])
     assert both == ["llm:fake:True", f"llm:fake:False(calibration={says_false})"]
 
 
@@ -70,7 +70,7 @@ def test_a_judge_of_ones_own_is_wrapped(tmp_path: Path) -> None:
     judge = FakeJudge({k: v - i / 100 for i, (k, v) in enumerate(table.items())})
     path = tmp_path / "fake.json"
     calibrate(ROWS, judge, resamples=10).write(path)
-    (found,) = with_calibration([judge], path)
+    (found,) = with_calibration([judge], [str(path)])
     assert isinstance(found, CalibratedJudge)
     raw = tg.score(ROWS, metrics="support", judge=judge, judge_calibration=path).summary
     plain = tg.score(ROWS, metrics="support", judge=judge).summary
@@ -86,7 +86,7 @@ def test_a_judge_of_ones_own_is_wrapped(tmp_path: Path) -> None:
 )
 def test_no_judge_that_it_is_of(lexical: Path, judges: list[Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
-        with_calibration(judges, lexical)
+        with_calibration(judges, [str(lexical)])
 
 
 def test_several_of_the_name_and_none_is_meant(tmp_path: Path) -> None:
@@ -94,14 +94,14 @@ def test_several_of_the_name_and_none_is_meant(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"it was made with 'llm-2/.*, and the judges llm here are"
     ):
-        with_calibration(["llm:fake:True", "llm:fake:Yes"], path)
+        with_calibration(["llm:fake:True", "llm:fake:Yes"], [str(path)])
     with pytest.raises(InputError, match="the scores of one say nothing of the other"):
-        make_parts("llm:fake:True", calibration=path)
+        make_components("llm:fake:True", calibration=path)
 
 
 def test_two_calibrations_of_one_judge(lexical: Path) -> None:
     with pytest.raises(UsageError, match="leave that or --judge-calibration out"):
-        make_parts(f"lexical(calibration={lexical})", calibration=lexical)
+        make_components(f"lexical(calibration={lexical})", calibration=lexical)
 
 
 @pytest.mark.long
@@ -160,10 +160,10 @@ def test_several_files_each_to_its_judge(lexical: Path, tmp_path: Path) -> None:
     other = llm(tmp_path, "llm:fake:False")
     judges = ["llm:fake:False", "lexical"]
     both = [f"llm:fake:False(calibration={other})", f"lexical(calibration={lexical})"]
-    assert with_calibration(judges, [lexical, other]) == both
-    assert with_calibration(judges, [str(other), lexical]) == both
+    assert with_calibration(judges, [str(lexical), str(other)]) == both
+    assert with_calibration(judges, [str(other), str(lexical)]) == both
     assert with_calibration(judges, []) == judges
-    with closing(make_parts(judges, calibration=[lexical, other])) as parts:
+    with closing(make_components(judges, calibration=[lexical, other])) as parts:
         assert all("|calibration:" in judge.signature for judge in parts.judges)
 
 

@@ -25,7 +25,7 @@ from tests.judges.test_judge_contract import BUILDERS
 import trueground as tg
 from trueground.claims import Decomposer, RuleDecomposer, decomposers, get_decomposer
 from trueground.errors import BadRow, BadRowsError, MissingExtraError, UnreachableError, WorkerError
-from trueground.evaluate.parts import Parts
+from trueground.evaluate.components import Components
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import Scorer
 from trueground.execution.processes import WorkerPool
@@ -200,13 +200,13 @@ def scored(
     """The lines of items.jsonl of N records, of which the one `at` is marked."""
     made = {}
     for spec in specs:
-        if spec.metric.comparer:
-            written = spec.metric.comparer(spec.options)
+        if spec.comparer:
+            written = spec.comparer
             name = written.partition(":")[0].partition("(")[0]
             made[written] = comparing.Comparer.adapt(wrap(Comparer(name, COMPARED[name])))
     judges = (Judge.adapt(judge or FakeJudge()),)
     splitter = Decomposer.adapt(decomposer or RuleDecomposer())
-    parts = Parts(judges, splitter, rating.Rater.adapt(wrap(Rater())), comparers=made)
+    parts = Components(judges, splitter, rating.Rater.adapt(wrap(Rater())), comparers=made)
     found = Scorer(Plan(tuple(specs), parts))([record(i, i == at) for i in range(N)])
     assert np.isnan(found.values).tolist() == (found.status > 0).tolist()
     return found.items.splitlines()
@@ -278,7 +278,7 @@ def test_every_metric_fails_alone_in_every_way(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_raters_and_comparers_fail_alone(name: str) -> None:
     metric = METRICS[name]
-    if not (metric.rubric or metric.comparer):
+    if not metric.is_asked:
         return
     random_ = random.Random(name)
     error = random_.choice(FAILURES)

@@ -15,7 +15,7 @@ from tests.chaos import ChaosServer
 import trueground as tg
 from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import RunInterrupted
-from trueground.evaluate.parts import make_parts
+from trueground.evaluate.components import make_components
 from trueground.evaluate.run import run_task
 from trueground.evaluate.run_settings import RunSettings
 from trueground.models.replay import named_fake
@@ -51,7 +51,7 @@ def asked(tmp_path: Path, judge: Asking, name: str) -> dict[str, Any]:
     out = tmp_path / name
     model = named_fake("The tower is tall.")
     with contextlib.suppress(RunInterrupted):
-        run_task(task, model, out, RunSettings(parts=make_parts(judge), cache=False))
+        run_task(task, model, out, RunSettings(components=make_components(judge), cache=False))
     found: dict[str, Any] = json.loads((out / MANIFEST).read_text())
     return found
 
@@ -154,7 +154,7 @@ def test_parts_close_all_even_where_one_fails() -> None:
             if self.name == "b":
                 raise ValueError(self.name)
 
-    parts = make_parts()
+    parts = make_components()
     object.__setattr__(parts, "own", (Closes("a"), Closes("b"), Closes("c")))
     with pytest.raises(ValueError, match="b"):
         parts.close()

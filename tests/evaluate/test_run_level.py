@@ -17,7 +17,7 @@ import trueground as tg
 from trueground.errors import UsageError
 from trueground.evaluate.gates import judge_gates, parse_gate
 from trueground.evaluate.plan import RunLevel, macro_key, micro_key
-from trueground.metrics.base import Metric
+from trueground.metrics.base import Aggregation, Metric
 from trueground.metrics.batch import Column, Floats, Options
 from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import METRICS, parse_specs
@@ -80,7 +80,14 @@ def named_like_a_micro_value(monkeypatch: pytest.MonkeyPatch) -> None:
         return values, 2 * values
 
     for name in ("length_micro", "length"):
-        made = Metric(name, "other", (), compute, "", "", totals=totals, in_default_set=False)
+        made = Metric(
+            name=name,
+            family="other",
+            doc="",
+            source="",
+            compute=compute,
+            aggregation=Aggregation(totals=totals),
+        )
         monkeypatch.setitem(METRICS, name, made)
 
 

@@ -150,8 +150,8 @@ def test_without_context_no_faithfulness_metric_has_a_value() -> None:
     for contexts in (None, [], [""], [" \n "]):
         record = {"response": "Paris", "question": "?", "contexts": contexts}
         specs = list(METRICS.values())
-        computed = [m for m in specs if not (m.rubric or m.comparer)]
-        names = [m.name for m in computed if "contexts" in m.needs]
+        computed = [m for m in specs if not m.is_asked]
+        names = [m.name for m in computed if "contexts" in m.default_needs]
         item = tg.score([record], metrics=names).evidence[0]
         assert set(item["scores"].values()) == {None}
         assert set(item["status"].values()) == {"missing_field"}

@@ -57,10 +57,10 @@ def _stack(_stack: ExitStack, folder: Path) -> str:
     pytest.importorskip("transformers", reason="the hf extra is not installed")
     from tests.encoders import tiny
 
-    from trueground.judges.stack import open_member
+    from trueground.judges.stack import StackMember
 
     written = ("lexical", f"bi-encoder:{tiny.tiny_text_encoder(folder / 'model')}")
-    members = [open_member(text, text, get_judge, cache=False) for text in written]
+    members = [StackMember.open(text, text, get_judge, cache=False) for text in written]
     judges = [
         {"judge": text, "basis": member.basis, "weights": dict.fromkeys(member.names, 0.3)}
         for text, member in zip(written, members, strict=True)

@@ -13,7 +13,7 @@ from tests.judges.rule_endpoint import shown
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UnreachableError, UsageError
-from trueground.judges.comparing import Comparer, asks_a_language_model, make_comparer
+from trueground.judges.comparing import Comparer, asks_a_language_model
 from trueground.judges.comparing.llm import CATEGORIES, LLMComparer, read_category
 from trueground.types import Comparison, ComparisonRequest, Status
 
@@ -53,7 +53,7 @@ def comparing(
     with ChaosServer(behave, answer=answer) as server:
         url = f"base_url={server.base_url},max_attempts=1,timeout=1"
         rater = ComponentSpec.parse("rater", f"llm:m({url}{options})")
-        made = cast(LLMComparer, make_comparer(name, rater, cache=cache))
+        made = cast(LLMComparer, Comparer.make(name, rater, cache=cache))
         with closing(made):
             yield made, server
 
@@ -256,11 +256,11 @@ def test_a_prompt_of_ones_own(tmp_path: Path) -> None:
         assert [p.id for p in comparer.prompts] == [own.name]
     own.write_text("{response} and no more")
     with pytest.raises(UsageError, match=r"no place \{reference\}"):
-        make_comparer(
+        Comparer.make(
             f"llm-correctness(prompt='{own}')", ComponentSpec.parse("rater", "llm:fake:Yes")
         )
     with pytest.raises(InputError, match="cannot be read"):
-        make_comparer(
+        Comparer.make(
             "llm-abstention(prompt=none.txt)", ComponentSpec.parse("rater", "llm:fake:Yes")
         )
 
@@ -269,7 +269,7 @@ def test_a_signature_names_all_that_can_change_a_value(tmp_path: Path) -> None:
     own = tmp_path / "mine.txt"
 
     def signature(name: str, rater: str) -> str:
-        return make_comparer(name, ComponentSpec.parse("rater", rater)).signature
+        return Comparer.make(name, ComponentSpec.parse("rater", rater)).signature
 
     url = "base_url=http://127.0.0.1:9/v1"
     found = [signature(name, f"llm:m({url})") for name in NAMES]
@@ -286,6 +286,6 @@ def test_a_signature_names_all_that_can_change_a_value(tmp_path: Path) -> None:
 def test_without_a_rater(name: str) -> None:
     assert asks_a_language_model(name)
     with pytest.raises(UsageError, match="--rater"):
-        make_comparer(name)
+        Comparer.make(name)
     with pytest.raises(UsageError, match="unknown option of the comparer"):
-        make_comparer(f"{name}(shown=each)", ComponentSpec.parse("rater", "llm:fake:Yes"))
+        Comparer.make(f"{name}(shown=each)", ComponentSpec.parse("rater", "llm:fake:Yes"))

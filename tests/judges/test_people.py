@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import trueground as tg
-from trueground.judges.people import LabelledVerdicts, SetCounts, VerdictCount, labelled_verdicts
+from trueground.judges.people import LabelledVerdicts, SetCounts, VerdictCount
 
 
 def counts(*pairs: tuple[int, int]) -> dict[str, VerdictCount]:
@@ -34,7 +34,7 @@ def test_pooled_and_mean_over_sets() -> None:
 def test_counts_ship_for_the_default_judge_as_it_is() -> None:
     """After a change of the judge: `make validate`, or `python -m training.trust.verdicts`."""
     raw = tg.score([{"response": "It is old.", "contexts": ["c"]}], metrics="support").summary.raw
-    found = labelled_verdicts(raw["verdicts"]["signature"])
+    found = LabelledVerdicts.of(raw["verdicts"]["signature"])
     assert found is not None
     assert len(found.sets) == 14
     for one in found.sets:
@@ -44,4 +44,4 @@ def test_counts_ship_for_the_default_judge_as_it_is() -> None:
 
 
 def test_another_judge_was_not_measured() -> None:
-    assert labelled_verdicts("grounding_precision|v:1|judge:other") is None
+    assert LabelledVerdicts.of("grounding_precision|v:1|judge:other") is None

@@ -25,7 +25,6 @@ from trueground.judges.stack import (
     StackJudge,
     StackMember,
     log_odds,
-    open_member,
 )
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -56,7 +55,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def both(folder: Path, model: Path) -> Path:
-    member = open_member(f"bi-encoder:{model}", "bi-encoder", get_judge, cache=False)
+    member = StackMember.open(f"bi-encoder:{model}", "bi-encoder", get_judge, cache=False)
     judges = [
         {"judge": "lexical", "basis": LexicalJudge.basis, "weights": {"log_odds": 1.5}},
         {
@@ -130,7 +129,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"No such file.*judge fit"):
         get_judge(str(tmp_path / "no.json"))
     with pytest.raises(UsageError, match="is a stack itself"):
-        open_member(str(lexical_stack(tmp_path)), "stack", get_judge)
+        StackMember.open(str(lexical_stack(tmp_path)), "stack", get_judge)
 
 
 def test_a_claim_that_a_member_cannot_judge_has_its_status() -> None:

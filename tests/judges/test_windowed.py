@@ -16,7 +16,7 @@ from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
 
 from trueground.components.specs import ComponentSpec
 from trueground.judges import Judge
-from trueground.judges.calibrated import FORMAT
+from trueground.judges.calibrated import CalibrationFile
 from trueground.judges.classifiers import ClassifierJudge
 from trueground.judges.encoder import (
     LEAST_ROOM,
@@ -117,7 +117,8 @@ def test_probabilities(kind: str, judge: WindowedJudge, tmp_path: Path) -> None:
         assert verdict.probability is None
     else:
         assert verdict.probability == verdict.score
-    fields = {"format": FORMAT, "judge": judge.name, "signature": judge.basis, "threshold": 0.3}
+    fields = {"format": CalibrationFile.FORMAT, "judge": judge.name, "threshold": 0.3}
+    fields["signature"] = judge.basis
     file = tmp_path / "c.json"
     file.write_text(json.dumps(fields | {"slope": 2.0, "intercept": -1.0}))
     again = MAKERS[kind](calibration=file)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch, Column
-from trueground.metrics.context import BatchContext
+from trueground.metrics.context import BatchContext, Role
 from trueground.types import Comparison, ComparisonRequest, Rating, RatingRequest, Record
 
 Rate = Callable[[Sequence[RatingRequest]], list[Rating]]
@@ -16,11 +16,11 @@ Compare = Callable[[str, Sequence[ComparisonRequest]], list[Comparison]]
 def rated_column(spec: Spec, records: Sequence[Record], rate: Rate) -> Column:
     """The metric's column; every different request is rated once."""
     context = BatchContext(Batch.of(records))
-    assert spec.metric.rating_requests is not None
-    requests = spec.metric.rating_requests(context, spec.options)
-    different = list(dict.fromkeys(r for r in requests if r is not None))
+    assert spec.rating is not None
+    different = list(dict.fromkeys(spec.rating.list_requests(context)))
     if different:
-        context.results.ratings.update(zip(different, rate(different), strict=True))
+        answers = zip(different, rate(different), strict=True)
+        context.results.answers[Role.rater()].update(answers)
     return spec.column(context)
 
 
@@ -31,10 +31,10 @@ def compared_columns(
     context = BatchContext(Batch.of(records))
     for spec in specs:
         assert spec.comparer is not None
-        assert spec.metric.comparison_requests is not None
-        known = context.results.comparisons[spec.comparer]
-        requests = spec.metric.comparison_requests(context, spec.options)
-        different = list(dict.fromkeys(r for r in requests if r is not None and r not in known))
+        (query,) = spec.queries
+        known = context.results.answers[Role.comparer(spec.comparer)]
+        requests = query.list_requests(context)
+        different = list(dict.fromkeys(r for r in requests if r not in known))
         if different:
             known.update(zip(different, compare(spec.comparer, different), strict=True))
     return [spec.column(context) for spec in specs]

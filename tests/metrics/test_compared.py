@@ -121,19 +121,17 @@ def test_reasons_and_details_are_evidence() -> None:
 
 def test_what_is_written_for_the_comparer() -> None:
     spec = parse_spec("k_bertscore_f1(model=a b(1),layer=3,revision=main,abstain=zero)")
-    assert spec.metric.comparer is not None
-    written = spec.metric.comparer(spec.options)
-    assert written == 'bertscore:"a b(1)"(layer=3,revision=main)'
+    assert spec.comparer == 'bertscore:"a b(1)"(layer=3,revision=main)'
     quoted = make_spec(spec.metric, {"model": 'the "big" one'})
-    assert spec.metric.comparer(quoted.options) == "bertscore:'the \"big\" one'"
+    assert quoted.comparer == "bertscore:'the \"big\" one'"
     both = make_spec(spec.metric, {"model": "\"'"})
-    assert ComponentSpec.parse("comparer", spec.metric.comparer(both.options)).model == "\"'"
+    assert ComponentSpec.parse("comparer", both.comparer or "").model == "\"'"
 
 
 def test_none_is_in_the_default_set() -> None:
     fields = ("contexts", "references", "question", "response")
     assert not {spec.metric.name for spec in default_specs(fields)} & set(NAMES)
-    assert {metric.extra for metric in CHOSEN} == {"hf"}
+    assert {metric.requires.extra for metric in CHOSEN} == {"hf"}
     assert len(NAMES) == 8
 
 
@@ -181,7 +179,7 @@ def test_a_whole_evaluation(models: Path, tmp_path: Path) -> None:
     items = [json.loads(line) for line in (out / "items.jsonl").read_text().splitlines()]
     status = {item["id"]: item["status"] for item in items}
     assert status["a"] == {
-        key: "scored" if "references" in get_metric(name).needs else MISSING
+        key: "scored" if "references" in get_metric(name).default_needs else MISSING
         for name, key in keys.items()
     }
     assert items[2]["scores"][keys["k_bertscore_f1"]] == 0.0

@@ -42,7 +42,7 @@ def test_metric_decorator_function_scores_records() -> None:
 
     assert [item["scores"]["copied"] for item in result.evidence] == [1.0, 0.0, None]
     assert result.summary["copied"].unscored == {"missing_field": 1}
-    assert get_metric("copied").needs == ("contexts",)
+    assert get_metric("copied").default_needs == ("contexts",)
 
 
 def test_metric_decorator_function_stays_callable() -> None:
@@ -125,7 +125,7 @@ def test_metric_function_optional_parameter_gets_field_or_default() -> None:
     result = tg.score(rows, metrics="asked")
 
     assert [item["scores"]["asked"] for item in result.evidence] == [10.0, 1.0]
-    assert get_metric("asked").needs == ()
+    assert get_metric("asked").default_needs == ()
 
 
 def test_metric_function_every_field_arrives_in_its_plain_form() -> None:
@@ -259,7 +259,7 @@ def test_metric_options_reach_the_declaration() -> None:
 
     assert metric.doc == "Number of words."
     assert metric.higher_is_better is False
-    assert metric.in_default_set is False
+    assert METRICS.is_default("word-count") is False
     assert parse_spec("word-count").signature == "word-count|v:2"
 
 

@@ -16,7 +16,7 @@ METRICS = all_metrics()
 
 # METEOR needs WordNet, which not every machine has; tests/text/test_meteor.py covers it.
 # Rated and compared ones ask models: tests/metrics/test_ratings.py, tests/metrics/test_compared.py.
-NAMES = sorted(n for n, m in METRICS.items() if n != "meteor" and not (m.rubric or m.comparer))
+NAMES = sorted(n for n, m in METRICS.items() if n != "meteor" and not m.is_asked)
 LEXICAL = [n for n in NAMES if "normalizer" in METRICS[n].options]
 # 1 when the response is the reference, or the one context, itself.
 IDENTITY = [
@@ -92,7 +92,7 @@ def test_values_and_statuses_belong_together(record: dict[str, object]) -> None:
         assert value is None or 0 <= value <= 1
     if not any(t.strip() for t in record.get("contexts") or []):  # type: ignore[attr-defined]
         for name in NAMES:
-            if "contexts" in METRICS[name].needs:
+            if "contexts" in METRICS[name].default_needs:
                 assert item["scores"][name] is None  # type: ignore[index]
 
 

@@ -100,10 +100,10 @@ def test_weighted_scoring_and_its_samples() -> None:
     for samples in ("0", "1", "many", "-2", "2.5", "²", "1001", "9" * 5_000, "0020"):
         spec = parse_spec(f"fluency(scoring=weighted,samples={samples})")
         with pytest.raises(UsageError, match="expected a whole number, 2 to 1,000"):
-            spec.metric.prepare(spec.options)
+            spec.metric.requires.check(spec.options)
     spec = parse_spec("fluency(samples=5)")
     with pytest.raises(UsageError, match="samples=5 is for scoring=weighted"):
-        spec.metric.prepare(spec.options)
+        spec.metric.requires.check(spec.options)
 
 
 def test_what_could_not_be_rated_keeps_its_status_and_is_told() -> None:
@@ -153,7 +153,7 @@ def test_a_rubric_that_cannot_be_used(tmp_path: Path) -> None:
     ):
         spec = parse_spec(text)
         with pytest.raises(kind, match=words):
-            spec.metric.prepare(spec.options)
+            spec.metric.requires.check(spec.options)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_declarations() -> None:
     fields = ("question", "contexts", "references", "gold_facts", "answerable", "choices")
     assert not {spec.metric.name for spec in default_specs(fields)} & set(names)
     for metric in METRICS:
-        assert metric.rubric
+        assert metric.is_asked
         assert metric.higher_is_better
         assert metric.source
         assert make_spec(metric, {}).key == metric.name

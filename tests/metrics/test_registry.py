@@ -47,8 +47,8 @@ def test_the_table_of_metrics_is_true() -> None:
         assert {metric.name for metric in metrics} == set(names)
         for metric in metrics:
             need = needs[metric.name]
-            assert need != "-" if metric.in_default_set else need in ("-", "any")
-            assert need in ("-", "any", *metric.needs)
+            assert registry.METRICS.is_default(metric.name) == (need != "-")
+            assert need in ("-", "any", *metric.default_needs)
 
 
 def test_modules_are_imported_for_their_metrics_only() -> None:

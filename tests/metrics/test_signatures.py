@@ -18,14 +18,14 @@ import trueground as tg
 from trueground.errors import UsageError
 from trueground.metrics.batch import Floats
 from trueground.metrics.registry import all_metrics
-from trueground.metrics.signatures import ALIASES, example_of, is_asked, summary_of
+from trueground.metrics.signatures import ALIASES, example_of, summary_of
 
 METRICS = all_metrics()
 
 STUB = Path(tg.__file__).parent / "metrics" / "__init__.pyi"
 NAMES = sorted(METRICS)
 # METEOR needs WordNet, which not every machine has.
-COMPUTED = [name for name in NAMES if name != "meteor" and not is_asked(METRICS[name])]
+COMPUTED = [name for name in NAMES if name != "meteor" and not METRICS[name].is_asked]
 NAMESPACE = {**ALIASES, "Literal": Literal, "Floats": Floats}
 
 

@@ -18,7 +18,7 @@ from trueground.annotation import export_tasks
 from trueground.claims import RuleDecomposer
 from trueground.errors import CoverageError, InputError, OutputError, UnreachableError, UsageError
 from trueground.judges import LexicalJudge, get_judge
-from trueground.judges.calibrated import METHODS, calibrated
+from trueground.judges.calibrated import CalibrationFile, calibrated
 from trueground.reports.viewer import render_page
 from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve
 from trueground.stats.rates import lower_bound
@@ -27,6 +27,8 @@ from trueground.studies.calibrate.page import calibration_page
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
+
+METHODS = CalibrationFile.METHODS
 
 Rows = list[dict[str, Any]]
 KEPT = ("score", "platt")

@@ -10,7 +10,7 @@ from tests.texts import calibration_text
 from trueground.errors import RunInterrupted, UsageError
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
-from trueground.types import JudgeRequest, Verdict
+from trueground.types import JudgeRequest, Usage, Verdict
 
 START = "interrupted; nothing was written"
 SCORES = {"a b c": 0.9, "d e f": 0.8, "g h i": 0.3, "j k l": 0.2}
@@ -48,7 +48,7 @@ class Interrupted(FakeJudge):
 class Paid(Interrupted):
     """The same, with a bill."""
 
-    spent = None
+    spent = Usage()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import re
 from training.offline_judge.names import Name, lists, names, related
 from training.offline_judge.sources import Pool, Source, content
 from training.offline_judge.writing import Changed, drop, put
-from trueground.claims.words import is_finite
+from trueground.text.words import is_finite
 
 _ONE_WAY = frozenset(lists()["verbs"]["one_way"].split())
 _MOVING = frozenset(lists()["verbs"]["moving"].split())

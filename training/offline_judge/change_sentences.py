@@ -9,7 +9,7 @@ import re
 from training.offline_judge.names import lists
 from training.offline_judge.sources import Pool, Source, content
 from training.offline_judge.writing import Changed, drop
-from trueground.claims.words import is_finite
+from trueground.text.words import is_finite
 
 _TAIL = re.compile(
     r"(?:,? (?:although|though|because|while|whereas|but|followed by|and (?:he|she|it|they|is|was|"

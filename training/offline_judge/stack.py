@@ -30,7 +30,7 @@ from training.offline_judge.sets import folds, permissive
 from trueground.encoders.models import BiEncoder
 from trueground.judges import LexicalJudge, get_judge
 from trueground.judges.lexical.weights import LexicalWeights
-from trueground.judges.stack import DEFAULT, FORMAT, StackMember, log_odds, open_member
+from trueground.judges.stack import DEFAULT, StackFile, StackMember, log_odds
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import mean_of_sets
 from trueground.stats.human.measure import measure_all
@@ -162,7 +162,7 @@ def draw_labels(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], see
 
 def main(data: Path, model: str, seed: int, write: bool) -> None:
     """Fit and measure; print the table, and write the numbers where asked."""
-    member = open_member(model, "bi-encoder", get_judge)
+    member = StackMember.open(model, "bi-encoder", get_judge)
     sets = {name: read_set(data, name, member) for name in folds("faithful")}
     trains = permissive("faithful")
     made = make_perturbed(data, trains, seed)
@@ -178,7 +178,7 @@ def main(data: Path, model: str, seed: int, write: bool) -> None:
     found = fits[trains].stack
     numbers = [round(float(weight), 3) for weight in found.weights]
     raw = {
-        "format": FORMAT,
+        "format": StackFile.FORMAT,
         "judges": [
             {
                 "judge": "lexical",

@@ -133,7 +133,7 @@ def _facts(record: Record, of: Pairing) -> list[str]:
         return _need("gold_facts", record.gold_facts)
     if record.response_facts is not None:
         return _need("response_facts", record.response_facts)
-    from trueground.claims.rules import RuleDecomposer
+    from trueground.claims import RuleDecomposer
 
     claims = RuleDecomposer().decompose([record.response])[0]
     return _need("facts in its response", [claim.text for claim in claims])

@@ -117,10 +117,10 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     words. `answer`: in how many items one of the answers stands there as a whole phrase, of those
     with answers and contexts.
     """
-    from trueground.benchmarks.kalma.entailment import content_words
     from trueground.metrics.tokens import overlap as shared
     from trueground.metrics.tokens import tokenise
     from trueground.text.normalize import contains_words, get_normalizer
+    from trueground.text.words import content_words
 
     read = [item for item in items if item.contexts]
     asked = [" ".join(sorted(content_words(item.question))) for item in read]

@@ -11,7 +11,6 @@ import string
 from functools import cache
 from typing import NamedTuple
 
-from trueground.claims.words import among, data_lines, is_adverb, is_finite
 from trueground.text.refusal import (
     describes_sources,
     has_refusal_cue,
@@ -20,6 +19,7 @@ from trueground.text.refusal import (
     says_lack,
 )
 from trueground.text.sentences import split_sentences
+from trueground.text.words import among, data_lines, is_adverb, is_finite
 
 _SOURCE = (
     r"(?:provided|given|available|retrieved|supplied|above|following)?\s*(?:context|passage|document|text"
@@ -205,6 +205,6 @@ def is_chatter(sentence: str) -> bool:
 
 @cache
 def _courtesies() -> tuple[frozenset[str], tuple[str, ...]]:
-    lines = data_lines("not_claims.txt")
+    lines = data_lines("trueground.claims", "not_claims.txt")
     whole = frozenset(line[:-1] for line in lines if line.endswith("!"))
     return whole, tuple(line for line in lines if not line.endswith("!"))

@@ -99,16 +99,18 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         entries: list[dict[str, Any]] = getattr(import_module(f"trueground.{module}"), function)()
         return entries
     if kind == "metrics":
-        from trueground.metrics.registry import all_metrics
+        from trueground.metrics.registry import METRICS
+
+        metrics = METRICS.load()
 
         return [
             {
                 "name": m.name,
                 "family": m.family,
                 "doc": m.doc,
-                "needs": [_FIELD.get(need, need) for need in m.needs],
-                "default": m.in_default_set,
-                "extra": m.extra,
+                "needs": [_FIELD.get(need, need) for need in m.default_needs],
+                "default": metrics.is_default(m.name),
+                "extra": m.requires.extra,
                 "higher_is_better": m.higher_is_better,
                 "options": {
                     name: {"default": o.default, "allowed": list(o.allowed)}
@@ -116,7 +118,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
                 },
                 "source": m.source,
             }
-            for m in all_metrics().values()
+            for m in metrics.values()
         ]
     if kind == "benchmarks":
         from trueground.benchmarks.base import all_benchmarks

@@ -163,7 +163,7 @@ def _start(
     **values: Any,
 ) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
-    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.components import make_components
     from trueground.evaluate.run_settings import RunSettings
     from trueground.models.options import check_variable
     from trueground.models.registry import make_model
@@ -172,7 +172,7 @@ def _start(
 
     part = None if shard is None else parse_shard(shard)
     Limiter.share(1 if part is None else part[1])
-    created = make_parts(
+    created = make_components(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
         decomposer,
         rater,
@@ -186,7 +186,7 @@ def _start(
             folder = TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True)
             scratch = Path(stack.enter_context(folder))
         chosen = vars(settings) | {"params": params, "command": command_line()}
-        run_settings = RunSettings(**chosen, parts=parts, shard=part)
+        run_settings = RunSettings(**chosen, components=parts, shard=part)
         for variable in api_key_env or ():
             check_variable("--api-key-env", variable)
         urls = _one_each("--base-url", base_url, model)
@@ -250,7 +250,7 @@ def _sweep(
     if settings.shard is not None:
         _ask_shard(pairs, out, settings, screen)
         return
-    if settings.parts.calibrations:
+    if settings.components.calibrations:
         unused = [make_run_plan(pair.task, settings).unused for pair in pairs]
         echo_note(unused[0] if all(unused) else None)  # before any call
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
@@ -266,7 +266,7 @@ def _sweep(
     for outcome in outcomes:
         for line in outcome.notes():
             echo_note(line)
-    echo_note(settings.parts.note)
+    echo_note(settings.components.note)
     _show(outcomes, screen, prompts)
     if page is not None:
         screen.say(f"side by side: {page}")

@@ -142,8 +142,8 @@ def judge_gates(
         for name, m in summary.items():
             metric = metric_of_key(name)
             needs = ""
-            if metric is not None and metric.needs and "missing_field" in m.unscored:
-                needs = f" (it needs {', '.join(metric.needs)})"
+            if metric is not None and metric.default_needs and "missing_field" in m.unscored:
+                needs = f" (it needs {', '.join(metric.default_needs)})"
             why = ", ".join(f"{n:,} {status}" for status, n in m.unscored.items())
             reasons.append(f"{name}: {why}{needs}")
         messages.append(f"nothing could be scored; {'; '.join(reasons[:_MOST_NAMED])}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,15 +13,15 @@ import numpy as np
 
 from trueground.components.specs import keys_named
 from trueground.errors import UsageError, spoken
-from trueground.evaluate.parts import Parts
-from trueground.metrics.base import Spec, make_spec
-from trueground.metrics.batch import Column, Floats, Options, harmonic_mean
-from trueground.metrics.context import BatchContext, ClaimCheck
+from trueground.evaluate.components import Components
+from trueground.metrics.base import Spec
+from trueground.metrics.batch import harmonic_mean
+from trueground.metrics.context import ClaimCheck
 from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
-from trueground.metrics.registry import MICRO, default_specs, get_metric, parse_specs
+from trueground.metrics.registry import MICRO, harmonic_parts, parse_spec, parse_specs
 from trueground.records import Check
 from trueground.runs.schema import MetricSummary
-from trueground.stats.bootstrap import percentiles
+from trueground.stats.bootstrap import Floats, percentiles
 
 if TYPE_CHECKING:
     from trueground.types import PromptFile
@@ -51,12 +51,13 @@ class RunLevel:
 
     def __init__(self, specs: Sequence[Spec]) -> None:
         own = {spec.key for spec in specs}
-        self._parts = {s.key: _parts(s) for s in specs if s.metric.harmonic}
+        self._parts = {s.key: harmonic_parts(s) for s in specs if s.metric.aggregation.harmonic}
         parts = [part for pair in self._parts.values() for part in pair]
-        self._counted = {s.key: s for s in (*specs, *parts) if s.metric.totals}
+        self._counted = {s.key: s for s in (*specs, *parts) if s.metric.aggregation.totals}
         wanted = {part.key: part for part in parts if part.key not in own}
         for spec in self._counted.values():
-            wanted |= {part.key: part for part in (_total(spec, 0), _total(spec, 1))}
+            for total in (spec.hits(TOTAL_NAMES[0]), spec.units(TOTAL_NAMES[1])):
+                wanted[total.key] = total
         self.hidden = tuple(wanted.values())
         self.keys = []
         for spec in specs:
@@ -105,31 +106,6 @@ class RunLevel:
         return entries, draws
 
 
-def _parts(spec: Spec) -> tuple[Spec, Spec]:
-    """The two metrics of a harmonic one, with the options that they share with it."""
-    assert spec.metric.harmonic is not None
-    parts = []
-    for name in spec.metric.harmonic:
-        metric = get_metric(name)
-        shared = {n: v for n, v in spec.options.items() if n in metric.options}
-        part = make_spec(metric, shared)
-        tail = spec.key[spec.key.rfind("@") :] if spec.judge else ""
-        parts.append(replace(part, key=part.key + tail, judge=spec.judge))
-    return parts[0], parts[1]
-
-
-def _total(spec: Spec, which: int) -> Spec:
-    """The hits (0) or units (1) of a metric as a column of its own."""
-    totals = spec.metric.totals
-    assert totals is not None
-
-    def compute(context: BatchContext, o: Options) -> Column:
-        return Column.of(totals(context, o)[which])
-
-    metric = replace(spec.metric, compute=compute, totals=None, harmonic=None)
-    return replace(spec, metric=metric, key=f"{spec.key}{TOTAL_NAMES[which]}")
-
-
 ABSTAINED = "abstained"
 
 
@@ -146,7 +122,7 @@ class Plan:
     """
 
     chosen: tuple[Spec, ...]
-    parts: Parts
+    components: Components
     by: tuple[str, ...] = ()
     seed: int = 0
     resamples: int = 2_000
@@ -162,13 +138,13 @@ class Plan:
     def __post_init__(self) -> None:
         again = [
             spec.by_judge(number, label)
-            for number, label in enumerate(self.parts.labels)
+            for number, label in enumerate(self.components.labels)
             for spec in self.chosen
             if number and spec.checks
         ]
         object.__setattr__(self, "specs", (*self.chosen, *again))
         known = any(spec.key == ABSTAINED for spec in self.specs)
-        hidden = [] if known else [make_spec(get_metric(ABSTAINED), {})]
+        hidden = [] if known else [parse_spec(ABSTAINED)]
         verdicts = verdict_spec(self.chosen)
         if verdicts is not None and verdicts not in self.specs:
             hidden.append(verdicts)
@@ -177,9 +153,9 @@ class Plan:
         object.__setattr__(self, "hidden", (*hidden, *self.run_level.hidden))
         for spec in self.chosen:  # made now: a name that cannot be used is told before any work
             if spec.comparer:
-                self.parts.comparer(spec.comparer)
-        unrated = [spec.key for spec in self.chosen if spec.metric.rubric]
-        if unrated and self.parts.rater is None:
+                self.components.comparer(spec.comparer)
+        unrated = [spec.key for spec in self.chosen if spec.rating]
+        if unrated and self.components.rater is None:
             raise UsageError(
                 f"{unrated[0]} is rated by a language model, and none is named; add "
                 '--rater "llm:MODEL(base_url=URL)"'
@@ -219,30 +195,30 @@ class Plan:
     @property
     def judge_signatures(self) -> list[str]:
         """Those of the judges that are asked; none where no metric reads verdicts."""
-        return [judge.signature for judge in self.parts.judges] if self.checks else []
+        return [judge.signature for judge in self.components.judges] if self.checks else []
 
     @property
     def decomposer_signature(self) -> str | None:
         """That of who splits answers into claims; None where nobody does."""
-        return self.parts.decomposer.signature if any(c.splits for c in self.checks) else None
+        return self.components.decomposer.signature if any(c.splits for c in self.checks) else None
 
     def prepare(self) -> None:
         """Raises MissingExtraError and InputError for what a metric needs."""
         for spec in self.specs:
-            spec.metric.prepare(spec.options)
+            spec.metric.requires.check(spec.options)
 
     @property
     def unused(self) -> str | None:
         """What was given and has no use here: calibrations where no metric asks a judge."""
-        if self.checks or not self.parts.calibrations:
+        if self.checks or not self.components.calibrations:
             return None
-        files = ", ".join(self.parts.calibrations)
+        files = ", ".join(self.components.calibrations)
         return f"--judge-calibration {files} was not used: none of the metrics asks a judge"
 
     @property
     def note(self) -> str | None:
         """What the user should know beside the numbers."""
-        return spoken("; ".join(filter(None, (self.unused, self.parts.note)))) or None
+        return spoken("; ".join(filter(None, (self.unused, self.components.note)))) or None
 
     @cached_property
     def spare(self) -> frozenset[ClaimCheck]:
@@ -250,7 +226,7 @@ class Plan:
 
         Empty where asking costs nothing: then the verdicts are shown all the same.
         """
-        if self.parts.spent is None:
+        if self.components.spent is None:
             return frozenset()
         used = (s.checks for s in self.chosen if s.options.get("abstain") != "exclude")
         return frozenset(self.checks).difference(*used)
@@ -258,17 +234,17 @@ class Plan:
     @cached_property
     def rubrics(self) -> dict[str, PromptFile]:
         """Key → the rubric that a rater is asked with. Raises UsageError and InputError."""
-        rated = [(spec, spec.metric.rubric) for spec in self.chosen if spec.metric.rubric]
+        rated = [(spec, spec.rating.rubric) for spec in self.chosen if spec.rating]
         if not rated:
             return {}
-        from trueground.judges.rating import rubric_for
+        from trueground.judges.rating import Rater
 
-        return {spec.key: rubric_for(*rubric(spec.options)).file for spec, rubric in rated}
+        return {spec.key: Rater.find_rubric(*rubric()).file for spec, rubric in rated}
 
     @property
     def prompts(self) -> list[PromptFile]:
         """Everything that language models are asked with in judging and rating."""
-        return list(dict.fromkeys((*self.parts.prompts, *self.rubrics.values())))
+        return list(dict.fromkeys((*self.components.prompts, *self.rubrics.values())))
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -277,25 +253,28 @@ class Plan:
 
     def signature_of(self, spec: Spec) -> str:
         """The signature of a metric of this plan."""
-        parts, tail = self.parts, ""
+        components, tail = self.components, ""
         if spec.checks:
-            tail = f"|judge:{parts.judges[spec.judge].signature}"
+            tail = f"|judge:{components.judges[spec.judge].signature}"
             if any(check.splits for check in spec.checks):
-                tail += f"|claims:{parts.decomposer.signature}"
-        if spec.key in self.rubrics and parts.rater is not None:
+                tail += f"|claims:{components.decomposer.signature}"
+        if spec.key in self.rubrics and components.rater is not None:
             rubric = self.rubrics[spec.key]
-            tail = f"|rubric:{rubric.id}@{rubric.sha256[:16]}|rater:{parts.rater.signature}"
+            tail = f"|rubric:{rubric.id}@{rubric.sha256[:16]}|rater:{components.rater.signature}"
         if spec.comparer:
-            tail = f"|comparer:{parts.comparer(spec.comparer).signature}"
+            tail = f"|comparer:{components.comparer(spec.comparer).signature}"
         return spec.signature + tail
 
 
 def make_plan(
-    fields: Sequence[str], metrics: str | Sequence[str | Spec] | None, parts: Parts, **rest: object
+    fields: Sequence[str],
+    metrics: str | Sequence[str | Spec] | None,
+    components: Components,
+    **rest: object,
 ) -> Plan:
     """Read the names. `fields` are the record fields that occur. Raises UsageError."""
-    specs = default_specs(fields) if metrics is None else parse_specs(metrics)
-    return Plan(tuple(specs), parts, **rest)  # type: ignore[arg-type]
+    specs = parse_specs(metrics, fields)
+    return Plan(tuple(specs), components, **rest)  # type: ignore[arg-type]
 
 
 def check_breakdowns(by: Sequence[str], check: Check) -> None:

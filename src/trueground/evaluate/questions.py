@@ -76,7 +76,7 @@ def make_run_plan(task: Task, settings: RunSettings) -> Plan:
     return make_plan(
         (),
         [*task.metrics, *settings.also],
-        settings.parts,
+        settings.components,
         by=tuple(dict.fromkeys((*task.by, *by, *repeats))),
         seed=settings.seed,
         resamples=settings.resamples,

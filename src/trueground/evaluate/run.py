@@ -43,7 +43,7 @@ def _prepare(
     """The components that the request names. Raises UsageError, InputError."""
     from trueground.benchmarks.base import Sources, get_benchmark
     from trueground.errors import UsageError
-    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.components import make_components
     from trueground.execution.progress import open_progress
     from trueground.models.base import check_model
     from trueground.models.registry import make_model
@@ -54,7 +54,7 @@ def _prepare(
     if not isinstance(model, str):
         check_model(model)
     benchmark = get_benchmark(name)
-    parts = make_parts(
+    parts = make_components(
         benchmark.judge(options) if request.judge is None else request.judge,
         request.decomposer,
         request.rater,

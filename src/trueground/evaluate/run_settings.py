@@ -34,7 +34,7 @@ from trueground.options import (
 from trueground.runs.page import PageWriter
 
 if TYPE_CHECKING:
-    from trueground.evaluate.parts import Parts
+    from trueground.evaluate.components import Components
     from trueground.models.base import ChatModel
 
 
@@ -42,10 +42,10 @@ _NO_PARAMS = Params()
 _NO_MODEL_OPTIONS = ModelOptions()
 
 
-def _default_parts() -> "Parts":
-    from trueground.evaluate.parts import make_parts
+def _default_components() -> "Components":
+    from trueground.evaluate.components import make_components
 
-    return make_parts()
+    return make_components()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +96,12 @@ class RunOptions:
 class RunSettings(RunOptions):
     """The options of a run, with what the frame adds to them.
 
-    `parts` are who splits, judges and rates; who makes them also closes them. `shard` is (number
+    `components` split, judge and rate; the caller that makes them closes them. `shard` is (number
     from 0, how many) if only that part of the questions is asked. `write_page` adds the page of
     the run.
     """
 
-    parts: "Parts" = field(default_factory=_default_parts)
+    components: "Components" = field(default_factory=_default_components)
     shard: tuple[int, int] | None = None
     progress: Progress = no_progress
     write_page: PageWriter | None = None
@@ -129,8 +129,10 @@ class RunRequest(RunOptions):
     progress: ShowProgress = no_progress
 
     def settings(
-        self, parts: "Parts", progress: Progress, write_page: PageWriter | None
+        self, components: "Components", progress: Progress, write_page: PageWriter | None
     ) -> RunSettings:
         """Return the settings of the run, with these components and hooks."""
         shared = {option.name: getattr(self, option.name) for option in fields(RunOptions)}
-        return RunSettings(**shared, parts=parts, progress=progress, write_page=write_page)
+        return RunSettings(
+            **shared, components=components, progress=progress, write_page=write_page
+        )

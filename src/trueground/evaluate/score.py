@@ -30,11 +30,11 @@ from trueground.runs.page import PageWriter
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
+    from trueground.evaluate.components import Components
     from trueground.evaluate.corrected import LabelledSlice
-    from trueground.evaluate.parts import Parts
     from trueground.evaluate.plan import Plan
     from trueground.judges import Judge
-    from trueground.judges.rating import LLMRater
+    from trueground.judges.rating import Rater
     from trueground.metrics.base import Spec
     from trueground.records import Check, RecordSource
     from trueground.runs.result import Result
@@ -68,7 +68,7 @@ DecomposerName = Annotated[
     Option("Who splits answers into claims: rules, or llm:MODEL(option=value).", type=str),
 ]
 RaterName = Annotated[
-    "str | LLMRater | None",
+    "str | Rater | None",
     Option("Who rates fluency and the like: llm:MODEL(option=value).", type=str | None),
 ]
 EngineName = Annotated[
@@ -160,13 +160,13 @@ class ScoreRequest:
 def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -> "Result":
     """Score as the request says; `write_page` adds the page of a run directory."""
     from trueground.errors import tell
-    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.components import make_components
     from trueground.evaluate.scoring import Scoring, identify_score
     from trueground.execution.progress import open_progress
     from trueground.metrics.registry import describe_renamed
     from trueground.records import open_records
 
-    parts = make_parts(
+    parts = make_components(
         request.judge,
         request.decomposer,
         request.rater,
@@ -210,7 +210,11 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
 
 
 def _make_plan(
-    request: ScoreRequest, parts: "Parts", fields: Sequence[str] = (), *, keep_records: bool = True
+    request: ScoreRequest,
+    parts: "Components",
+    fields: Sequence[str] = (),
+    *,
+    keep_records: bool = True,
 ) -> "Plan":
     """The plan for records with these fields."""
     from trueground.evaluate.plan import make_plan
@@ -218,7 +222,7 @@ def _make_plan(
     return make_plan(
         fields,
         metrics=request.metrics,
-        parts=parts,
+        components=parts,
         by=request.breakdowns,
         seed=request.seed,
         resamples=request.resamples,
@@ -226,7 +230,7 @@ def _make_plan(
     )
 
 
-def _make_checked_plan(request: ScoreRequest, parts: "Parts", check: "Check") -> "Plan":
+def _make_checked_plan(request: ScoreRequest, parts: "Components", check: "Check") -> "Plan":
     """The plan for the records that were checked. Warns if something of the request is missing."""
     from trueground.errors import tell
     from trueground.evaluate.plan import check_names, describe_missing

@@ -15,29 +15,24 @@ from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import Scored, answer_hash, question_of
 from trueground.metrics.base import Spec
-from trueground.metrics.batch import CODES, STATUSES, Batch, Column, Mask
+from trueground.metrics.batch import CODES, STATUSES, Batch, Column
 from trueground.metrics.context import (
-    DECLINED,
-    NO_TEXT,
     BatchContext,
-    Checked,
     ClaimCheck,
-    ClaimRequest,
     Results,
+    Role,
 )
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised
 from trueground.records.columns import field_text
+from trueground.stats.bootstrap import Mask
 from trueground.text.hashing import hash_text
 from trueground.types import (
     Answered,
-    ComparisonRequest,
     Failure,
-    RatingRequest,
     ReasonKind,
     Record,
     Status,
-    Verdict,
 )
 
 T = TypeVar("T")
@@ -50,45 +45,41 @@ def new_results(plan: Plan) -> Results:
     """No answers yet, under a plan."""
     splitting = [check for check in plan.checks if check.splits]
     return Results(
-        verdicts=[{} for _ in plan.parts.judges],
         spare=plan.spare,
         spare_claims=plan.spare.issuperset(splitting),
     )
 
 
 def collect_results(plan: Plan, context: BatchContext) -> None:
-    """Ask all parts of the plan what its metrics need about this batch, and is not known yet."""
-    parts, results = plan.parts, context.results
+    """Ask the components of the plan what its metrics need to know about this batch.
+
+    Requests that are answered already aren't asked again.
+    """
+    answers = context.results.answers
     specs = (*plan.specs, *plan.hidden)
-    checks = list(dict.fromkeys(check for spec in specs for check in spec.checks))
-    if any(check.splits for check in checks):
+    queries = list(dict.fromkeys(query for spec in specs for query in spec.queries))
+    if any(isinstance(query, ClaimCheck) and query.splits for query in queries):
         texts = _requests_of(lambda: context.texts_to_split)
-        parts.decomposer.answer_once(texts, results.claims)
-    items: list[list[ClaimRequest] | Failure] = []
-    for check in checks:
-        items += _requests_of(context.requests, check)
-    claims = [claim for item in items if not isinstance(item, Failure) for claim in item]
-    requests = [claim.request for claim in claims if claim.request is not None]
-    for judge, verdicts in zip(parts.judges, results.verdicts, strict=True):
-        judge.answer_once(requests, verdicts)
-    ratings: list[RatingRequest] = []
-    comparisons: dict[str, list[ComparisonRequest]] = {}
-    for spec in specs:
-        if spec.metric.rating_requests:
-            ratings += _requests_of(spec.metric.rating_requests, context, spec.options)
-        if spec.comparer and spec.metric.comparison_requests:
-            asked = _requests_of(spec.metric.comparison_requests, context, spec.options)
-            comparisons.setdefault(spec.comparer, []).extend(asked)
-    if ratings and parts.rater is not None:
-        parts.rater.answer_once(ratings, results.ratings)
-    for name, asked in comparisons.items():
-        parts.comparer(name).answer_once(asked, results.comparisons[name])
+        plan.components.decomposer.answer_once(texts, answers[Role.decomposer()])
+    requests: dict[Role, list[Any]] = {}
+    for query in queries:
+        asked = _requests_of(query.list_requests, context)
+        for role in query.roles(len(plan.components.judges)):
+            requests.setdefault(role, []).extend(asked)
+    for role in sorted(requests, key=_turn):
+        if requests[role]:
+            plan.components.component(role).answer_once(requests[role], answers[role])
+
+
+def _turn(role: Role) -> int:
+    """When a role is asked: judges first, then the rater, then comparers."""
+    return ("judge", "rater", "comparer").index(role.kind)
 
 
 def _requests_of(make: Callable[..., Sequence[T | None]], *args: Any) -> list[T]:
-    """The requests about items that are asked about.
+    """Return the requests of all items, or an empty list if making them fails.
 
-    None where they cannot be made: the metric that needs them will fail for the same reason.
+    The metric that needs them will fail for the same reason.
     """
     try:
         return [request for request in make(*args) if request is not None]
@@ -96,44 +87,6 @@ def _requests_of(make: Callable[..., Sequence[T | None]], *args: Any) -> list[T]
         if not fails_alone(error):
             raise
         return []
-
-
-def check_as_json(checked: Checked, check: ClaimCheck) -> dict[str, Any]:
-    """The evidence of one item as it stands in items.jsonl; empty where nothing was checked."""
-    if checked.failure is not None:
-        shown = checked.failure not in (NO_TEXT, DECLINED)
-        return {"reason": checked.failure.reason} if shown else {}
-    if not checked.claims:
-        return {}
-    subject, pairs = check.subject, zip(checked.claims, checked.verdicts, strict=True)
-    if subject in ("facts", "references"):
-        return {subject: [{"text": c.text, **_verdict_as_json(v)} for c, v in pairs]}
-    if subject == "response":
-        return {subject: [{"text_index": v.text, **_verdict_as_json(v)} for _, v in pairs]}
-    return {
-        subject: [
-            {
-                "text": c.text,
-                "start": c.start,
-                "end": c.end,
-                **({"text_index": v.text} if check.splits else {"sentence": c.sentence}),
-                **_verdict_as_json(v),
-            }
-            for c, v in pairs
-        ]
-    }
-
-
-def _verdict_as_json(v: Verdict) -> dict[str, Any]:
-    fields = {
-        "supported": v.supported,
-        "probability": v.probability,
-        "status": v.status,
-        "window": None if v.start is None else [v.start, v.end],
-        "reasons": v.reasons,
-    }
-    more = {"kind": v.kind, "score": v.score, "reply": v.reply}
-    return fields | {name: value for name, value in more.items() if value is not None}
 
 
 class _BatchNumbers(NamedTuple):
@@ -281,20 +234,20 @@ class ItemEvidence:
         for item, note in zip(self.items, column.notes or (), strict=False):
             if note:
                 item[key] = dict(note)
-        details_of = metric.details(spec.options) if metric.details else None
+        details_of = column.details
         if details_of and first.setdefault(details_of, key) == key:
             for i, item in enumerate(self.items):
                 if details := details_of(context, i):
                     item.setdefault(key, {}).update(details)
-        if metric.totals:
-            hits, units = metric.totals(context, spec.options)
+        if metric.aggregation.totals:
+            hits, units = metric.aggregation.totals(context, spec.options)
             for i in np.flatnonzero((column.status == 0) & (units > 0)).tolist():
                 counts = [_plain(hits[i]), _plain(units[i])]
                 self.items[i].setdefault(key, {})["counts"] = counts
         for check in spec.checks:
             shown_at = first.setdefault((spec.judge, check), key)
             for item, checked in zip(self.items, context.checks(check), strict=True):
-                if found := check_as_json(checked, check):
+                if found := checked.evidence(check):
                     item.setdefault(key, {}).update(found if shown_at == key else {"see": shown_at})
 
 
@@ -358,7 +311,7 @@ def _unscored(column: Column, failures: Failures, failed: Mask) -> Column:
 
 def _no_counts(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Nothing counted yet: pairs of verdicts, and kinds of reasons."""
-    judges = len(plan.parts.judges)
+    judges = len(plan.components.judges)
     pairs = np.zeros((judges * (judges - 1) // 2, len(plan.checks), 2, 2), np.int64)
     return pairs, np.zeros(len(_KINDS), np.int64)
 
@@ -386,7 +339,7 @@ def count_verdict_pairs(plan: Plan, context: BatchContext, failed: Mask) -> NDAr
     A verdict counts where both judges were asked and gave one, on an answer that came.
     """
     counts = _no_counts(plan)[0]
-    pairs = combinations(range(len(plan.parts.judges)), 2)
+    pairs = combinations(range(len(plan.components.judges)), 2)
     for (number, judges), (place, check) in product(enumerate(pairs), enumerate(plan.checks)):
         one, other = (context.of_judge(judge).checks(check) for judge in judges)
         items = zip(context.requests(check), one, other, failed.tolist(), strict=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trueground._version import __version__
+from trueground.components.base import AnyComponent
 from trueground.errors import RunInterrupted, tell
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.plan import Plan
@@ -56,7 +57,7 @@ def score_batches(
     model is asked, batches are cut smaller; none ever joins two. Raises UnreachableError,
     WorkerError.
     """
-    if plan.parts.spent is not None:
+    if plan.components.spent is not None:
         batches = cut_for_asking(batches)
     yield from map_batches(plan, batches, n, workers)
 
@@ -119,7 +120,7 @@ class Scoring:
             def update(manifest: Manifest, error: BaseException | None) -> None:
                 """Add what judging cost, and whether it was cached for next time."""
                 manifest.set_usage(self._spent(kept))
-                manifest.cache_problem = self.plan.parts.problem
+                manifest.cache_problem = self.plan.components.problem
                 if error is not None:
                     # An interrupt can come between writing a batch and counting it.
                     manifest.scored = count_lines(items)
@@ -194,7 +195,7 @@ class Scoring:
 
     def _spent(self, kept: KeptBatches) -> Usage | None:
         """What judging cost in all sessions."""
-        spent = self.plan.parts.spent
+        spent = self.plan.components.spent
         return spent if spent is None or kept.spent is None else kept.spent + spent
 
     def _table(self) -> ItemTable:
@@ -290,8 +291,9 @@ def make_manifest(
     plan: Plan, check: Check, command: Sequence[str], kind: str = "score"
 ) -> Manifest:
     """Return the manifest of a run that begins."""
-    parts = plan.parts
-    checking = zip((*parts.judges, parts.decomposer), parts.written, strict=True)
+    parts = plan.components
+    checks: tuple[AnyComponent, ...] = (*parts.judges, parts.decomposer)
+    checking = zip(checks, parts.written, strict=True)
     *judges, decomposer = (_describe_component(part, written) for part, written in checking)
     if not plan.checks:
         judges = []

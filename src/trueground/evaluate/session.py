@@ -112,7 +112,7 @@ class Session(AbstractContextManager["Session"]):
                 check_none_under_way(out)
             # Several runs may share their judges: what they spent before is not this run's.
             self._judged_before = Usage() if earlier is None else earlier.judging_usage
-            self._spent_before = settings.parts.spent
+            self._spent_before = settings.components.spent
             self._finished = earlier is not None and earlier.is_finished
             self._broken_off = earlier is not None and not self._finished
             # First what can be refused: a run that has ended must not look broken afterwards.
@@ -262,7 +262,7 @@ class Session(AbstractContextManager["Session"]):
             for response in self._log:
                 outcome.add(response)
         outcome.write_to(manifest)
-        paid, price, parts = self._log.paid, self._price, self._settings.parts
+        paid, price, parts = self._log.paid, self._price, self._settings.components
         paid.write_to(manifest)
         if price is not None:
             usd = price.cost(paid.tokens_in, paid.tokens_out, paid.tokens_cached)
@@ -309,5 +309,5 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
         "tokens_out": tokens_out,
         "bounded": limit is not None,
         "usd": None if prices is None else price_of(model.name, prices).cost(tokens_in, tokens_out),
-        "judged": settings.parts.spent is not None,
+        "judged": settings.components.spent is not None,
     }

@@ -76,8 +76,8 @@ def summarise(plan: Plan, table: ItemTable, check: Check) -> Summary:
             for field, (values, _) in broken_down.items()
         }
         summary.verdicts = _verdicts(plan, plan.verdicts, table, check, everything, by)
-    if table.agreement is not None and len(plan.parts.judges) > 1:
-        summary.judges = list(plan.parts.labels)
+    if table.agreement is not None and len(plan.components.judges) > 1:
+        summary.judges = list(plan.components.labels)
         summary.judge_agreement = _judge_agreement(plan, table.agreement)
     if table.reasons is not None and table.reasons.any():
         counts = zip(ReasonKind, table.reasons.tolist(), strict=True)
@@ -101,11 +101,11 @@ def _verdicts(
     shares = [everything.verdicts[name] for name in ANSWER_VERDICTS]
     statuses = everything.metrics[spec.key].unscored
     reasons = {name: n for name, n in statuses.items() if name != Status.ABSTAINED}
-    fitted = plan.parts.judges[0].fitted
+    fitted = plan.components.judges[0].fitted
     return Verdicts(
         metric=spec.key,
         signature=plan.signature_of(spec),
-        judge=plan.parts.labels[0],
+        judge=plan.components.labels[0],
         n=table.n,
         questions=check.fields["question"],
         ci_level=plan.level,
@@ -303,7 +303,7 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[JudgeAgreeme
     from trueground.stats.agreement import cohen_kappa
 
     entries = []
-    for judges, tables in zip(combinations(plan.parts.labels, 2), counts, strict=True):
+    for judges, tables in zip(combinations(plan.components.labels, 2), counts, strict=True):
         for check, table in zip(plan.checks, tables, strict=True):
             n = sum_counts(table)
             same, one, other = np.trace(table), sum_counts(table[1]), sum_counts(table[:, 1])
@@ -333,7 +333,7 @@ def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[b
     codes = table.question_codes
     if len(names) == len(codes):
         return None
-    columns = [i for i, spec in enumerate(plan.specs) if not spec.metric.harmonic]
+    columns = [i for i, spec in enumerate(plan.specs) if not spec.metric.aggregation.harmonic]
     keys = [plan.specs[i].key for i in columns]
     answers = PerQuestion.of(table.scores, codes, len(names), columns)
     there = table.answer_hashes != NO_ANSWER  # whole answers, then how many different ones

@@ -26,11 +26,11 @@ def make_job(plan: Plan) -> dict[str, Any] | None:
     """What another process needs to build the same scorer, names only; None where it could not."""
     from trueground.metrics.registry import METRICS
 
-    specs, names = plan.chosen, plan.parts.names
+    specs, names = plan.chosen, plan.components.names
     known = (
         all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
         and METRICS.is_shared(spec.metric.name for spec in specs)
-        and not any(spec.metric.rubric or spec.metric.comparer for spec in specs)
+        and not any(spec.metric.is_asked for spec in specs)
     )
     if names is None or not known:
         return None
@@ -86,12 +86,12 @@ _scorer: Scorer | None = None
 
 def _start(job: dict[str, Any]) -> None:
     """Build this worker's scorer."""
-    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.components import make_components
     from trueground.evaluate.plan import make_plan
     from trueground.evaluate.scorer import Scorer
 
     global _scorer
-    _scorer = Scorer(make_plan((), parts=make_parts(*job.pop("names")), **job))
+    _scorer = Scorer(make_plan((), components=make_components(*job.pop("names")), **job))
 
 
 def _score(packed: bytes) -> Scored:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -24,16 +24,6 @@ from trueground.judges.base import Judge, SupportsJudge
 from trueground.judges.people import FitFigures
 from trueground.stats.calibration import IsotonicCurve, LogisticCurve
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
-
-FORMAT = "trueground-calibration-2"
-# What every version of the format begins with; version 1 is read too, and has Platt's curve only.
-FAMILY = "trueground-calibration-"
-FORMATS = (f"{FAMILY}1", FORMAT)
-METHODS = ("platt", "isotonic")
-USELESS = (
-    "On the records that it was made from, what is supported scores no higher than what is not: "
-    "this judge is of no use there, or the labels are turned round"
-)
 
 
 class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
@@ -49,6 +39,15 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
     """
 
     judge: str
+    # What every version begins with; version 1 is read too, and has Platt's curve only.
+    FAMILY: ClassVar[str] = "trueground-calibration-"
+    FORMAT: ClassVar[str] = f"{FAMILY}2"
+    FORMATS: ClassVar[tuple[str, str]] = (f"{FAMILY}1", FORMAT)
+    METHODS: ClassVar[tuple[str, str]] = ("platt", "isotonic")
+    USELESS: ClassVar[str] = (
+        "On the records that it was made from, what is supported scores no higher than what is "
+        "not: this judge is of no use there, or the labels are turned round"
+    )
     signature: str
     threshold: float
     slope: float | None = None
@@ -98,8 +97,8 @@ def open_calibration(path: str, judge: str = "NAME") -> CalibrationFile:
     """
     place, again = f"calibration file {path}", _again(judge)
     fields = read_fitted(path, place, again)
-    if fields.get("format") not in FORMATS:
-        expected = " or ".join(map(repr, FORMATS))
+    if fields.get("format") not in CalibrationFile.FORMATS:
+        expected = " or ".join(map(repr, CalibrationFile.FORMATS))
         if str(fields.get("format")).startswith("trueground-stack-"):
             again = f"what judge fit wrote is a judge: --judge {path}"
         raise InputError(f"{place}: format {fields.get('format')!r}; expected {expected}; {again}")
@@ -142,13 +141,17 @@ def _check_numbers(calibration: CalibrationFile, place: str, again: str) -> None
                 f"{place}: the knots are not scores and probabilities that rise; {again}"
             )
         if knots[0][1] == knots[-1][1]:
-            raise InputError(f"{place}: the curve is level at {knots[0][1]:g}; {USELESS}")
+            raise InputError(
+                f"{place}: the curve is level at {knots[0][1]:g}; {CalibrationFile.USELESS}"
+            )
         return
     found = (calibration.threshold, calibration.slope, calibration.intercept)
     if any(number is None or not math.isfinite(number) for number in found):
         raise InputError(f"{place}: threshold, slope and intercept are {found}; {again}")
     if calibration.slope is not None and calibration.slope <= 0:
-        raise InputError(f"{place}: slope {calibration.slope:g}; expected more than 0. {USELESS}")
+        raise InputError(
+            f"{place}: slope {calibration.slope:g}; expected more than 0. {CalibrationFile.USELESS}"
+        )
 
 
 def with_threshold(fitted: FitFigures | None, own: bool) -> FitFigures | None:

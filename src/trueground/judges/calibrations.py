@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, get_judge
 from trueground.judges.calibrated import calibrated, open_calibration, with_option
 
-Calibrations = str | Path | Sequence[str | Path]
-
-
-def as_paths(paths: Calibrations | None) -> tuple[str, ...]:
-    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths or ()))
-
 
 def with_calibration(
-    judges: Sequence[str | Judge], paths: Calibrations, *, cache: bool = True
+    judges: Sequence[str | Judge], paths: Sequence[str], *, cache: bool = True
 ) -> list[str | Judge]:
     """The same judges, in order, each with the calibration that is of it.
 
@@ -28,10 +21,8 @@ def with_calibration(
     has a calibration already, or two files are of it. InputError: a file that cannot be used, or is
     of none of them.
     """
-    if not (files := as_paths(paths)):
-        return list(judges)
     chosen: dict[int, str] = {}
-    for path in files:
+    for path in paths:
         for number in _find_judges(judges, path, cache):
             if number in chosen:
                 raise UsageError(

@@ -54,6 +54,15 @@ class LabelledVerdicts(msgspec.Struct, frozen=True):
     sets: list[SetCounts]
     kind: str = "labelled sets"
 
+    @classmethod
+    def of(cls, signature: str) -> LabelledVerdicts | None:
+        """Return what was measured for verdicts with this signature.
+
+        summary.json has it under `verdicts`. None: it was not measured for this judge.
+        """
+        found = _measured()
+        return found if found.signature == signature else None
+
     def like(self, questions: int | None, n: int) -> LabelledVerdicts:
         """Only the sets that are most like a run of `n` answers, `questions` of which answer one:
         those with questions where more than half do, else those without. All, where nobody knows.
@@ -110,14 +119,6 @@ def _sum(counts: Iterable[VerdictCount]) -> VerdictCount:
 @cache
 def _measured() -> LabelledVerdicts:
     return msgspec.json.decode(FILE.read_bytes(), type=LabelledVerdicts)
-
-
-def labelled_verdicts(signature: str) -> LabelledVerdicts | None:
-    """What was measured for verdicts with this signature (`verdicts` of summary.json has it); None:
-    not measured for this judge.
-    """
-    found = _measured()
-    return found if found.signature == signature else None
 
 
 class FitFigures(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge
-from trueground.judges.calibrated import FORMATS, read_fitted, rethresholded
+from trueground.judges.calibrated import CalibrationFile, read_fitted, rethresholded
 from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical import LexicalJudge
 from trueground.judges.lexical.weights import AGAINST, NAMES
@@ -33,7 +33,6 @@ from trueground.stats.bootstrap import Floats
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 MakeJudge = Callable[..., Judge]
-FORMAT = "trueground-stack-1"
 DEFAULT = Path(__file__).parent / "data" / "stack.json"
 # How well it did on sets left out (docs/judges.md), and of which file that was measured.
 LEFT_OUT = DEFAULT.with_name("stack_left_out.json")
@@ -62,6 +61,7 @@ class StackFile(msgspec.Struct, frozen=True):
     `fitted` says how well it does on labels.
     """
 
+    FORMAT: ClassVar[str] = "trueground-stack-1"
     judges: list[StackedJudge]
     intercept: float
     threshold: float
@@ -93,6 +93,39 @@ class StackMember:
         self.basis = judge.basis
         self.in_one_process = judge.in_one_process
         self.uses_encoder = judge.uses_encoder
+
+    @staticmethod
+    def open(written: str, label: str, make: MakeJudge, *, cache: bool = True) -> StackMember:
+        """Open the judge `NAME:MODEL(option=value)` for a stack.
+
+        `make` is `get_judge`, whose errors these are.
+        """
+        from trueground.judges.encoder import OPTIONS
+
+        given = ComponentSpec.parse("judge", written, cache=cache)
+        if given.name == "stack":
+            raise UsageError(f"{written} is a stack itself; name the judges that it is made of")
+        if given.name == "bi-encoder":
+            given.check(OPTIONS)
+            model = given.model or MODELS[given.name]
+            return EncoderMember(model, EncoderOptions.of(given), label)
+        judge = make(written, cache=cache)
+        if isinstance(judge, LexicalJudge):
+            return LexicalMember(judge, label)
+        return StackMember(judge, label)
+
+    @staticmethod
+    def make_labels(written: Sequence[str]) -> list[str]:
+        """Return a name for each judge; where two have the same, they are numbered."""
+        names = [ComponentSpec.parse("judge", text).name for text in written]
+        return [
+            f"{name}#{names[: i + 1].count(name)}" if names.count(name) > 1 else name
+            for i, name in enumerate(names)
+        ]
+
+    def choose(self, columns: list[int]) -> list[int]:
+        """Return which of the features that the judge always gives are used."""
+        return columns[:1] if self.names == SCORES else columns
 
     @property
     def problem(self) -> str | None:
@@ -179,32 +212,6 @@ class EncoderMember(StackMember):
         return f"{self.label} {near:.2f}, {least:.2f} of the least similar words"
 
 
-def open_member(written: str, label: str, make: MakeJudge, *, cache: bool = True) -> StackMember:
-    """The judge `NAME:MODEL(option=value)` for a stack; `make` is `get_judge`, whose errors these
-    are."""
-    from trueground.judges.encoder import OPTIONS
-
-    given = ComponentSpec.parse("judge", written, cache=cache)
-    if given.name == "stack":
-        raise UsageError(f"{written} is a stack itself; name the judges that it is made of")
-    if given.name == "bi-encoder":
-        given.check(OPTIONS)
-        return EncoderMember(given.model or MODELS[given.name], EncoderOptions.of(given), label)
-    judge = make(written, cache=cache)
-    if isinstance(judge, LexicalJudge):
-        return LexicalMember(judge, label)
-    return StackMember(judge, label)
-
-
-def member_labels(written: Sequence[str]) -> list[str]:
-    """A name for each judge; where two have the same, they are numbered."""
-    names = [ComponentSpec.parse("judge", text).name for text in written]
-    return [
-        f"{name}#{names[: i + 1].count(name)}" if names.count(name) > 1 else name
-        for i, name in enumerate(names)
-    ]
-
-
 def make_stack(given: ComponentSpec, make: MakeJudge) -> Judge:
     """The judge `stack:FILE.json`, or `stack:MODEL` with the numbers that come with the package.
 
@@ -219,13 +226,13 @@ def make_stack(given: ComponentSpec, make: MakeJudge) -> Judge:
     given.check(("threshold", "calibration"))
     place = f"judge file {model}"
     fields = read_fitted(model, place, _AGAIN)
-    if fields.get("format") in FORMATS:
+    if fields.get("format") in CalibrationFile.FORMATS:
         return _calibrated(given, model, make, str(fields.get("written") or fields.get("judge")))
     file = _check_stack(fields, place)
-    labels = member_labels([one.judge for one in file.judges])
+    labels = StackMember.make_labels([one.judge for one in file.judges])
     members = []
     for one, label in zip(file.judges, labels, strict=True):
-        members.append(member := open_member(one.judge, label, make, cache=given.cache))
+        members.append(member := StackMember.open(one.judge, label, make, cache=given.cache))
         _check_basis(one, member, place)
     judge = StackJudge(file, members)
     return rethresholded(judge, given) if options else judge
@@ -262,8 +269,10 @@ def _default_stack(given: ComponentSpec, model: str) -> StackJudge:
 
 
 def _check_stack(fields: dict[str, Any], place: str) -> StackFile:
-    if fields.get("format") != FORMAT:
-        raise InputError(f"{place}: format {fields.get('format')!r}; expected {FORMAT!r}; {_AGAIN}")
+    if fields.get("format") != StackFile.FORMAT:
+        raise InputError(
+            f"{place}: format {fields.get('format')!r}; expected {StackFile.FORMAT!r}; {_AGAIN}"
+        )
     try:
         file = msgspec.convert(fields | {"fitted": FitFigures.of(fields)}, StackFile)
     except msgspec.ValidationError as error:

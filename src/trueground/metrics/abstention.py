@@ -57,13 +57,13 @@ def _rate(name: str, answerable: bool, doc: str) -> Metric:
         return column.without(other, Status.NOT_APPLICABLE)
 
     return Metric(
-        name,
-        "abstention",
-        ("answerable",),
-        compute,
-        doc,
-        _SOURCE,
-        _RULES,
+        name=name,
+        family="abstention",
+        needs=("answerable",),
+        compute=compute,
+        doc=doc,
+        source=_SOURCE,
+        options=_RULES,
         higher_is_better=not answerable,
     )
 
@@ -76,14 +76,12 @@ def _phrase_match(name: str, phrases: str, words: bool, doc: str) -> Metric:
         return Column.of(np.array([find_phrase(u, wanted, words) is not None for u in responses]))
 
     return Metric(
-        name,
-        "abstention",
-        (),
-        compute,
-        doc,
-        FAITHEVAL_SOURCE,
-        _PHRASE_OPTIONS,
-        in_default_set=False,
+        name=name,
+        family="abstention",
+        compute=compute,
+        doc=doc,
+        source=FAITHEVAL_SOURCE,
+        options=_PHRASE_OPTIONS,
     )
 
 
@@ -101,13 +99,12 @@ def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | N
 
 METRICS = (
     Metric(
-        "abstained",
-        "abstention",
-        (),
-        _abstained,
-        "1 if the response declines to answer for lack of information",
-        _SOURCE,
-        _RULES,
+        name="abstained",
+        family="abstention",
+        compute=_abstained,
+        doc="1 if the response declines to answer for lack of information",
+        source=_SOURCE,
+        options=_RULES,
         higher_is_better=False,
     ),
     _rate("p_ir", False, "share that abstains among the unanswerable items"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,19 @@ import numpy as np
 from trueground.components.specs import ComponentSpec
 from trueground.errors import ProtocolError, UsageError
 from trueground.metrics.batch import CODES, Column, Counts, Floats, Options, check_column
-from trueground.metrics.context import BatchContext, ClaimCheck
+from trueground.metrics.context import (
+    BatchContext,
+    ClaimCheck,
+    ComparisonQuery,
+    Query,
+    RatingQuery,
+)
 from trueground.text.normalize import NORMALIZERS
 from trueground.text.refusal import REFUSAL_RULES
-from trueground.types import ComparisonRequest, RatingRequest, Status
+from trueground.types import Status
 
 Compute = Callable[[BatchContext, Options], Column]
+Details = Callable[[BatchContext, int], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -45,72 +53,106 @@ READ = {"read": MetricOption("whole", ("whole", "answer"))}
 FAITHEVAL_SOURCE = "Ming et al. 2024 (FaithEval), section 4"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """What a metric needs before it can compute.
+
+    Attributes:
+        extra: The optional install of this package.
+        check: Raises an error for options that exclude each other, or for what isn't installed.
+    """
+
+    extra: str | None = None
+    check: Callable[[Options], None] = lambda _options: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregation:
+    """What a run has besides the mean over its items.
+
+    Attributes:
+        totals: Returns hits and units of each item, both of shape (n,), units 0 where nothing
+            counts. Hits over units of all items is the micro value.
+        harmonic: Two metrics. The run's mean is the harmonic mean of theirs.
+    """
+
+    totals: Callable[[BatchContext, Options], tuple[Floats, Floats]] | None = None
+    harmonic: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Metric:
     """A metric's declaration.
 
-    `needs` are record fields; where one is absent the item is `missing_field`; `needs_by` tells
-    them from the options, where these change them. `compute` gets the context of a batch and the
-    options, all of them present. Of what is asked for it, each from its options: `checks` are the
-    claim checks that it reads (`BatchContext.checks`). `rating_requests` gives what a rater is
-    asked of each item, `rubric` the rubric and what the rater is shown. `comparison_requests` gives
-    what the model `comparer`, `NAME:MODEL(option=value)`, is asked of each item. Requests are None
-    for items that are not asked about. A metric asks nobody: an evaluation collects the requests of
-    all metrics, and gives the answers with the batch. `prepare` raises where an optional install or
-    data is absent. `source` says where the definition stands.
+    A metric asks nobody. An evaluation collects the queries of all metrics, and hands the answers
+    to `compute` with the batch.
 
-    Of a whole run: `totals` gives hits and units of each item, both of shape (n,), units 0 where
-    nothing counts; hits over units of all items is the micro value. `harmonic` names two metrics,
-    of whose means the run's mean is the harmonic mean. `details` gives, from the
-    options, the function that returns what else the evidence of an item should hold; where several
-    metrics have the same function, the first of them holds it.
+    Attributes:
+        name: The name in commands and outputs.
+        family: correctness, faithfulness, grounding, citations, rated, abstention or other.
+        doc: What it measures, in one line.
+        source: Where the definition is published.
+        needs: Record fields without which an item is `missing_field`; a function of the options
+            if these change them.
+        compute: Returns the Column of a batch from its context, and the options, all present.
+        options: The options by name.
+        queries: Returns what it asks of judges, the rater or a comparer.
+        aggregation: What a run has besides the mean over items.
+        requires: What must be installed, and which options exclude each other.
+        higher_is_better: Whether more of it is better.
+        version: A new one for each change of values. It is part of the signature.
     """
 
     name: str
     family: str
-    needs: tuple[str, ...]
-    compute: Compute
     doc: str
     source: str
+    compute: Compute
+    needs: tuple[str, ...] | Callable[[Options], tuple[str, ...]] = ()
     options: Mapping[str, MetricOption] = field(default_factory=dict)
-    checks: Callable[[Options], tuple[ClaimCheck, ...]] = lambda _options: ()
-    rubric: Callable[[Options], tuple[str, str]] | None = None
-    rating_requests: Callable[[BatchContext, Options], list[RatingRequest | None]] | None = None
-    comparer: Callable[[Options], str] | None = None
-    comparison_requests: (
-        Callable[[BatchContext, Options], list[ComparisonRequest | None]] | None
-    ) = None
-    prepare: Callable[[Options], None] = lambda _options: None
-    needs_by: Callable[[Options], tuple[str, ...]] | None = None
-    totals: Callable[[BatchContext, Options], tuple[Floats, Floats]] | None = None
-    harmonic: tuple[str, str] | None = None
-    details: Callable[[Options], Callable[[BatchContext, int], dict[str, Any]]] | None = None
-    extra: str | None = None
-    in_default_set: bool = True
+    queries: Callable[[Options], tuple[Query, ...]] = lambda _options: ()
+    aggregation: Aggregation = Aggregation()
+    requires: Requirement = Requirement()
     higher_is_better: bool = True
     version: int | str = 1
 
+    @property
+    def default_options(self) -> Options:
+        """Every option with its default."""
+        return {name: option.default for name, option in self.options.items()}
+
+    @property
+    def default_needs(self) -> tuple[str, ...]:
+        """The record fields that it needs with default options."""
+        return self.needs_with(self.default_options)
+
+    def needs_with(self, options: Options) -> tuple[str, ...]:
+        """The record fields that it needs with these options."""
+        return self.needs(options) if callable(self.needs) else self.needs
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a rater or a comparer computes it."""
+        queries = self.queries(self.default_options)
+        return any(not isinstance(query, ClaimCheck) for query in queries)
+
 
 def counted(
-    name: str,
-    needs: tuple[str, ...],
+    *,
     counts: Callable[[BatchContext, Options], Counts],
-    doc: str,
-    source: str,
-    options: Mapping[str, MetricOption],
-    **rest: Any,
+    details: Callable[[Options], Details],
+    **declared: Any,
 ) -> Metric:
-    """A citation metric whose value is hits over units, with a micro value over a run."""
+    """Return a citation metric whose value is hits over units, with a micro value over a run."""
+
+    def compute(context: BatchContext, o: Options) -> Column:
+        return replace(counts(context, o).column, details=details(o))
+
     return Metric(
-        name,
-        "citations",
-        needs,
-        lambda context, o: counts(context, o).column,
-        doc,
-        source,
-        options,
-        totals=lambda context, o: counts(context, o).totals,
-        **rest,
+        family="citations",
+        compute=compute,
+        aggregation=Aggregation(totals=lambda context, o: counts(context, o).totals),
+        **declared,
     )
 
 
@@ -138,18 +180,28 @@ class Spec:
     @property
     def needs(self) -> tuple[str, ...]:
         """The record fields that it needs under these options."""
-        by = self.metric.needs_by
-        return self.metric.needs if by is None else by(self.options)
+        return self.metric.needs_with(self.options)
 
-    @property
+    @cached_property
+    def queries(self) -> tuple[Query, ...]:
+        """What it asks under these options."""
+        return self.metric.queries(self.options)
+
+    @cached_property
     def checks(self) -> tuple[ClaimCheck, ...]:
         """The claim checks that it reads under these options."""
-        return self.metric.checks(self.options)
+        return tuple(query for query in self.queries if isinstance(query, ClaimCheck))
+
+    @property
+    def rating(self) -> RatingQuery | None:
+        """What it asks the rater under these options; None if it asks nothing."""
+        return next((query for query in self.queries if isinstance(query, RatingQuery)), None)
 
     @property
     def comparer(self) -> str | None:
-        """The model that compares for it under these options; None where none does."""
-        return self.metric.comparer(self.options) if self.metric.comparer else None
+        """The comparer that it asks under these options; None if it asks none."""
+        comparers = (q.comparer for q in self.queries if isinstance(q, ComparisonQuery))
+        return next(comparers, None)
 
     def column(self, context: BatchContext) -> Column:
         """Values and statuses of a batch; a missing field wins over what was computed."""
@@ -162,6 +214,7 @@ class Spec:
             np.where(present, column.values, np.nan),
             np.where(present, column.status, missing),
             column.notes,
+            column.details,
         )
 
     def _compute(self, context: BatchContext) -> Column:
@@ -173,6 +226,28 @@ class Spec:
             raise ProtocolError(f"{metric}: {error}") from None
         check_column(metric, column, len(context.batch))
         return column
+
+    def with_options(self, chosen: Mapping[str, str]) -> Spec:
+        """The same metric with these options, the others at their defaults."""
+        return make_spec(self.metric, chosen)
+
+    def hits(self, name: str) -> Spec:
+        """The hits of a metric with totals as a column; `name` is put after the key."""
+        return self._total(0, name)
+
+    def units(self, name: str) -> Spec:
+        """The units of a metric with totals as a column; `name` is put after the key."""
+        return self._total(1, name)
+
+    def _total(self, which: int, name: str) -> Spec:
+        totals = self.metric.aggregation.totals
+        assert totals is not None
+
+        def compute(context: BatchContext, o: Options) -> Column:
+            return Column.of(totals(context, o)[which])
+
+        metric = replace(self.metric, compute=compute, aggregation=Aggregation())
+        return replace(self, metric=metric, key=f"{self.key}{name}")
 
     def by_judge(self, number: int, label: str) -> Spec:
         """The same metric by another judge: `grounding_f1@bi-encoder`."""

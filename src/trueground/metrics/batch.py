@@ -171,12 +171,15 @@ def _triples_or_no_graph(batch: Batch, column: Sequence[list[Triple] | None]) ->
 class Column:
     """One metric over a batch: `values` (n,) are NaN exactly where `status` (n,) is not scored.
 
-    `notes` (n entries) is what else the evidence of each item should tell.
+    `notes` (n entries) is what else the evidence of each item should tell. `details` gives the
+    evidence of one item of a context: where several metrics have the same function, the first of
+    them holds it.
     """
 
     values: Floats
     status: Codes
     notes: Notes | None = None
+    details: Callable[[Any, int], dict[str, Any]] | None = None
 
     @classmethod
     def of(cls, values: NDArray[np.floating] | NDArray[np.integer] | Mask) -> Column:

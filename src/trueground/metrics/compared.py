@@ -13,9 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from trueground.components.specs import ComponentSpec
-from trueground.metrics.base import Metric, MetricOption, abstain_option, apply_abstain
+from trueground.metrics.base import (
+    Metric,
+    MetricOption,
+    Requirement,
+    abstain_option,
+    apply_abstain,
+)
 from trueground.metrics.batch import Batch, Column, Mask, Options
-from trueground.metrics.context import BatchContext
+from trueground.metrics.context import BatchContext, ComparisonQuery
 from trueground.types import Comparison, ComparisonRequest, Status
 
 Requests = list[ComparisonRequest | None]
@@ -80,18 +86,19 @@ def _metric(
         ]
         return finish(Column.of(np.zeros(len(found))).filled(found, values), context, o)
 
+    def queries(o: Options) -> tuple[ComparisonQuery, ...]:
+        return (ComparisonQuery(comparer(o), lambda context: requests(context, o)),)
+
     return Metric(
-        name,
-        family,
-        needs,
-        compute,
-        doc,
-        f"Adlakha et al. 2023, section {section}",
-        options,
-        comparer=comparer,
-        comparison_requests=requests,
-        extra=extra,
-        in_default_set=False,
+        name=name,
+        family=family,
+        needs=needs,
+        compute=compute,
+        doc=doc,
+        source=f"Adlakha et al. 2023, section {section}",
+        options=options,
+        queries=queries,
+        requires=Requirement(extra=extra),
         higher_is_better=higher_is_better,
     )
 

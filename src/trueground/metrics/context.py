@@ -7,10 +7,10 @@ decomposer, rater and comparers before a metric computes, and puts their answers
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -46,6 +46,33 @@ ABSTENTION_PASSAGE = "I don't know."
 NO_TEXT = Failure(Status.MISSING_FIELD, "no context to check against")
 _NOT_JUDGED = "{} must be judged first: use trueground.score, or pass `supported`"
 DECLINED = Failure(Status.ABSTAINED, "the response declines to answer")
+
+
+class Role(NamedTuple):
+    """Who answers: a decomposer, a judge by its number, the rater, or a comparer as written."""
+
+    kind: str
+    name: str | int = ""
+
+    @classmethod
+    def decomposer(cls) -> Role:
+        """The decomposer."""
+        return cls("decomposer")
+
+    @classmethod
+    def judge(cls, number: int) -> Role:
+        """A judge by its number."""
+        return cls("judge", number)
+
+    @classmethod
+    def rater(cls) -> Role:
+        """The rater."""
+        return cls("rater")
+
+    @classmethod
+    def comparer(cls, written: str) -> Role:
+        """The comparer `NAME:MODEL(option=value)`."""
+        return cls("comparer", written)
 
 
 class ClaimRequest(NamedTuple):
@@ -88,6 +115,64 @@ class ClaimCheck:
         """Whether responses must be split into claims for it."""
         return self.subject == "claims"
 
+    def roles(self, n_judges: int) -> list[Role]:
+        """Who answers: every judge."""
+        return [Role.judge(number) for number in range(n_judges)]
+
+    def list_requests(self, context: BatchContext) -> list[JudgeRequest]:
+        """Return what judges are asked about a batch."""
+        requests: list[JudgeRequest] = []
+        for item in context.requests(self):
+            if not isinstance(item, Failure):
+                requests += [claim.request for claim in item if claim.request is not None]
+        return requests
+
+
+@dataclass(frozen=True)
+class RatingQuery:
+    """What a metric asks the rater of each item.
+
+    Attributes:
+        rubric: Returns the name or file of the rubric, and what the rater is shown. It may read the
+            file, so it is called only if there is a rater.
+        requests: Returns the request of each item; None for items that aren't rated.
+    """
+
+    rubric: Callable[[], tuple[str, str]]
+    requests: Callable[[BatchContext], Sequence[RatingRequest | None]]
+
+    def roles(self, _n_judges: int) -> list[Role]:
+        """Who answers: the rater."""
+        return [Role.rater()]
+
+    def list_requests(self, context: BatchContext) -> list[RatingRequest]:
+        """Return what the rater is asked about a batch."""
+        return [request for request in self.requests(context) if request is not None]
+
+
+@dataclass(frozen=True)
+class ComparisonQuery:
+    """What a metric asks a comparer of each item.
+
+    Attributes:
+        comparer: The comparer, `NAME:MODEL(option=value)`.
+        requests: Returns the request of each item; None for items that it isn't asked about.
+    """
+
+    comparer: str
+    requests: Callable[[BatchContext], Sequence[ComparisonRequest | None]]
+
+    def roles(self, _n_judges: int) -> list[Role]:
+        """Who answers: the comparer."""
+        return [Role.comparer(self.comparer)]
+
+    def list_requests(self, context: BatchContext) -> list[ComparisonRequest]:
+        """Return what the comparer is asked about a batch."""
+        return [request for request in self.requests(context) if request is not None]
+
+
+Query = ClaimCheck | RatingQuery | ComparisonQuery
+
 
 class Checked(NamedTuple):
     """The claims of one item with their verdicts, in order; `failure` says why there are none."""
@@ -103,24 +188,33 @@ class Checked(NamedTuple):
             return self.failure
         return next((v.status for v in self.verdicts if v.status is not Status.SCORED), None)
 
+    def evidence(self, check: ClaimCheck) -> dict[str, Any]:
+        """The evidence of the item for items.jsonl. Empty if nothing was checked."""
+        if self.failure is not None:
+            shown = self.failure not in (NO_TEXT, DECLINED)
+            return {"reason": self.failure.reason} if shown else {}
+        if not self.claims:
+            return {}
+        lines = []
+        for claim, verdict in zip(self.claims, self.verdicts, strict=True):
+            lines.append(_describe_claim(claim, verdict, check) | _describe_verdict(verdict))
+        return {check.subject: lines}
+
 
 @dataclass
 class Results:
-    """All answers about a batch, by request: one mapping of verdicts for each judge.
+    """All answers about a batch.
 
-    `claims` are those of each text that was split, `comparisons` are by comparer, `replies` by the
-    user's function that gave them (async functions only, by their arguments). Of the checks in
-    `spare` nothing is asked about responses that decline to answer; with `spare_claims` such
-    responses are not split either.
+    Attributes:
+        answers: For each role, its answers by request. Async functions of users are roles, too:
+            their replies are kept by arguments.
+        spare: Checks of which nothing is asked about responses that abstain.
+        spare_claims: Whether responses that abstain aren't split into claims, either.
     """
 
-    verdicts: Sequence[dict[JudgeRequest, Verdict]] = field(default_factory=lambda: [{}])
-    claims: dict[str, Claims] = field(default_factory=dict)
-    ratings: dict[RatingRequest, Rating] = field(default_factory=dict)
-    comparisons: defaultdict[str, dict[ComparisonRequest, Comparison]] = field(
+    answers: defaultdict[Hashable, dict[Any, Any]] = field(
         default_factory=lambda: defaultdict(dict)
     )
-    replies: dict[object, dict[bytes, object]] = field(default_factory=dict)
     spare: frozenset[ClaimCheck] = frozenset()
     spare_claims: bool = False
 
@@ -200,12 +294,13 @@ class BatchContext:
         """The claims of each response: the given facts where there are some, else as split."""
 
         def compute() -> list[Claims]:
+            split = self.results.answers[Role.decomposer()]
             items = zip(
                 self.texts_to_split, self.batch.response_facts, self.batch.responses, strict=True
             )
             try:
                 return [
-                    claims_of(facts, response) if text is None else self.results.claims[text]
+                    claims_of(facts, response) if text is None else split[text]
                     for text, facts, response in items
                 ]
             except KeyError:
@@ -234,7 +329,7 @@ class BatchContext:
     def _checked(self, check: ClaimCheck, item: list[ClaimRequest] | Failure) -> Checked:
         if isinstance(item, Failure):
             return Checked(failure=item)
-        known = self.results.verdicts[self.judge]
+        known = self.results.answers[Role.judge(self.judge)]
         verdicts = []
         for _, request, verdict, texts in item:
             if request is not None:
@@ -248,7 +343,7 @@ class BatchContext:
 
     def ratings(self, requests: Sequence[RatingRequest | None]) -> list[Rating | None]:
         """The rating of each request; None where nothing is asked."""
-        found = self.results.ratings
+        found = self.results.answers[Role.rater()]
         try:
             return [None if request is None else found[request] for request in requests]
         except KeyError:
@@ -261,7 +356,7 @@ class BatchContext:
         self, comparer: str, requests: Sequence[ComparisonRequest | None]
     ) -> list[Comparison | None]:
         """The comparison of each request by this comparer; None where nothing is asked."""
-        found = self.results.comparisons[comparer]
+        found = self.results.answers[Role.comparer(comparer)]
         try:
             return [None if request is None else found[request] for request in requests]
         except KeyError:
@@ -364,6 +459,29 @@ class BatchContext:
         return self.once(
             "abstained", lambda: np.array([p is not None for p in self.refusals], np.bool_)
         )
+
+
+def _describe_claim(claim: Claim, verdict: Verdict, check: ClaimCheck) -> dict[str, Any]:
+    if check.subject == "response":
+        return {"text_index": verdict.text}
+    if check.subject in ("facts", "references"):
+        return {"text": claim.text}
+    place: dict[str, Any] = {"sentence": claim.sentence}
+    if check.splits:
+        place = {"text_index": verdict.text}
+    return {"text": claim.text, "start": claim.start, "end": claim.end, **place}
+
+
+def _describe_verdict(verdict: Verdict) -> dict[str, Any]:
+    fields = {
+        "supported": verdict.supported,
+        "probability": verdict.probability,
+        "status": verdict.status,
+        "window": None if verdict.start is None else [verdict.start, verdict.end],
+        "reasons": verdict.reasons,
+    }
+    more = {"kind": verdict.kind, "score": verdict.score, "reply": verdict.reply}
+    return fields | {name: value for name, value in more.items() if value is not None}
 
 
 def too_much_work(

@@ -88,7 +88,7 @@ class ItemMetric:
         """
         if not self.function.is_async:
             return map(_returned, self.function.call_each(arguments))
-        replies = context.results.replies.setdefault(self.function, {})
+        replies = context.results.answers[self.function]
         keys = [msgspec.json.encode(keywords, enc_hook=repr) for keywords in arguments]
         missing = {
             key: keywords

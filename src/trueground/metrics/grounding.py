@@ -143,7 +143,6 @@ def _metric(
     doc: str,
     value_of: Value = _supported,
     aggregate: Aggregate = _mean,
-    in_default_set: bool = True,
 ) -> Metric:
     """Of two checks the harmonic mean: 0 without response claims, as recall may be defined then."""
 
@@ -158,15 +157,14 @@ def _metric(
     scope = {} if checks in (_facts, _references) else _SCOPE
     abstain = {} if correct else abstain_option("exclude")
     return Metric(
-        name,
-        "correctness" if correct else "grounding",
-        needs,
-        compute,
-        doc,
-        "as support, with the references as claims" if correct else _SOURCE,
-        {**scope, **_VARIANT, **abstain},
-        checks,
-        in_default_set=in_default_set,
+        name=name,
+        family="correctness" if correct else "grounding",
+        needs=needs,
+        compute=compute,
+        doc=doc,
+        source="as support, with the references as claims" if correct else _SOURCE,
+        options={**scope, **_VARIANT, **abstain},
+        queries=checks,
     )
 
 
@@ -206,14 +204,12 @@ METRICS = (
         "probability that the response states a reference, the likeliest of them",
         _probability,
         max,
-        in_default_set=False,
     ),
     _metric(
         "context_entails",
         ("contexts",),
         _response,
         "whether some context entails the whole response: the earlier, looser definition",
-        in_default_set=False,
     ),
 )
 

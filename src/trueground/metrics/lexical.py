@@ -21,6 +21,7 @@ from trueground.metrics.base import (
     READ,
     Metric,
     MetricOption,
+    Requirement,
     abstain_option,
     apply_abstain,
 )
@@ -166,7 +167,15 @@ def _against_references(
     options: Mapping[str, MetricOption] = LEXICAL,
     needs: str = "references",
 ) -> Metric:
-    return Metric(name, "correctness", (needs,), compute, doc, source, options)
+    return Metric(
+        name=name,
+        family="correctness",
+        needs=(needs,),
+        compute=compute,
+        doc=doc,
+        source=source,
+        options=options,
+    )
 
 
 def _of_overlap(values: OverlapValues) -> Callable[[BatchContext, Options], Column]:
@@ -185,7 +194,15 @@ def _against_contexts(
 
     needs = ("contexts", "question") if name.endswith("_pp") else ("contexts",)
     options = {**LEXICAL, **abstain_option("as_is"), **(options or {})}
-    return Metric(name, "faithfulness", needs, compute, doc, _FAITHFULNESS, options)
+    return Metric(
+        name=name,
+        family="faithfulness",
+        needs=needs,
+        compute=compute,
+        doc=doc,
+        source=_FAITHFULNESS,
+        options=options,
+    )
 
 
 def _if_left(o: Overlap, values: Floats) -> Floats:
@@ -237,16 +254,14 @@ METRICS = (
         "rouge_l", _rouge_l, f"{_ROUGE}the longest common subsequence of words", "Lin 2004", {}
     ),
     Metric(
-        "meteor",
-        "correctness",
-        ("references",),
-        _meteor,
-        "METEOR: aligned words by form, stem and WordNet synonym",
-        "Banerjee and Lavie 2005",
-        {"wordnet": MetricOption("")},
-        prepare=_prepare_meteor,
-        extra="meteor",
-        in_default_set=False,
+        name="meteor",
+        family="correctness",
+        needs=("references",),
+        compute=_meteor,
+        doc="METEOR: aligned words by form, stem and WordNet synonym",
+        source="Banerjee and Lavie 2005",
+        options={"wordnet": MetricOption("")},
+        requires=Requirement(extra="meteor", check=_prepare_meteor),
     ),
     _against_contexts(
         "k_precision",
@@ -276,13 +291,13 @@ METRICS = (
         "k_f1 without the tokens of question and history",
     ),
     Metric(
-        "choice_accuracy",
-        "correctness",
-        ("choices", "references"),
-        _choice_accuracy,
-        "1 if the response picks the right option, by label or by text",
-        FAITHEVAL_SOURCE,
-        {"variant": MetricOption("answer", ("answer", "mentions"))},
+        name="choice_accuracy",
+        family="correctness",
+        needs=("choices", "references"),
+        compute=_choice_accuracy,
+        doc="1 if the response picks the right option, by label or by text",
+        source=FAITHEVAL_SOURCE,
+        options={"variant": MetricOption("answer", ("answer", "mentions"))},
         version=3,
     ),
 )

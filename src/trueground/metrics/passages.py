@@ -6,7 +6,7 @@ Definitions: metrics.md, "Citations of passages".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trueground.metrics.alce import (
@@ -16,8 +16,15 @@ from trueground.metrics.alce import (
     tally_precision,
     tally_recall,
 )
-from trueground.metrics.base import Metric, MetricOption, abstain_option, counted
-from trueground.metrics.batch import Batch, Counts, Options, Tally, harmonic
+from trueground.metrics.base import (
+    Aggregation,
+    Details,
+    Metric,
+    MetricOption,
+    abstain_option,
+    counted,
+)
+from trueground.metrics.batch import Batch, Column, Counts, Options, Tally, harmonic
 from trueground.metrics.cited_sentences import (
     CitedSentence,
     Reading,
@@ -35,11 +42,6 @@ Outcome = tuple[int, str | None]
 _OPTIONS = {
     **abstain_option("exclude"),
     "variant": MetricOption("default", ("default", REFERENCE)),
-}
-_SHARED: dict[str, Any] = {
-    "checks": lambda o: (REFERENCE_CHECK if o["variant"] == REFERENCE else _CHECK,),
-    "details": lambda o: reference_details if o["variant"] == REFERENCE else _details,
-    "in_default_set": False,
 }
 
 
@@ -173,35 +175,50 @@ def _details(context: BatchContext, item: int) -> dict[str, Any]:
     }
 
 
+def _f1(context: BatchContext, o: Options) -> Column:
+    # From the two under one policy: so do runs, and their F1 agrees with those of the items.
+    column = harmonic(_precision(context, o).column, _recall(context, o).column)
+    return replace(column, details=_details_with(o))
+
+
+def _check_with(o: Options) -> tuple[ClaimCheck, ...]:
+    return (REFERENCE_CHECK if o["variant"] == REFERENCE else _CHECK,)
+
+
+def _details_with(o: Options) -> Details:
+    return reference_details if o["variant"] == REFERENCE else _details
+
+
 METRICS = (
     counted(
-        _RECALL,
-        ("contexts",),
-        _recall,
-        "share of the sentences that the passages they cite support",
-        _SOURCE,
-        _OPTIONS,
-        **_SHARED,
+        name=_RECALL,
+        needs=("contexts",),
+        counts=_recall,
+        details=_details_with,
+        doc="share of the sentences that the passages they cite support",
+        source=_SOURCE,
+        options=_OPTIONS,
+        queries=_check_with,
     ),
     counted(
-        _PRECISION,
-        ("contexts",),
-        _precision,
-        "share of the citations of passages that are sufficient or needed",
-        _SOURCE,
-        _OPTIONS,
-        **_SHARED,
+        name=_PRECISION,
+        needs=("contexts",),
+        counts=_precision,
+        details=_details_with,
+        doc="share of the citations of passages that are sufficient or needed",
+        source=_SOURCE,
+        options=_OPTIONS,
+        queries=_check_with,
     ),
     Metric(
-        "passage_citation_f1",
-        "citations",
-        ("contexts",),
-        # From the two under one policy: so do runs, and their F1 agrees with those of the items.
-        lambda context, o: harmonic(_precision(context, o).column, _recall(context, o).column),
-        "harmonic mean of passage citation precision and recall",
-        _SOURCE,
-        _OPTIONS,
-        harmonic=(_PRECISION, _RECALL),
-        **_SHARED,
+        name="passage_citation_f1",
+        family="citations",
+        needs=("contexts",),
+        compute=_f1,
+        doc="harmonic mean of passage citation precision and recall",
+        source=_SOURCE,
+        options=_OPTIONS,
+        queries=_check_with,
+        aggregation=Aggregation(harmonic=(_PRECISION, _RECALL)),
     ),
 )

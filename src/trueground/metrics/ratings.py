@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from trueground.errors import InputError, UsageError
-from trueground.metrics.base import Metric, MetricOption
+from trueground.metrics.base import Metric, MetricOption, Requirement
 from trueground.metrics.batch import Batch, Column, Options
-from trueground.metrics.context import BatchContext
+from trueground.metrics.context import BatchContext, RatingQuery
 from trueground.text.citations import remove_citations
 from trueground.text.placeholders import placeholders_in
 from trueground.text.triples import format_graph
@@ -65,9 +65,11 @@ def _placeholders(path: str) -> frozenset[str]:
         raise UsageError("rated needs a rubric; write rated(rubric=FILE)")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or f"it is no UTF-8 text ({error})"
-        raise InputError(f"the rubric {path} cannot be read: {why}") from error
+    except OSError as error:
+        raise InputError(f"the rubric {path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        reason = f"it is no UTF-8 text ({error})"
+        raise InputError(f"the rubric {path} cannot be read: {reason}") from error
     found = placeholders_in(text)
     if "response" not in found:
         raise UsageError(
@@ -162,15 +164,20 @@ def _requests(
 def _metric(
     name: str, doc: str, source: str, options: dict[str, MetricOption], version: int = 1
 ) -> Metric:
-    def requests(context: BatchContext, o: Options) -> list[RatingRequest | None]:
-        return _requests(name, context, o)[1]
+    def queries(o: Options) -> tuple[RatingQuery, ...]:
+        return (
+            RatingQuery(
+                rubric=lambda: (o.get("rubric", name), _shows(name, o)[0]),
+                requests=lambda context: _requests(name, context, o)[1],
+            ),
+        )
 
     def compute(context: BatchContext, o: Options) -> Column:
         column, asked = _requests(name, context, o)
         ratings = context.ratings(asked)
         return column.filled(ratings, [None if one is None else one.value for one in ratings])
 
-    def prepare(o: Options) -> None:
+    def check(o: Options) -> None:
         _shows(name, o)
         _times(name, o)
 
@@ -180,17 +187,15 @@ def _metric(
         "relevance": ("question",),
     }
     return Metric(
-        name,
-        "rated",
-        needs.get(name, ()),
-        compute,
-        doc,
-        source,
-        {**options, **_OPTIONS},
-        rubric=lambda o: (o.get("rubric", name), _shows(name, o)[0]),
-        rating_requests=requests,
-        prepare=prepare,
-        in_default_set=False,
+        name=name,
+        family="rated",
+        needs=needs.get(name, ()),
+        compute=compute,
+        doc=doc,
+        source=source,
+        options={**options, **_OPTIONS},
+        queries=queries,
+        requires=Requirement(check=check),
         version=version,
     )
 

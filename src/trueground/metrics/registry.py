@@ -10,6 +10,7 @@ loads its module for records that have this field.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeVar, overload
 
@@ -26,11 +27,14 @@ _MODULES = [
     line.split()
     for line in """
     lexical any exact_match precision recall f1 recall_strict answer_accuracy rouge_1 rouge_2
-    lexical any rouge_l meteor k_precision k_recall k_f1 k_precision_pp k_recall_pp k_f1_pp
+    lexical any rouge_l
+    lexical - meteor
+    lexical any k_precision k_recall k_f1 k_precision_pp k_recall_pp k_f1_pp
     compared - bertscore_precision bertscore_recall bertscore_f1 bem k_bertscore_precision
     compared - k_bertscore_recall k_bertscore_f1 faith_critic q2_f1 q2_nli
     grounding any grounding_precision grounding_recall grounding_f1 support support_min
-    grounding any correct_support context_entails
+    grounding any correct_support
+    grounding - context_entails
     passages - passage_citation_recall passage_citation_precision passage_citation_f1
     ratings - fluency coherence consistency relevance rated
     abstention any abstained p_ir p_g
@@ -41,8 +45,9 @@ _MODULES = [
 ]
 _NO_FIELD = "-"
 ItemFunction = TypeVar("ItemFunction", bound=Callable[..., float | Awaitable[float | None] | None])
+_NEVER = "-"
 _MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
-_FIELD_OF = {name: field for _, field, *names in _MODULES for name in names}
+_NEED_OF = {name: need for _, need, *names in _MODULES for name in names}
 
 
 class MetricTable(Registry[Metric]):
@@ -70,6 +75,10 @@ class MetricTable(Registry[Metric]):
         del self._names[name]
         if self._unloaded.pop(name, None) is None:
             super().__delitem__(name)
+
+    def is_default(self, name: str) -> bool:
+        """Whether a metric is computed if none is named, provided that records have its fields."""
+        return _NEED_OF.get(name, _NEVER) != _NEVER
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -175,6 +184,11 @@ _NEAREST = (
     ("refusal_rate", "abstained", "its mean is the share of responses that decline to answer"),
 )
 NEAREST = {name: (ours, why) for names, ours, why in _NEAREST for name in names.split()}
+
+
+def own_name(name: str) -> str:
+    """Return the name here of a metric that other tools call so; any other name as it is."""
+    return SAME.get(plain_name(name), name)
 
 
 def plain_name(name: str) -> str:
@@ -288,8 +302,15 @@ def _register_compute(
         unknown = set(needs) - set(NEEDS)
         if unknown:
             raise UsageError(f"{name}: needs {min(unknown)!r}; it may need {', '.join(NEEDS)}")
-        rest["in_default_set"] = False
-        new = Metric(name, family, needs, compute, doc, source, **rest)
+        new = Metric(
+            name=name,
+            family=family,
+            needs=needs,
+            compute=compute,
+            doc=doc,
+            source=source,
+            **rest,
+        )
         METRICS.register(name, new)
         return new
 
@@ -330,10 +351,9 @@ def register_metrics(
 
     Args:
         metrics: The declarations.
-        field: Field of the record. If records have it, those metrics that are declared
-            `in_default_set` are in the default set. The module must then be an entry point of the
-            group `trueground.metrics` that is called like the field. Default: none is in the
-            default set.
+        field: Field of the record. If records have it, the metrics are in the default set. The
+            module must then be an entry point of the group `trueground.metrics` with the name of
+            the field. Default: None is in the default set.
         before: The metric before which they are computed and shown. Default: after all others.
 
     Raises:
@@ -344,10 +364,23 @@ def register_metrics(
     names = []
     for new in metrics:
         METRICS.register(new.name, new)
-        _FIELD_OF[new.name] = field or _NO_FIELD
+        _NEED_OF[new.name] = field or _NEVER
         names.append(new.name)
     if before is not None:
         METRICS.move(names, before)
+
+
+def harmonic_parts(spec: Spec) -> tuple[Spec, Spec]:
+    """Return the two metrics of a harmonic one, with the options that they share with it."""
+    assert spec.metric.aggregation.harmonic is not None
+    parts = []
+    for name in spec.metric.aggregation.harmonic:
+        metric = get_metric(name)
+        shared = {n: v for n, v in spec.options.items() if n in metric.options}
+        part = make_spec(metric, shared)
+        tail = spec.key[spec.key.rfind("@") :] if spec.judge else ""
+        parts.append(replace(part, key=part.key + tail, judge=spec.judge))
+    return parts[0], parts[1]
 
 
 def all_metrics() -> MetricTable:
@@ -406,8 +439,17 @@ def parse_spec(text: str) -> Spec:
     return make_spec(get_metric(part.name), part.options)
 
 
-def parse_specs(metrics: str | Sequence[str | Spec]) -> list[Spec]:
-    """Specs of a comma-separated text or a list; the same metric twice counts once."""
+def parse_specs(
+    metrics: str | Sequence[str | Spec] | None, fields: Iterable[str] = ()
+) -> list[Spec]:
+    """Return the specs of a comma-separated text or a list; the same metric twice counts once.
+
+    Args:
+        metrics: The metrics. None: the default set of the fields.
+        fields: The record fields that are present.
+    """
+    if metrics is None:
+        return default_specs(fields)
     parts: Iterable[str | Spec] = [metrics] if isinstance(metrics, str) else metrics
     _check_names(parts)
     specs: dict[str, Spec] = {}
@@ -451,6 +493,6 @@ def default_specs(fields: Iterable[str]) -> list[Spec]:
         present.add("given_references")
     for field in sorted(present):
         METRICS.load_component(field)
-    may_be = [METRICS[name] for name in METRICS if _FIELD_OF.get(name) in present]
-    chosen = [m for m in may_be if m.in_default_set and present.issuperset(m.needs)]
+    may_be = [METRICS[name] for name in METRICS if _NEED_OF.get(name) in present]
+    chosen = [m for m in may_be if present.issuperset(m.default_needs)]
     return [make_spec(metric, {}) for metric in chosen]

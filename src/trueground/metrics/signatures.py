@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from trueground.metrics.base import Metric, MetricOption
 from trueground.metrics.batch import Floats
+from trueground.metrics.context import ClaimCheck
 from trueground.types import Choice, Passage, Turn
 
 Responses: TypeAlias = Sequence[str]
@@ -158,7 +159,7 @@ def docstring_of(metric: Metric) -> str:
     lines = [summary_of(metric), ""]
     if metric.source:
         lines += [f"Source: {metric.source}.", ""]
-    if is_asked(metric):
+    if metric.is_asked:
         lines += [
             "A model computes this metric. Use `trueground.score`: this function can't ask it.",
             "",
@@ -190,29 +191,20 @@ def summary_of(metric: Metric) -> str:
 
 def example_of(metric: Metric) -> str:
     """Return a call of a metric, as a line of Python."""
-    if is_asked(metric):
-        rater = "" if metric.extra else ', rater="llm:MODEL"'
+    if metric.is_asked:
+        rater = "" if metric.requires.extra else ', rater="llm:MODEL"'
         return f'tg.score("answers.jsonl", metrics="{metric.name}"{rater})'
     columns = _columns_of(metric)
     names = [name for name, is_required in columns.items() if is_required]
     if "questions" in columns:
         names.insert(0, "questions")
-    subjects = [check.subject for check in metric.checks(_defaults(metric))]
+    subjects = [check.subject for check in _checks_of(metric)]
     examples = [_CITING[subject] for subject in subjects if subject in _CITING]
-    if "knowledge" in metric.needs:
+    if "knowledge" in metric.default_needs:
         examples.append(_CITING["knowledge"])
     arguments = [*examples, COLUMNS["responses"].example][:1]
     arguments += [f"{name}={COLUMNS[name].example}" for name in names]
     return f"tg.metrics.{metric.name}({', '.join(arguments)})"
-
-
-def is_asked(metric: Metric) -> bool:
-    """Whether a rater or a comparer computes a metric, which a function over lists can't ask."""
-    return (
-        metric.rubric is not None
-        or metric.rating_requests is not None
-        or (metric.comparer is not None)
-    )
 
 
 def stand_ins(need: str, *, cites: bool) -> tuple[str, ...]:
@@ -232,11 +224,11 @@ def stand_ins(need: str, *, cites: bool) -> tuple[str, ...]:
 
 def _columns_of(metric: Metric) -> dict[str, bool]:
     """Return the columns that a metric reads, and whether each is required."""
-    subjects = [check.subject for check in metric.checks(_defaults(metric))]
+    subjects = [check.subject for check in _checks_of(metric)]
     verdicts = [VERDICTS.get(subject, "supported") for subject in subjects]
     cites = any(subject not in VERDICTS for subject in subjects)
     columns = dict.fromkeys(verdicts, True)
-    for need in metric.needs:
+    for need in metric.default_needs:
         others = stand_ins(need, cites=cites)
         columns[ARGUMENTS.get(need, need)] = not (
             need == "question" or any(other in verdicts for other in others)
@@ -248,8 +240,9 @@ def _columns_of(metric: Metric) -> dict[str, bool]:
     return columns
 
 
-def _defaults(metric: Metric) -> dict[str, str]:
-    return {name: option.default for name, option in metric.options.items()}
+def _checks_of(metric: Metric) -> list[ClaimCheck]:
+    queries = metric.queries(metric.default_options)
+    return [query for query in queries if isinstance(query, ClaimCheck)]
 
 
 def _option_parameter(name: str, option: MetricOption) -> Parameter:

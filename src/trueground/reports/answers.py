@@ -29,7 +29,7 @@ from trueground.runs.directory import replacing
 from trueground.runs.files import Gaps, RunFiles
 from trueground.runs.schema import CheckedClaim, ClaimEvidence, Item
 from trueground.text.triples import Key, keys_of, pairs_of, triple_key
-from trueground.types import REASON_TITLES, Failure, Graph, Record, Status
+from trueground.types import REASON_TITLES, Answered, Failure, Graph, Record, Status
 
 FOLDER = "report_items"
 DETAILS = 100  # answers in a block inside the page
@@ -272,7 +272,8 @@ def detail(item: Item, record: Record | None, judge: str | None = None) -> dict[
 
 
 def _answer(record: Record) -> str:
-    return shown_answer(record.response, getattr(record, "failure", None))
+    failure = record.failure if isinstance(record, Answered) else None
+    return shown_answer(record.response, failure)
 
 
 def shown_answer(response: str | None, failure: Failure | None) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from trueground.judges.people import FitFigures, LabelledVerdicts, labelled_verdicts
+from trueground.judges.people import FitFigures, LabelledVerdicts
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.reports.blocks import Rich, strong
 from trueground.text.wording import docs_page, percent, several
@@ -164,7 +164,7 @@ def similar_sets(verdicts: Mapping[str, Any]) -> LabelledVerdicts | None:
     """The labelled sets from which the sentence is; None where it is from something else."""
     if verdicts.get("labelled"):
         return None
-    measured = labelled_verdicts(str(verdicts.get("signature")))
+    measured = LabelledVerdicts.of(str(verdicts.get("signature")))
     return measured and measured.like(verdicts.get("questions"), verdicts["n"])
 
 

@@ -151,7 +151,7 @@ class _WorstKey:
         self._metrics = worst_metrics(found.scores)
         self._signs = [-1.0 if higher_is_better(m) is False else 1.0 for m in self._metrics]
         metric = metric_of_key(self._metrics[0]) if self._metrics else None
-        self._reads = found.verdict is None and getattr(metric, "family", "") != "abstention"
+        self._reads = found.verdict is None and (metric is None or metric.family != "abstention")
         return self._reads
 
     def _verdict(self, line: ItemScores, text: RecordTexts) -> str | None:

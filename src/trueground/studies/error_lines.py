@@ -21,7 +21,7 @@ import numpy as np
 from trueground.benchmarks.published import published
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
-from trueground.judges.comparing import make_comparer
+from trueground.judges.comparing import Comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
 from trueground.labels.base import TIED, LabelRule, RecordLabel
 from trueground.metrics.registry import higher_is_better
@@ -243,7 +243,7 @@ def parse_proposer(text: str, cache: bool) -> ComponentSpec:
 
 def propose_categories(lines: Sequence[Line], part: ComponentSpec, progress: Progress) -> None:
     """Let a language model propose a category for each line."""
-    comparer = make_comparer("error-category", part, cache=part.cache)
+    comparer = Comparer.make("error-category", part, cache=part.cache)
     with closing(comparer):
         for at in range(0, len(lines), _AT_ONCE):
             some = lines[at : at + _AT_ONCE]

@@ -150,7 +150,7 @@ def _guess_shares(
 
     from trueground.errors import InputError
     from trueground.evaluate.corrected import read_slice
-    from trueground.judges.people import labelled_verdicts
+    from trueground.judges.people import LabelledVerdicts
     from trueground.stats.arithmetic.sums import combine, total
     from trueground.studies.finished import read_records, read_scores
     from trueground.types import Answered
@@ -171,7 +171,7 @@ def _guess_shares(
         # Few labels of a stratum are drawn to the share of all, by two more labels.
         return ((hits + 2 * total(hits) / len(own)) / (sizes + 2))[strata], "pilot", len(own)
     verdicts = read_scores(run, [key]).verdicts
-    measured = labelled_verdicts(str(run.verdict_signature))
+    measured = LabelledVerdicts.of(str(run.verdict_signature))
     if label == "faithful" and measured is not None and verdicts is not None:
         shares = [measured.pooled(name).share for name in ("grounded", "partly", "not")]
         supported = 1 - np.array([0.5 if share is None else share for share in shares])

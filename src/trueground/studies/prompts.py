@@ -75,7 +75,7 @@ def _study(runs: Sequence[FinishedRun]) -> dict[str, Any] | None:
         key
         for key, signature in first.signatures.items()
         if all(run.signatures.get(key) == signature for run in runs)
-        and not ((metric := metric_of_key(key)) and metric.harmonic)
+        and not ((metric := metric_of_key(key)) and metric.aggregation.harmonic)
     )
     ids, answers, groups = zip(*(_read_by_question(run, metrics) for run in runs), strict=True)
     common = ids[0]

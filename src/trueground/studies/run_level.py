@@ -155,13 +155,13 @@ def _run_level_spec(key: str) -> Spec | None:
         spec = parse_spec(name)
     except UsageError:
         return None
-    if not (spec.metric.totals or spec.metric.harmonic) or spec.key != name:
+    if not (spec.metric.aggregation.totals or spec.metric.aggregation.harmonic) or spec.key != name:
         return None
     return spec.by_judge(1, judge) if judge else spec
 
 
 def _parts(spec: Spec | None) -> list[str]:
     """The keys of the two metrics of which this one is the harmonic mean."""
-    if spec is None or not spec.metric.harmonic:
+    if spec is None or not spec.metric.aggregation.harmonic:
         return []
     return [s.key for s in RunLevel([spec]).hidden if not s.key.endswith(TOTAL_NAMES)]

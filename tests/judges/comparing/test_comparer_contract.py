@@ -12,7 +12,7 @@ from tests.chaos import KEY, ChaosServer
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
-from trueground.judges.comparing import Comparer, comparers, make_comparer
+from trueground.judges.comparing import Comparer, comparers
 from trueground.types import ComparisonRequest, Status
 
 QUESTION = "Where was Ida Kowal born?"
@@ -101,7 +101,7 @@ def make(
         written = BUILDERS[request.param](stack, folder)
         server = stack.enter_context(ChaosServer(answer=_reply))
         rater = ComponentSpec.parse("rater", f"llm:m(base_url={server.base_url})")
-        yield lambda: make_comparer(written, rater, cache=False)
+        yield lambda: Comparer.make(written, rater, cache=False)
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +174,6 @@ def test_a_new_one_or_one_that_was_closed_says_the_same(
 
 def test_unknown_comparers_and_options_are_named() -> None:
     with pytest.raises(UsageError, match="Did you mean 'bertscore'"):
-        make_comparer("bert-score")
+        Comparer.make("bert-score")
     with pytest.raises(UsageError, match=r"layr.*Did you mean 'layer'"):
-        make_comparer("bertscore(layr=3)")
+        Comparer.make("bertscore(layr=3)")

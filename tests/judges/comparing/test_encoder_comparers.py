@@ -17,7 +17,7 @@ from tests.encoders import tiny
 from tests.encoders.tiny_roberta import WINDOW, tiny_roberta
 
 from trueground.errors import InputError, UsageError
-from trueground.judges.comparing import make_comparer
+from trueground.judges.comparing import Comparer
 from trueground.judges.windows import cut
 from trueground.types import Comparison, ComparisonRequest, Status
 
@@ -38,7 +38,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(written: str, *requests: ComparisonRequest) -> list[Comparison]:
-    with closing(make_comparer(written)) as comparer:
+    with closing(Comparer.make(written)) as comparer:
         return comparer.compare(requests)
 
 
@@ -78,10 +78,10 @@ def test_bertscore_of_a_bert_is_kept_on_disk(models: Path) -> None:
     written = f"bertscore:{models / 'bert'}(layer=2)"
     request = ComparisonRequest(RESPONSE, REFERENCES[:1])
     expected = _matched(models / "bert", 2, "")(RESPONSE, REFERENCES[0])
-    with closing(make_comparer(written)) as comparer:
+    with closing(Comparer.make(written)) as comparer:
         (found,) = comparer.compare([request])
     assert list(found.values.values()) == pytest.approx(expected, abs=2e-6)
-    with closing(make_comparer(written)) as comparer:
+    with closing(Comparer.make(written)) as comparer:
         encoder = comparer._encoder  # type: ignore[attr-defined]
         encoder.states = None  # would be called for what is not on disk
         assert comparer.compare([request]) == [found]
@@ -126,11 +126,11 @@ def test_bertscore_of_a_text_beyond_the_window(models: Path) -> None:
 
 def test_bertscore_needs_a_layer_for_a_model_without_a_published_one(models: Path) -> None:
     with pytest.raises(UsageError, match=r"layer=NUMBER.*FacebookAI/roberta-large"):
-        make_comparer(f"bertscore:{models / 'bert'}")
+        Comparer.make(f"bertscore:{models / 'bert'}")
     with pytest.raises(UsageError, match="expected 1 to 2"):
-        make_comparer(f"bertscore:{models / 'bert'}(layer=17)")
+        Comparer.make(f"bertscore:{models / 'bert'}(layer=17)")
     with pytest.raises(UsageError, match="layer='x'; expected a whole number"):
-        make_comparer(f"bertscore:{models / 'bert'}(layer=x)")
+        Comparer.make(f"bertscore:{models / 'bert'}(layer=x)")
 
 
 def _equivalence(folder: Path, response: str, reference: str, question: str) -> float:
@@ -252,11 +252,11 @@ def test_which_output_is_meant(models: Path, tmp_path: Path) -> None:
     (first,), (other,) = asked(f"bem:{swapped}", alone), asked(f"bem:{named}", alone)
     assert first.values["bem"] + other.values["bem"] == pytest.approx(1.0)
     with pytest.raises(UsageError, match=r"outputs no, yes; expected .* label=NAME"):
-        make_comparer(f"bem:{odd}")
+        Comparer.make(f"bem:{odd}")
     with pytest.raises(UsageError, match="label='maybe'; expected one of no, yes"):
-        make_comparer(f"faith-critic:{odd}(label=maybe)")
+        Comparer.make(f"faith-critic:{odd}(label=maybe)")
     with pytest.raises(InputError, match="is no cross-encoder or classifier"):
-        make_comparer(f"bem:{models / 'bert'}")
+        Comparer.make(f"bem:{models / 'bert'}")
 
 
 def test_broken_weights_are_told(models: Path, tmp_path: Path) -> None:

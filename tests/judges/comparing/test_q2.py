@@ -17,7 +17,7 @@ from tests.encoders.tiny import tiny_answer_finder, tiny_pair_scorer, tiny_text_
 from trueground.encoders.base import EncoderOptions
 from trueground.encoders.whole import AnswerFinder, QuestionWriter, TokenSpan
 from trueground.errors import InputError, UsageError
-from trueground.judges.comparing import make_comparer
+from trueground.judges.comparing import Comparer
 from trueground.judges.comparing.q2 import Q2
 from trueground.types import ComparisonRequest, Status
 
@@ -43,7 +43,7 @@ def written(models: Path) -> str:
 
 @pytest.fixture
 def q2(models: Path) -> Iterator[Q2]:
-    made = make_comparer(written(models))
+    made = Comparer.make(written(models))
     assert isinstance(made, Q2)
     with closing(made):
         yield made
@@ -244,12 +244,12 @@ def test_a_blank_response_says_nothing(q2: Q2) -> None:
 
 def test_models_of_other_kinds_are_refused(models: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no model that finds answers"):
-        make_comparer(written(models).replace(str(models / "answers"), str(models / "nli")))
+        Comparer.make(written(models).replace(str(models / "answers"), str(models / "nli")))
     tiny_pair_scorer(tmp_path / "pairs")
     with pytest.raises(UsageError, match="expected entailment, neutral, contradiction"):
-        make_comparer(written(models).replace(str(models / "nli"), str(tmp_path / "pairs")))
+        Comparer.make(written(models).replace(str(models / "nli"), str(tmp_path / "pairs")))
     with pytest.raises(UsageError, match="unknown option"):
-        make_comparer("q2(question=x)")
+        Comparer.make("q2(question=x)")
 
 
 def test_the_metrics_score_a_file(models: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.chaos import KEY, Call, ChaosServer, as_json, error
 from tests.judges.rule_endpoint import shown
 
 from trueground.errors import InputError, UnreachableError, UsageError
-from trueground.judges.rating import NAMES, LLMRater, make_rater, rubric_for
+from trueground.judges.rating import NAMES, LLMRater, Rater, rubric_for
 from trueground.models.base import ChatRequest, Message, Params, Reply, TokenLogprob
 from trueground.models.component import SyncRequestRunner
 from trueground.models.replay import FakeModel
@@ -33,7 +33,7 @@ def rating(
 ) -> Iterator[tuple[LLMRater, ChaosServer]]:
     with ChaosServer(behave, answer=answer) as server:
         url = f"base_url={server.base_url}"
-        rater = make_rater(f"llm:m({url},max_attempts=1,timeout=1{options})")
+        rater = Rater.make(f"llm:m({url},max_attempts=1,timeout=1{options})")
         assert isinstance(rater, LLMRater)
         assert isinstance(rater, LLMRater)
         with closing(rater):
@@ -42,7 +42,7 @@ def rating(
 
 def by_function(answer: Callable[[ChatRequest], str | Reply]) -> tuple[Any, FakeModel]:
     """A rater whose model is a function."""
-    rater: Any = make_rater("llm:fake:4", cache=False)
+    rater: Any = Rater.make("llm:fake:4", cache=False)
     model = FakeModel(answer)
     rater._runner = SyncRequestRunner(model, cache=False)
     return rater, model
@@ -214,7 +214,7 @@ class Refusing(ChaosServer):
 def test_an_endpoint_that_refuses_log_probabilities(most: int, value: float) -> None:
     with Refusing() as server:
         server.most = most
-        rater = make_rater(f"llm:m(base_url={server.base_url},max_attempts=1)")
+        rater = Rater.make(f"llm:m(base_url={server.base_url},max_attempts=1)")
         other = RatingRequest("fluency", "Another.", scoring="weighted", samples=4)
         assert rater.rate([WEIGHTED]) == [Rating(value)]
         before = len(server.bodies)
@@ -247,15 +247,15 @@ def test_a_rubric_of_the_users_own(tmp_path: Path) -> None:
 def test_signatures_and_what_cannot_be_meant() -> None:
     url = "base_url=http://127.0.0.1:9/v1"
     texts = [f"llm:m({url})", f"llm:n({url})", f"llm:m({url},temperature=none)"]
-    signatures = {make_rater(text).signature for text in (*texts, f"llm:m({url},rpm=9)")}
+    signatures = {Rater.make(text).signature for text in (*texts, f"llm:m({url},rpm=9)")}
     assert len(signatures) == 3
     with pytest.raises(UsageError, match="unknown rater 'lexical'"):
-        make_rater("lexical")
+        Rater.make("lexical")
     with pytest.raises(UsageError, match="the rater llm needs a model"):
-        make_rater("llm")
+        Rater.make("llm")
     with pytest.raises(UsageError, match="unknown option of the rater llm 'shown'"):
-        make_rater("llm:m(shown=all)")
-    hot = make_rater("llm:fake:4(temperature=none)", cache=False)
+        Rater.make("llm:m(shown=all)")
+    hot = Rater.make("llm:fake:4(temperature=none)", cache=False)
     assert hot.rate([WEIGHTED]) == [Rating(4.0)]
     hot.close()
 

@@ -90,7 +90,7 @@ def test_the_papers_variant_asks_always() -> None:
         "alignment(variant=paper)",
         "alignment_micro(variant=paper)",
     ]
-    (check,) = METRICS["alignment"].checks({"variant": "paper"})
+    (check,) = METRICS["alignment"].queries({"variant": "paper"})
     assert str(check) == "alignment:paper"
 
 

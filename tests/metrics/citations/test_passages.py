@@ -12,7 +12,7 @@ import pytest
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.evaluate.parts import Parts
+from trueground.evaluate.components import Components
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import collect_results, new_results
 from trueground.judges import Judge
@@ -197,11 +197,11 @@ def test_what_a_sentence_cites_is_looked_up_once() -> None:
     batch = Counted.of([Record(id="1", response=response, contexts=contexts)])
     assert isinstance(batch, Counted)
     specs = [make_spec(get_metric(name), {}) for name in (P, R, F)]
-    plan = Plan(tuple(specs), Parts((Judge.adapt(Words()),), FakeDecomposer()))
+    plan = Plan(tuple(specs), Components((Judge.adapt(Words()),), FakeDecomposer()))
     evidence = BatchContext(batch, new_results(plan))
     collect_results(plan, evidence)
     values = [spec.column(evidence).values.tolist() for spec in specs]
-    told = specs[0].metric.details(specs[0].options)(evidence, 0)  # type: ignore[misc]
+    told = specs[0].column(evidence).details(evidence, 0)  # type: ignore[misc]
     assert values == [[1.0]] * 3
     assert len(told["passage_sentences"]) == n
     assert batch.looked <= 3
@@ -310,7 +310,7 @@ def test_with_the_lexical_judge() -> None:
 def test_not_in_the_default_set() -> None:
     names = {spec.metric.name for spec in default_specs(["contexts", "question", "references"])}
     assert not names & {P, R, F}
-    assert all(get_metric(name).needs == ("contexts",) for name in (P, R, F))
+    assert all(get_metric(name).default_needs == ("contexts",) for name in (P, R, F))
 
 
 def test_as_functions_with_verdicts_of_one_s_own() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from trueground.benchmarks.kalma.triples import (
     unique,
 )
 from trueground.errors import UsageError
-from trueground.metrics.base import Metric, MetricOption, counted
-from trueground.metrics.batch import Counts, Mask, Options, Tally, harmonic
+from trueground.metrics.base import Aggregation, Metric, MetricOption, Requirement, counted
+from trueground.metrics.batch import Column, Counts, Mask, Options, Tally, harmonic
 from trueground.metrics.context import (
     BatchContext,
     Checked,
@@ -35,8 +35,8 @@ from trueground.metrics.context import (
 )
 from trueground.stats.arithmetic.sums import count_true
 from trueground.text.citations import Sentence
-from trueground.text.normalize import get_normalizer
 from trueground.text.triples import Citation, hypothesis, plain, plain_property, triple_key
+from trueground.text.words import content_words
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 
 _VARIANT = {"variant": MetricOption("default", ("default", REFERENCE))}
@@ -53,17 +53,7 @@ _KEYS = str.maketrans(dict.fromkeys("‘’ʼ′", "'") | dict.fromkeys("‐‑�
 _INCOMPLETE = Verdict(False, 0.0, reasons=("the citation lacks property or value",))
 _NO_SENTENCE = Verdict(False, 0.0, reasons=("no sentence stands with it",))
 _STANDS = ("the value stands in the sentence",)
-_WORDS = """
-about after all also among an and any are as at be because been before being between both but by
-can could did do does during each either every few for from had has have he her hers him his how
-i if in into is it its itself many may me might more most much my no nor not of on one or other
-our over own she should so some such than that the their theirs them themselves then there these
-they this those through to under until up upon us very was we were what when where whether which
-while who whom whose why will with within without would you your s t
-"""
-_FUNCTION_WORDS = frozenset(_WORDS.split())
 _LONGEST = 40  # letters; no word of a language is begun with more
-_SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
 
 
 def entailment_request(sentence: str, name: str, value: str) -> JudgeRequest:
@@ -308,11 +298,6 @@ def _check_na_options(o: Options) -> None:
         )
 
 
-def content_words(text: str) -> set[str]:
-    """The words of a text in small letters, without those that only hold sentences together."""
-    return set(get_normalizer("faitheval").rule(text).split()) - _FUNCTION_WORDS
-
-
 def off_topic(sentences: Iterable[str], question: str) -> list[bool]:
     """For each sentence whether it shares no content word with the question.
 
@@ -330,53 +315,58 @@ def _beginnings(words: set[str]) -> set[str]:
     return {word[:n] for word in words for n in range(3, min(len(word), _LONGEST))}
 
 
+def _na_needs(o: Options) -> tuple[str, ...]:
+    return _REFERENCE_NEEDS if o["variant"] == REFERENCE else _NEEDS
+
+
+def _na_f1(context: BatchContext, o: Options) -> Column:
+    column = harmonic(_na_precision(context, o).column, _na_recall(context, o).column)
+    return replace(column, details=citation_details)
+
+
 _NA: dict[str, Any] = {
-    "checks": _missing_check,
-    "prepare": _check_na_options,
-    "needs_by": lambda o: _REFERENCE_NEEDS if o["variant"] == REFERENCE else _NEEDS,
-    **_SHARED,
+    "needs": _na_needs,
+    "source": _NA_SOURCE,
+    "queries": _missing_check,
+    "requires": Requirement(check=_check_na_options),
+    "version": 2,
 }
 
 METRICS = (
     counted(
-        "alignment",
-        ("knowledge",),
-        _alignment,
-        "share of the citations that their sentences entail",
-        "Li et al. 2024, section 4.3",
-        {"variant": MetricOption("default", ("default", "paper"))},
-        checks=_alignment_check,
-        **_SHARED,
+        name="alignment",
+        needs=("knowledge",),
+        counts=_alignment,
+        details=lambda _options: citation_details,
+        doc="share of the citations that their sentences entail",
+        source="Li et al. 2024, section 4.3",
+        options={"variant": MetricOption("default", ("default", "paper"))},
+        queries=_alignment_check,
+        version=2,
     ),
     counted(
-        "na_precision",
-        _NEEDS,
-        _na_precision,
-        "share of the sentences with [NA] that entail something absent",
-        _NA_SOURCE,
-        {**_VARIANT, **_OFF_TOPIC},
+        name="na_precision",
+        counts=_na_precision,
+        details=lambda _options: citation_details,
+        doc="share of the sentences with [NA] that entail something absent",
+        options={**_VARIANT, **_OFF_TOPIC},
         **_NA,
     ),
     counted(
-        "na_recall",
-        _NEEDS,
-        _na_recall,
-        "share of the absent knowledge that some sentence with [NA] entails",
-        _NA_SOURCE,
-        _VARIANT,
+        name="na_recall",
+        counts=_na_recall,
+        details=lambda _options: citation_details,
+        doc="share of the absent knowledge that some sentence with [NA] entails",
+        options=_VARIANT,
         **_NA,
     ),
     Metric(
-        "na_f1",
-        "citations",
-        _NEEDS,
-        lambda context, o: harmonic(
-            _na_precision(context, o).column, _na_recall(context, o).column
-        ),
-        "harmonic mean of [NA] precision and recall",
-        _NA_SOURCE,
-        {**_VARIANT, **_OFF_TOPIC},
-        harmonic=("na_precision", "na_recall"),
+        name="na_f1",
+        family="citations",
+        compute=_na_f1,
+        doc="harmonic mean of [NA] precision and recall",
+        options={**_VARIANT, **_OFF_TOPIC},
+        aggregation=Aggregation(harmonic=("na_precision", "na_recall")),
         **_NA,
     ),
 )

@@ -8,13 +8,13 @@ takes the name of one given graph for its id.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from trueground.metrics.base import Metric, MetricOption, counted
-from trueground.metrics.batch import Batch, Counts, Options, Tally, harmonic
+from trueground.metrics.base import Aggregation, Metric, MetricOption, counted
+from trueground.metrics.batch import Batch, Column, Counts, Options, Tally, harmonic
 from trueground.metrics.context import BatchContext
 from trueground.text.citations import Sentence, read_triples
 from trueground.text.triples import Citation, Key, ids_by_name, keys_of, plain, triple_key
@@ -25,7 +25,6 @@ _FIRST_ROUND = "first_round_knowledge"
 _SOURCE = "Li et al. 2024, section 4.2"
 _VARIANTS = {"variant": MetricOption("default", ("default", "by_name", REFERENCE))}
 _NEEDS = ("knowledge", "gold_knowledge")
-_SHARED: dict[str, Any] = {"details": lambda _options: citation_details, "version": 2}
 
 
 def cited_sentences(context: BatchContext) -> list[tuple[Sentence, ...]]:
@@ -219,43 +218,51 @@ def citation_details(context: BatchContext, item: int) -> dict[str, Any]:
     }
 
 
+def _f1(context: BatchContext, o: Options) -> Column:
+    column = harmonic(_precision(context, o).column, _recall(context, o).column)
+    return replace(column, details=citation_details)
+
+
 METRICS = (
     counted(
-        "citation_correctness",
-        ("knowledge",),
-        _correctness,
-        "share of the citations that are triples of the given graph",
-        _SOURCE,
-        _VARIANTS,
-        **_SHARED,
+        name="citation_correctness",
+        needs=("knowledge",),
+        counts=_correctness,
+        details=lambda _options: citation_details,
+        doc="share of the citations that are triples of the given graph",
+        source=_SOURCE,
+        options=_VARIANTS,
+        version=2,
     ),
     counted(
-        "citation_precision",
-        _NEEDS,
-        _precision,
-        "share of the citations that are correct and in the minimum knowledge set",
-        _SOURCE,
-        _VARIANTS,
-        **_SHARED,
+        name="citation_precision",
+        needs=_NEEDS,
+        counts=_precision,
+        details=lambda _options: citation_details,
+        doc="share of the citations that are correct and in the minimum knowledge set",
+        source=_SOURCE,
+        options=_VARIANTS,
+        version=2,
     ),
     counted(
-        "citation_recall",
-        _NEEDS,
-        _recall,
-        "share of the minimum knowledge set that is correctly cited",
-        _SOURCE,
-        _VARIANTS,
-        **_SHARED,
+        name="citation_recall",
+        needs=_NEEDS,
+        counts=_recall,
+        details=lambda _options: citation_details,
+        doc="share of the minimum knowledge set that is correctly cited",
+        source=_SOURCE,
+        options=_VARIANTS,
+        version=2,
     ),
     Metric(
-        "citation_f1",
-        "citations",
-        _NEEDS,
-        lambda context, o: harmonic(_precision(context, o).column, _recall(context, o).column),
-        "harmonic mean of citation precision and recall",
-        _SOURCE,
-        _VARIANTS,
-        harmonic=("citation_precision", "citation_recall"),
-        **_SHARED,
+        name="citation_f1",
+        family="citations",
+        needs=_NEEDS,
+        compute=_f1,
+        doc="harmonic mean of citation precision and recall",
+        source=_SOURCE,
+        options=_VARIANTS,
+        aggregation=Aggregation(harmonic=("citation_precision", "citation_recall")),
+        version=2,
     ),
 )

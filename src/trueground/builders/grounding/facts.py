@@ -38,8 +38,7 @@ from trueground.builders.grounding.items import (
     tokens_of_contexts,
 )
 from trueground.builders.settings import Material
-from trueground.claims import Decomposer
-from trueground.claims.base import Decomposed
+from trueground.claims import Decomposed, Decomposer
 from trueground.judges import get_judge
 from trueground.models.prompts import Prompt
 from trueground.text.lines import one_line

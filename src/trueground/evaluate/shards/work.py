@@ -19,8 +19,8 @@ import msgspec
 import zstandard
 
 from trueground.errors import OutputError
+from trueground.evaluate.components import Components, make_components
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
-from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scorer
 from trueground.evaluate.scoring import cut_for_asking
@@ -104,9 +104,9 @@ def is_whole(store: RunStore, number: int, marker: Marker) -> bool:
 
 def make_scoring_plan(
     settings: ShardSettings, plan: ShardPlan | None = None, fields: Sequence[str] = ()
-) -> tuple[Parts, Plan]:
+) -> tuple[Components, Plan]:
     """The parts, to be closed, and what they compute. UsageError, InputError."""
-    parts = make_parts(
+    parts = make_components(
         list(settings.judges),
         settings.decomposer,
         settings.rater,
@@ -125,10 +125,10 @@ def make_scoring_plan(
     return parts, make_plan(fields, None if metrics is None else list(metrics), parts, **rest)
 
 
-_ready: tuple[str, Parts, Scorer] | None = None
+_ready: tuple[str, Components, Scorer] | None = None
 
 
-def _scorer(plan: ShardPlan, sharers: int) -> tuple[Parts, Scorer]:
+def _scorer(plan: ShardPlan, sharers: int) -> tuple[Components, Scorer]:
     """The scorer of this process: a model is loaded once, however many shards follow.
 
     What endpoints allow a minute is for so many processes together.

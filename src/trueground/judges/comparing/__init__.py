@@ -19,7 +19,7 @@ from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import lazy_factory
 from trueground.types import Comparison, ComparisonRequest, Status
 
-__all__ = ["Comparer", "asks_a_language_model", "comparers", "make_comparer"]
+__all__ = ["Comparer", "asks_a_language_model", "comparers"]
 
 
 class Comparer(Component[ComparisonRequest, Comparison]):
@@ -44,6 +44,27 @@ class Comparer(Component[ComparisonRequest, Comparison]):
         @property
         def values(self) -> tuple[str, ...]:
             """Names of the values that a scored comparison has."""
+
+    @staticmethod
+    def make(written: str, rater: ComponentSpec | None = None, *, cache: bool = True) -> Comparer:
+        """Return a new comparer from `NAME:MODEL(option=value)`.
+
+        Those that ask a language model ask the one of `rater`.
+
+        Raises:
+            UsageError: A name or option is unknown, or a rater is needed and none is named.
+            InputError: A model can't be found.
+        """
+        given = ComponentSpec.parse("comparer", written, cache=cache)
+        if given.name in _ON_LANGUAGE_MODELS:
+            if rater is None or rater.model is None:
+                raise UsageError(
+                    f"{given.name.replace('-', '_')} asks a language model, and none is named; add "
+                    '--rater "llm:MODEL(base_url=URL)"'
+                )
+            options = {**rater.options, **given.options}
+            given = ComponentSpec("comparer", given.name, rater.model, options, cache)
+        return comparers.make(given)
 
     @abstractmethod
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
@@ -90,23 +111,3 @@ comparers = Registry("comparer", _COMPARERS)
 def asks_a_language_model(written: str) -> bool:
     """Whether the comparer asks the language model that rates."""
     return ComponentSpec.parse("comparer", written).name in _ON_LANGUAGE_MODELS
-
-
-def make_comparer(
-    written: str, rater: ComponentSpec | None = None, *, cache: bool = True
-) -> Comparer:
-    """Return a new comparer from `NAME:MODEL(option=value)`.
-
-    Those that ask a language model ask the one of `rater`. UsageError: an unknown name or option,
-    no rater where one is needed. InputError for a model that cannot be found.
-    """
-    given = ComponentSpec.parse("comparer", written, cache=cache)
-    if given.name in _ON_LANGUAGE_MODELS:
-        if rater is None or rater.model is None:
-            raise UsageError(
-                f"{given.name.replace('-', '_')} asks a language model, and none is named; add "
-                '--rater "llm:MODEL(base_url=URL)"'
-            )
-        options = {**rater.options, **given.options}
-        given = ComponentSpec("comparer", given.name, rater.model, options, cache)
-    return comparers.make(given)

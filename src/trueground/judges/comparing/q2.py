@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trueground.claims.words import View, Word, among, is_adverb, is_finite
 from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import CrossEncoder
@@ -25,6 +24,7 @@ from trueground.judges.comparing import Comparer
 from trueground.judges.encoder import OnEncoder
 from trueground.judges.windows import cut
 from trueground.text.sentences import split_sentences
+from trueground.text.words import View, Word, among, is_adverb, is_finite
 from trueground.types import Comparison, ComparisonRequest, Status
 
 MODELS = {

@@ -55,12 +55,6 @@ _ENOUGH = 0.5  # the share of samples that must hold a score
 _Prompts = Mapping[RatingRequest, tuple[Message, ...]]
 
 
-def make_rater(text: str, *, cache: bool = True) -> LLMRater:
-    """Return a new rater from `NAME:MODEL(option=value)`. Raises UsageError."""
-    raters: Registry[Callable[..., LLMRater]] = Registry("rater", {"llm": LLMRater})
-    return raters.make(ComponentSpec.parse("rater", text, cache=cache))
-
-
 def rubric_for(name: str, shown: str) -> Prompt:
     """The rubric of that name, or the user's file at that path, for what is shown to the rater.
 
@@ -87,6 +81,17 @@ class Rater(Component[RatingRequest, Rating]):
     kind = "rater"
     answers = "ratings"
     members: ClassVar[Mapping[str, str]] = {"name": "text", "signature": "text", "rate": "method"}
+
+    @staticmethod
+    def make(text: str, *, cache: bool = True) -> LLMRater:
+        """Return a new rater from `NAME:MODEL(option=value)`. Raises UsageError."""
+        raters: Registry[Callable[..., LLMRater]] = Registry("rater", {"llm": LLMRater})
+        return raters.make(ComponentSpec.parse("rater", text, cache=cache))
+
+    @staticmethod
+    def find_rubric(name: str, shown: str) -> Prompt:
+        """Return the rubric of that name, or a user's file, see `rubric_for`."""
+        return rubric_for(name, shown)
 
     @abstractmethod
     def rate(self, requests: Sequence[RatingRequest]) -> list[Rating]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError, tell
-from trueground.judges.calibrated import FAMILY, USELESS
+from trueground.judges.calibrated import CalibrationFile
 from trueground.runs.directory import find_outputs, make_folder, write_json
 from trueground.stats.rates import LabelSample
 
@@ -71,7 +71,8 @@ class Calibration:
         if rise > 0:
             return None
         curve = "is level" if rise == 0 else "falls"
-        return f"the curve {curve}, and judges refuse a file with such numbers. {USELESS}"
+        reason = f"the curve {curve}, and judges refuse a file with such numbers"
+        return f"{reason}. {CalibrationFile.USELESS}"
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write FILE.json, which a judge reads, the page FILE.html, or both into a folder.
@@ -101,7 +102,7 @@ def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path |
     """
     from trueground.studies.calibrate.page import MARK
 
-    return find_outputs(path, MARK, overwrite=overwrite, numbers=FAMILY)
+    return find_outputs(path, MARK, overwrite=overwrite, numbers=CalibrationFile.FAMILY)
 
 
 def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:

@@ -20,8 +20,7 @@ from trueground._version import __version__
 from trueground.claims import Decomposer
 from trueground.errors import CoverageError, InputError
 from trueground.judges import Judge, get_judge
-from trueground.judges.stack import FORMAT, SCORES, StackMember, open_member
-from trueground.judges.stack import member_labels as labels_of
+from trueground.judges.stack import StackFile, StackMember
 from trueground.net.redact import redact_urls
 from trueground.runs.directory import check_ours, check_out_file, write_json
 from trueground.stats.arithmetic.distributions import normal_quantile
@@ -67,7 +66,7 @@ class FittedStack:
 def check_free(path: Path, overwrite: bool = False) -> None:
     """OutputError where the file may not be written; only a stack is ever replaced."""
     check_out_file(path, "my-judge.json", overwrite=overwrite)
-    check_ours(path, FORMAT, "stack of judges of ours")
+    check_ours(path, StackFile.FORMAT, "stack of judges of ours")
 
 
 @dataclass
@@ -112,8 +111,8 @@ class MeasuredClaims:
 def open_judges(written: Sequence[str], cache: bool, stack: ExitStack) -> list[MeasuredJudge]:
     """The judges of these names, each to be closed by `stack`. UsageError, InputError."""
     judges = []
-    for text, label in zip(written, labels_of(written), strict=True):
-        member = open_member(text, label, get_judge, cache=cache)
+    for text, label in zip(written, StackMember.make_labels(written), strict=True):
+        member = StackMember.open(text, label, get_judge, cache=cache)
         stack.callback(member.close)
         alone = member.judge
         if alone is None:
@@ -174,8 +173,7 @@ def _assemble(
     for judge in judges:
         features = np.concatenate(judge.features)
         columns = [n for n in range(features.shape[1]) if not np.isnan(features[here, n]).any()]
-        if judge.member.names == SCORES:
-            columns = columns[:1]
+        columns = judge.member.choose(columns)
         blocks.append(features[:, columns])
         names.append([judge.member.names[n] for n in columns])
         numbers = np.array(judge.numbers)
@@ -250,7 +248,7 @@ def compute_stack(
         for judge, names in zip(m.judges, m.names, strict=True)
     ]
     raw: dict[str, Any] = {
-        "format": FORMAT,
+        "format": StackFile.FORMAT,
         "judges": judges,
         "intercept": round(found.intercept, 6),
         "threshold": round(threshold, 4),

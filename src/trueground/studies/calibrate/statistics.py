@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.judges.calibrated import FORMAT, METHODS
+from trueground.judges.calibrated import CalibrationFile
 from trueground.net.redact import redact_urls
 from trueground.options import check_draws
 from trueground.stats.arithmetic.sums import count_true, dot, mean
@@ -50,8 +50,8 @@ class CalibrationSettings:
     def __post_init__(self) -> None:
         if self.objective is not None and self.objective not in ScoredLabels.OBJECTIVES:
             raise unknown_name("objective", self.objective, ScoredLabels.OBJECTIVES)
-        if self.method not in METHODS:
-            raise unknown_name("method", self.method, METHODS)
+        if self.method not in CalibrationFile.METHODS:
+            raise unknown_name("method", self.method, CalibrationFile.METHODS)
         if self.precision is not None and self.objective is not None:
             raise UsageError(
                 f"objective={self.objective} and precision={self.precision:g}: the threshold is "
@@ -137,7 +137,7 @@ def compute_calibration(
     if held.values is not None:
         at_held = j.scored.measures_at(held.values)
     raw: dict[str, Any] = {
-        "format": FORMAT,
+        "format": CalibrationFile.FORMAT,
         "judge": j.judge.name,
         "written": None if written is None else redact_urls(written),
         "signature": j.judge.basis,
@@ -252,7 +252,7 @@ def _curve_entries(
     The judge's own are there where it gives one for every record.
     """
     own = None if np.isnan(j.probabilities).any() else j.probabilities
-    held = {name: _predict(j, name, parts) for name in METHODS}
+    held = {name: _predict(j, name, parts) for name in CalibrationFile.METHODS}
     mine = held[method].values
 
     def errors(probabilities: Floats | None) -> dict[str, float | None]:
@@ -287,7 +287,7 @@ def _curve_entries(
 
 def _other_method(j: JudgedRecords, method: str, held: dict[str, HeldOut]) -> dict[str, Any] | None:
     """How much worse the kept method's Brier score is than the other's, cross-validated."""
-    name = next(name for name in METHODS if name != method)
+    name = next(name for name in CalibrationFile.METHODS if name != method)
     mine, other = held[method].values, held[name].values
     if mine is None or other is None:
         return None

@@ -17,7 +17,6 @@ from trueground.benchmarks.published import PublishedScore, PublishedTable, publ
 from trueground.benchmarks.studies import PaperJudge
 from trueground.components.specs import split_key
 from trueground.errors import InputError, UsageError
-from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
 from trueground.reports.sentences import DATASET
 from trueground.runs.schema import Manifest, RunBenchmark, UsedComponent
@@ -146,7 +145,7 @@ def _key(column: BoardColumn, metric: str) -> str:
         return metric
     ignored = studies_of(column.benchmark).ignored
     kept = {name: value for name, value in spec.options.items() if name not in ignored}
-    return make_spec(spec.metric, kept).key
+    return spec.with_options(kept).key
 
 
 def beside_published(board: Board) -> list[str]:

@@ -30,7 +30,7 @@ from trueground.runs.directory import (
 )
 
 if TYPE_CHECKING:
-    from trueground.evaluate.parts import Parts
+    from trueground.evaluate.components import Components
     from trueground.studies.labelled import LabelledSet
 
 
@@ -163,7 +163,7 @@ def undo_on_failure(output: ValidationOutput | None, cache: bool) -> Iterator[No
 
 
 def make_manifest(
-    sets: Sequence[LabelledSet], parts: Parts, command: Sequence[str], start: str
+    sets: Sequence[LabelledSet], parts: Components, command: Sequence[str], start: str
 ) -> dict[str, Any]:
     """The manifest in the folder of a finished validation; `start` is a time (ISO 8601)."""
     from trueground.net.redact import redact_command

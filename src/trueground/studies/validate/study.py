@@ -115,7 +115,7 @@ def validate(
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime
 
-    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.components import make_components
     from trueground.evaluate.plan import make_plan
     from trueground.execution.progress import open_progress
     from trueground.labels.base import DEFAULT_LABEL
@@ -171,7 +171,7 @@ def validate(
             notes.check_judging(judge, decomposer, judge_calibration)
         parts = stack.enter_context(
             closing(
-                make_parts(
+                make_components(
                     judge or "lexical",
                     decomposer or "rules",
                     rater,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from trueground.claims import Decomposer, SupportsDecompose, get_decomposer
@@ -14,7 +15,8 @@ from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
 from trueground.judges import Judge, SupportsJudge, get_judge
 from trueground.judges import judges as judge_registry
-from trueground.judges.calibrations import Calibrations, as_paths, with_calibration
+from trueground.judges.calibrations import with_calibration
+from trueground.metrics.context import Role
 
 if TYPE_CHECKING:
     from trueground.judges.comparing import Comparer
@@ -23,17 +25,21 @@ if TYPE_CHECKING:
 
 
 JudgeName = str | SupportsJudge
+Calibrations = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The parts of a run. `names` are the texts from which another process can make the same.
+class Components:
+    """The judges, decomposer, rater and comparers of a run.
 
-    `names` is None where that cannot be done: for parts handed in as objects, and for those that
-    hold a model in memory or ask one. `written` is what the user wrote of each judge, and of the
-    decomposer after them; None for an object. `own` are those that were made here and are closed
-    here. `rater_spec` is what was written of the rater, where it was named. Comparers are made
-    when a metric names them. `calibrations` are the files that were given for the judges.
+    Attributes:
+        names: The texts from which another process can make the same components. None if it can't:
+            for objects, and for components that hold a model in memory or ask one.
+        written: What the user wrote of each judge, then of the decomposer; None for an object.
+        own: Components that were made here. They are closed here, too.
+        rater_spec: What the user wrote of the rater.
+        comparers: Comparers by what a metric wrote; made when a metric names them.
+        calibrations: Calibration files of the judges.
     """
 
     judges: tuple[Judge, ...]
@@ -53,10 +59,19 @@ class Parts:
         UsageError: an unknown name or option, no language model where one is needed. InputError.
         """
         if written not in self.comparers:
-            from trueground.judges.comparing import make_comparer
+            from trueground.judges.comparing import Comparer
 
-            self.comparers[written] = make_comparer(written, self.rater_spec, cache=self.cache)
+            self.comparers[written] = Comparer.make(written, self.rater_spec, cache=self.cache)
         return self.comparers[written]
+
+    def component(self, role: Role) -> AnyComponent:
+        """The component in a role."""
+        if role.kind == "judge":
+            return self.judges[int(role.name)]
+        if role.kind == "comparer":
+            return self.comparer(str(role.name))
+        assert self.rater is not None  # a plan with ratings has one
+        return self.rater
 
     @property
     def labels(self) -> list[str]:
@@ -68,7 +83,7 @@ class Parts:
         ]
 
     def all(self) -> Iterator[AnyComponent]:
-        """Every part, once."""
+        """Yield every component once."""
         rater = (self.rater,) if self.rater else ()
         found: tuple[AnyComponent, ...] = (
             *self.judges,
@@ -76,23 +91,23 @@ class Parts:
             *rater,
             *self.comparers.values(),
         )
-        yield from {id(part): part for part in found}.values()
+        yield from {id(component): component for component in found}.values()
 
     @property
     def prompts(self) -> tuple[PromptFile, ...]:
         """The prompts that judges and decomposer ask language models with."""
-        asked = (part for part in self.all() if part is not self.rater)
-        return tuple(prompt for part in asked for prompt in part.prompts)
+        asked = (component for component in self.all() if component is not self.rater)
+        return tuple(prompt for component in asked for prompt in component.prompts)
 
     @property
     def spent(self) -> Usage | None:
-        """Calls, tokens and cache hits of all parts; None where no part asks a model."""
+        """Calls, tokens and cache hits of all components. None if none of them asks a model."""
         return total_spent(self.all())
 
     @property
     def problem(self) -> str | None:
         """Why what was computed or paid for is no longer kept; None while it is."""
-        return next((part.problem for part in self.all() if part.problem), None)
+        return next((component.problem for component in self.all() if component.problem), None)
 
     @property
     def note(self) -> str | None:
@@ -100,7 +115,7 @@ class Parts:
         spent = self.spent
         found = [self.problem] if self.problem else []
         if spent is not None and spent.failed:
-            why = next((part.trouble for part in self.all() if part.trouble), "")
+            why = next((component.trouble for component in self.all() if component.trouble), "")
             found.append(
                 f"{spent.failed:,} of {spent.calls:,} calls of judges, decomposer and rater "
                 f"failed, such as: {why}. What they were for has no score"
@@ -108,21 +123,21 @@ class Parts:
         return "; ".join(found) or None
 
     def close(self) -> None:
-        """Give connections and memory of the parts back that were made here."""
+        """Close the components that were made here."""
         with ExitStack() as stack:  # one that fails keeps no other open
-            for part in (*self.own, *self.comparers.values()):
-                stack.callback(part.close)
+            for component in (*self.own, *self.comparers.values()):
+                stack.callback(component.close)
 
 
-def make_parts(
+def make_components(
     judge: JudgeName | Sequence[JudgeName] | None = "lexical",
     decomposer: str | SupportsDecompose = "rules",
     rater: str | Rater | None = None,
     *,
     cache: bool = True,
     calibration: Calibrations | None = None,
-) -> Parts:
-    """The parts behind these names, `NAME:MODEL(option=value)` each, or as they are.
+) -> Components:
+    """Return the components behind these names, `NAME:MODEL(option=value)` each, or the objects.
 
     A judge that is a language model rates too, where no rater is named. `calibration` is a file of
     `judge calibrate` for the one of the judges that it is of, or several such files. Raises
@@ -130,9 +145,9 @@ def make_parts(
     used.
     """
     wanted = _as_list(judge)
-    for name, part in (("judge", wanted or judge), ("decomposer", decomposer)):
-        if not part:
-            raise UsageError(f"{name}={part!r}; leave it out for the default, or name one")
+    for name, component in (("judge", wanted or judge), ("decomposer", decomposer)):
+        if not component:
+            raise UsageError(f"{name}={component!r}; leave it out for the default, or name one")
     if twice := [text for text in wanted if wanted.count(text) > 1]:
         raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
     adapted = [one if isinstance(one, str) else Judge.adapt(one) for one in wanted]
@@ -142,8 +157,8 @@ def make_parts(
         from trueground.judges.rating import Rater
 
         rater = Rater.adapt(rater)
-    written = tuple(part if isinstance(part, str) else None for part in (*wanted, decomposer))
-    files = as_paths(calibration)
+    written = tuple(one if isinstance(one, str) else None for one in (*wanted, decomposer))
+    files = _as_paths(calibration)
     named = with_calibration(adapted, files, cache=cache)
     judges = tuple(get_judge(one, cache=cache) for one in named)
     splits = get_decomposer(decomposer, cache=cache)
@@ -159,23 +174,30 @@ def make_parts(
         ComponentSpec.parse("rater", rater, cache=cache) if isinstance(rater, str) else None
     )
     if isinstance(rater, str):
-        from trueground.judges.rating import make_rater
+        from trueground.judges.rating import Rater
 
-        rates: Rater | None = make_rater(rater, cache=cache)
+        rates: Rater | None = Rater.make(rater, cache=cache)
     else:
         rates = rater
-    pairs = zip((*named, decomposer, rater), (*judges, splits, rates), strict=True)
-    return Parts(
+    own: list[AnyComponent] = []
+    for written_as, made in zip((*named, decomposer, rater), (*judges, splits, rates), strict=True):
+        if isinstance(written_as, str) and made is not None:
+            own.append(made)
+    return Components(
         judges,
         splits,
         rates,
         _names_of(named, decomposer, (*judges, splits)),
         written,
-        tuple(part for name, part in pairs if isinstance(name, str) and part is not None),
+        tuple(own),
         rater_spec,
         cache,
         calibrations=files,
     )
+
+
+def _as_paths(paths: Calibrations | None) -> tuple[str, ...]:
+    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths or ()))
 
 
 def _as_list(judge: JudgeName | Sequence[JudgeName] | None) -> list[JudgeName]:
@@ -186,13 +208,13 @@ def _as_list(judge: JudgeName | Sequence[JudgeName] | None) -> list[JudgeName]:
 
 
 def _names_of(
-    judges: Sequence[str | Judge], decomposer: str | Decomposer, parts: Sequence[AnyComponent]
+    judges: Sequence[str | Judge], decomposer: str | Decomposer, components: Sequence[AnyComponent]
 ) -> tuple[tuple[str, ...], str] | None:
     """The texts from which another process can make the same; None where it cannot."""
     texts = tuple(judge for judge in judges if isinstance(judge, str))
     if len(texts) < len(judges) or not isinstance(decomposer, str):
         return None
-    if any(part.in_one_process for part in parts):
+    if any(component.in_one_process for component in components):
         return None
     judge_names = [ComponentSpec.parse("judge", text).name for text in texts]
     decomposers = [ComponentSpec.parse("decomposer", decomposer).name]
