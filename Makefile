@@ -30,8 +30,8 @@ test-long: $(VENV)/long.done  ## kills at every write, doublings of all that is 
 	$(PYTEST) -m "long or hypothesis" --hypothesis-profile long
 
 test-hf: $(VENV)/hf.done  ## the tests that need torch or ONNX runtime: models on this machine
-	$(PYTEST) tests/models tests/encoders tests/judges tests/metrics tests/retrieval \
-	  tests/benchmarks/test_truly_ground_distractors.py tests/benchmarks/test_instruct_qa_dry_run.py
+	$(PYTEST) tests/models tests/encoders tests/judges tests/metrics tests/wings/search \
+	  tests/wings/papers/test_truly_ground_distractors.py tests/wings/papers/test_instruct_qa_dry_run.py
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .

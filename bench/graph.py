@@ -213,8 +213,8 @@ Facts = list[tuple[str, str]]
 
 
 def _load_ours(folder: Path) -> dict[str, float]:
-    from trueground.graph.folder import build_graph
-    from trueground.graph.loading import Loading
+    from trueground.wings.graphs.folder import build_graph
+    from trueground.wings.graphs.loading import Loading
 
     start = time.perf_counter()
     build_graph([folder / "people.nt"], folder / "graph", Loading())
@@ -222,7 +222,7 @@ def _load_ours(folder: Path) -> dict[str, float]:
 
 
 def _read_ours(folder: Path) -> dict[str, float]:
-    from trueground.graph import open_graph
+    from trueground.wings.graphs.operations import open_graph
 
     start = time.perf_counter()
     opened = open_graph(folder / "graph")
@@ -265,8 +265,8 @@ def _read_store(folder: Path) -> dict[str, float]:
     """The look-ups of a one-hop subgraph by label, and nothing made of what they give."""
     from pyoxigraph import DefaultGraph, Literal, NamedNode
 
-    from trueground.graph.embedded import read_store
-    from trueground.graph.folder import read_graph_file
+    from trueground.wings.graphs.embedded import read_store
+    from trueground.wings.graphs.folder import read_graph_file
 
     start = time.perf_counter()
     store = read_store(folder / "graph" / str(read_graph_file(folder / "graph").store))
@@ -289,8 +289,8 @@ def _sparql_ours(folder: Path) -> dict[str, float]:
     """The store behind a graph on disk, asked the query that rdflib is asked."""
     from pyoxigraph import Literal, Variable
 
-    from trueground.graph.embedded import read_store
-    from trueground.graph.folder import read_graph_file
+    from trueground.wings.graphs.embedded import read_store
+    from trueground.wings.graphs.folder import read_graph_file
 
     start = time.perf_counter()
     store = read_store(folder / "graph" / str(read_graph_file(folder / "graph").store))

@@ -23,7 +23,8 @@ import numpy as np
 import trueground as tg
 from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder
-from trueground.judges import Judge, get_judge
+from trueground.judges.base import Judge
+from trueground.judges.registry import get_judge
 from trueground.judges.windows import cut
 from trueground.stats.thresholds import ScoredLabels
 from trueground.text.sentences import split_sentences

@@ -29,12 +29,12 @@ from sqlalchemy import Connection, Table
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from trueground.testing import synthetic_records
 from trueground.text.draws import draw_number
-from trueground.web.labels import schema
-from trueground.web.labels.database import LabelDatabase
-from trueground.web.labels.people import People
-from trueground.web.labels.queue import Queue
-from trueground.web.labels.schema import PLACES
-from trueground.web.labels.serving import open_project
+from trueground.wings.labeling.web import schema
+from trueground.wings.labeling.web.database import LabelDatabase
+from trueground.wings.labeling.web.people import People
+from trueground.wings.labeling.web.queue import Queue
+from trueground.wings.labeling.web.schema import PLACES
+from trueground.wings.labeling.web.serving import open_project
 
 
 class Load(NamedTuple):

@@ -24,10 +24,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-from trueground.graph.embedded import EmbeddedGraph, index_names
-from trueground.graph.linking import LinkedQuestion, Linker
-from trueground.graph.rdf import ALIAS, LABELS, entity_iri, property_iri
-from trueground.graph.recognizers import Dictionary
+from trueground.wings.graphs.embedded import EmbeddedGraph, index_names
+from trueground.wings.graphs.linking import LinkedQuestion, Linker
+from trueground.wings.graphs.rdf import ALIAS, LABELS, entity_iri, property_iri
+from trueground.wings.graphs.recognizers import Dictionary
 
 KALMA = Path(os.environ.get("TG_KALMA", Path(__file__).parents[2] / "shared" / "data" / "kalma"))
 FILES = ("complex_question_graph.json", "simple_question_graph.json")

@@ -192,7 +192,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 def _stemmed_words() -> Callable[[str], list[str]]:
     """Our words, each stemmed once."""
-    from trueground.retrieval.words import stemmer, words
+    from trueground.wings.search.words import stemmer, words
 
     key = stemmer(True)
     known: dict[str, str] = {}
@@ -231,8 +231,8 @@ def _build(role: str, folder: Path) -> dict[str, float]:
         index.save(folder / "theirs")
 
     def ours() -> None:
-        from trueground.options import no_progress
-        from trueground.retrieval.bm25 import Bm25Options, build_bm25
+        from trueground.options.shared import no_progress
+        from trueground.wings.search.bm25 import Bm25Options, build_bm25
 
         build_bm25(folder / "ours", Texts(texts), Bm25Options(), no_progress, workers=2)  # type: ignore[arg-type]
 
@@ -275,7 +275,7 @@ def _with_bm25s(folder: Path, threads: int) -> Run:
 
 
 def _with_ours(folder: Path, workers: int) -> Run:
-    from trueground.retrieval.bm25 import BM25OnDisk, Bm25Options
+    from trueground.wings.search.bm25 import BM25OnDisk, Bm25Options
 
     lengths = Texts([""] * PASSAGES)
     retriever = BM25OnDisk(folder / "ours", lengths, Bm25Options(), workers)  # type: ignore[arg-type]

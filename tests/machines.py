@@ -25,7 +25,7 @@ import numpy as np
 from tests.commands import trueground as run_command
 
 import trueground
-from trueground.judges import judges
+from trueground.judges.registry import judges
 from trueground.types import JudgeRequest, Verdict
 
 # What NumPy was compiled for, and what this CPU has; NumPy 1 has it elsewhere.

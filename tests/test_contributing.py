@@ -18,7 +18,7 @@ from tests.commands import trueground
 import trueground as tg
 from trueground import benchmarks
 from trueground.benchmarks import base
-from trueground.builders import registry, settings
+from trueground.wings.papers.builders import registry, settings
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
@@ -98,7 +98,7 @@ def test_the_builder_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(registry, "BUILDERS", registry.all_builders())
     for name, word in (("riddles", "class RiddleOptions"), ("riddles.plan", "class Riddle(")):
         (block,) = (block for block in BLOCKS if word in block)
-        module = ModuleType(f"trueground.builders.{name}")
+        module = ModuleType(f"trueground.wings.papers.builders.{name}")
         monkeypatch.setitem(sys.modules, module.__name__, module)
         exec(block, vars(module))
     (prompt,) = re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)

@@ -16,7 +16,7 @@ CODE: dict[str, set[str]] = {
     "import trueground": {*HEAVY, "msgspec", "typer"},
     "import trueground.files.writing": {*HEAVY, "sqlite3"},
     "import trueground.metrics.meteor_matching": {"nltk"},
-    "import trueground.graph.command": {*HEAVY, "msgspec", "regex"},
+    "import trueground.wings.graphs.command": {*HEAVY, "msgspec", "regex"},
     "import trueground.cli.data, trueground.cli.cache": {*HEAVY, "msgspec", "sqlite3"},
     "from trueground.benchmarks.base import all_benchmarks; assert all_benchmarks()": {
         *("numpy", "polars", "aiohttp")
@@ -25,7 +25,7 @@ CODE: dict[str, set[str]] = {
     "from trueground.claims import get_decomposer as get; get('llm:m(base_url=http://x)')": {
         *("bm25s", "Stemmer", "torch", "polars")
     },
-    "from trueground.retrieval.bm25 import BM25; BM25(['a b', 'b c'], stem=True)": {
+    "from trueground.wings.search.bm25 import BM25; BM25(['a b', 'b c'], stem=True)": {
         *("bm25s", "Stemmer", "tqdm")
     },
     **{f"typed({f'{words} --help'!r})": HEAVY for words in COMMANDS},

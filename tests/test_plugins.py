@@ -20,7 +20,7 @@ from trueground.components.specs import (
 )
 from trueground.errors import UsageError
 from trueground.evaluate.components import make_components
-from trueground.judges import get_judge
+from trueground.judges.registry import get_judge
 from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
 
 

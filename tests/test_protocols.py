@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import trueground as tg
-from trueground.claims import Decomposed, Decomposer
+from trueground.claims.base import Decomposed, Decomposer
 from trueground.errors import ProtocolError, UsageError
-from trueground.judges import Judge
+from trueground.judges.base import Judge
 from trueground.judges.comparing import Comparer
 from trueground.judges.rating import Rater
 from trueground.metrics.batch import Column
@@ -248,7 +248,7 @@ def test_judge_member_of_another_type_is_refused(member: str) -> None:
 
 
 def test_judge_of_a_plugin_without_a_name_is_refused() -> None:
-    from trueground.judges import judges
+    from trueground.judges.registry import judges
 
     tg.judge("nameless")(Nameless)
     try:

@@ -81,7 +81,7 @@ def room_of(path: Path) -> str:
 
 
 def room_of_module(name: str) -> str:
-    """The room of a module, or of a name in a module, such as `trueground.graph.base.Entity`."""
+    """The room of a module, or of a name in a module, such as `trueground.wings.graphs.base.Entity`."""
     path = SRC.joinpath(*name.split(".")[1:])
     while not path.is_dir() and not path.with_suffix(".py").is_file():
         path = path.parent

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from trueground.api.score import ascore, score
     from trueground.api.shards import merge, score_shards
     from trueground.benchmarks.base import benchmark
-    from trueground.builders.api import build
-    from trueground.builders.build import BuildSettings
-    from trueground.claims import decomposer
+    from trueground.wings.papers.builders.api import build
+    from trueground.wings.papers.builders.build import BuildSettings
+    from trueground.claims.registry import decomposer
     from trueground.evaluate.shards.score import score_table
     from trueground.judges import judge
     from trueground.metrics.base import Metric
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
-    from trueground.retrieval.kinds import retriever
+    from trueground.wings.search.kinds import retriever
     from trueground.runs.schema import MetricSummary
     from trueground.studies.calibrate.study import calibrate, fit_judge
     from trueground.studies.validate.result import Validation

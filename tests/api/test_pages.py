@@ -21,7 +21,7 @@ COMPUTE = """
 import sys
 from pathlib import Path
 sys.modules["trueground.reports"] = None
-from trueground.builders import build
+from trueground.wings.papers.builders import build
 from trueground.evaluate import run
 from trueground.evaluate.score import ScoreRequest, score_request
 from trueground.evaluate.shards.score import ShardsRequest, score_shards_request

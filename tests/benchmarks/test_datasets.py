@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.net.loopback_hub import LoopbackHub, Repo, loopback_hub
 
-from trueground.benchmarks import fetch_data
+from trueground.benchmarks.data import fetch_data
 from trueground.benchmarks.datasets import (
     DATASETS,
     DataFile,

@@ -23,8 +23,9 @@ from trueground.benchmarks.base import (
 from trueground.errors import UsageError
 from trueground.models.base import Message, Params
 from trueground.models.prompts import Prompt
-from trueground.options import Option, format_options
-from trueground.records import FileInfo
+from trueground.options.declaration import Option
+from trueground.options.parsing import format_options
+from trueground.records.checks import FileInfo
 from trueground.testing import FakeModel
 from trueground.types import Record
 

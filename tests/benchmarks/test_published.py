@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from trueground.benchmarks.faitheval.source import DATASETS
+from trueground.wings.papers.faitheval.source import DATASETS
 from trueground.benchmarks.model_info import find_model
 from trueground.benchmarks.published import PublishedTable, published
 from trueground.metrics.registry import parse_spec

@@ -20,7 +20,8 @@ from trueground.benchmarks.base import (
     get_benchmark,
 )
 from trueground.errors import UsageError
-from trueground.options import Option, default_of
+from trueground.options.declaration import Option
+from trueground.options.parsing import default_of
 
 
 @dataclass(frozen=True, kw_only=True)

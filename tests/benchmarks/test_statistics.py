@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.benchmarks.faitheval_files import data_folder
+from tests.wings.papers.faitheval_files import data_folder
 from tests.commands import trueground
 
-from trueground.benchmarks import count_data
+from trueground.benchmarks.data import count_data
 from trueground.benchmarks.statistics import benchmark_statistics
 from trueground.errors import InputError, UsageError
 

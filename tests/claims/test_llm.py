@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from tests.chaos import ChaosServer
 from tests.judges.rule_endpoint import shown
 
-from trueground.claims import Decomposer, get_decomposer
+from trueground.claims.base import Decomposer
+from trueground.claims.registry import get_decomposer
 from trueground.claims.llm import read_facts
 from trueground.errors import InputError, MissingExtraError, UnreachableError, UsageError
 from trueground.models.prompts import TextMarks
@@ -388,7 +389,7 @@ def test_nobody_there() -> None:
 
 
 def test_without_the_library(server: ChaosServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trueground.retrieval import bm25
+    from trueground.wings.search import bm25
 
     def absent(package: str) -> str:
         raise bm25.PackageNotFoundError(package)

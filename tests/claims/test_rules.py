@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marks import mostly_long
 
-from trueground.claims import Decomposer, RuleDecomposer, decomposers, get_decomposer, rules
+from trueground.claims.base import Decomposer
+from trueground.claims.rules import RuleDecomposer
+from trueground.claims import rules
+from trueground.claims.registry import decomposers, get_decomposer
 from trueground.errors import UsageError
 
 

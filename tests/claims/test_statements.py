@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.claims import RuleDecomposer
+from trueground.claims.rules import RuleDecomposer
 from trueground.claims.statements import find_statements
 
 

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.annotation.filling import fill, fill_sheet
+from tests.wings.labeling.filling import fill, fill_sheet
 from tests.commands import trueground
 
-from trueground.annotation.base import AnnotationTask
+from trueground.wings.labeling.base import AnnotationTask
 
 RECORDS = [
     {"id": f"r{n}", "question": "How many?", "references": ["7"], "response": f"{n}"}

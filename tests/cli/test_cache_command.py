@@ -19,8 +19,8 @@ from trueground.errors import UsageError
 from trueground.files.locks import FolderLock
 from trueground.net.cache import ResponseCache
 from trueground.net.cache_contents import CacheStats
-from trueground.web.indexing import grow
-from trueground.web.stored import count_indexes, index_folder
+from trueground.view.indexing import grow
+from trueground.view.stored import count_indexes, index_folder
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(cache)

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.builders.building import home as builders_home
-from tests.builders.little import answering
-from tests.builders.scripted_server import scripted
-from tests.builders.test_build import command as build_command
+from tests.wings.papers.builders.building import home as builders_home
+from tests.wings.papers.builders.little import answering
+from tests.wings.papers.builders.scripted_server import scripted
+from tests.wings.papers.builders.test_build import command as build_command
 from tests.chaos import ChaosServer
 from tests.commands import PROGRAM, trueground
 from tests.evaluate.questions_file import answer, write_questions

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from tests import commands
-from tests.benchmarks.faitheval_files import ARC, MRQA, TASKS, jsonl, parquet
+from tests.wings.papers.faitheval_files import ARC, MRQA, TASKS, jsonl, parquet
 from tests.net.loopback_hub import Repo, loopback_hub
 from tests.reports.payload import blocks
 

@@ -15,11 +15,11 @@ from typer.testing import CliRunner, Result
 pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 
 from tests.commands import trueground
-from tests.graph.loading.files import dump, item, nt, of_item, write
-from tests.graph.people import people
+from tests.wings.graphs.loading.files import dump, item, nt, of_item, write
+from tests.wings.graphs.people import people
 
 from trueground.errors import GraphError, InputError, OutputError, TruegroundError, UsageError
-from trueground.graph.command import graph
+from trueground.wings.graphs.command import graph
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(graph)

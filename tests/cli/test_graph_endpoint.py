@@ -14,8 +14,8 @@ from tests.marks import mostly_long
 
 pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 
-from tests.graph.endpoint.invented import store_of
-from tests.graph.endpoint.sparql_server import SparqlServer
+from tests.wings.graphs.endpoint.invented import store_of
+from tests.wings.graphs.endpoint.sparql_server import SparqlServer
 
 ADA = "http://example.org/ada"
 

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from trueground.errors import GraphError, InputError, OutputError, TruegroundError, UsageError
-from trueground.graph.command import link
+from trueground.wings.graphs.command import link
 
 pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 

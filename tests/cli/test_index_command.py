@@ -13,7 +13,7 @@ from tests.commands import trueground
 from typer.testing import CliRunner, Result
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError
-from trueground.retrieval.command import index
+from trueground.wings.search.command import index
 
 for library in ("bm25s", "Stemmer", "ir_measures"):
     pytest.importorskip(library, reason="the retrieval extra is not installed")

@@ -15,8 +15,8 @@ from tests.evaluate.questions_file import write_questions
 from tests.killing import Forge, available, forge
 from tests.marks import mostly_long
 
-from trueground.graph import open_graph
-from trueground.retrieval.building import open_index
+from trueground.wings.graphs.operations import open_graph
+from trueground.wings.search.building import open_index
 
 pytestmark = pytest.mark.skipif(not available(), reason="strace cannot be used here")
 EXAMPLES = Path(__file__).parents[2] / "examples/answers.jsonl"

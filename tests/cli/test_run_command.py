@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests import commands
-from tests.benchmarks.faitheval_files import data_folder
+from tests.wings.papers.faitheval_files import data_folder
 from tests.chaos import KEY, ChaosServer
 from tests.commands import Done
 from tests.evaluate.questions_file import answer, write_questions

@@ -23,15 +23,15 @@ transformers = pytest.importorskip("transformers", reason="the hf extra is not i
 from tests.encoders import tiny
 from tests.encoders.test_passages import plain_dpr
 from tests.encoders.tiny_retrieval import tiny_contriever, tiny_dpr
-from tests.retrieval.vectors import Shelf
+from tests.wings.search.vectors import Shelf
 
 from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder
 from trueground.errors import InputError, UsageError
-from trueground.options import no_progress
-from trueground.retrieval.base import Hit
-from trueground.retrieval.dense import DENSE_KIND
+from trueground.options.shared import no_progress
+from trueground.wings.search.base import Hit
+from trueground.wings.search.dense import DENSE_KIND
 
 QUERIES = ["who wrote the first song", "which river is in the city", "film", "1952 ; no"]
 SHELF = Shelf(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trueground as tg
-from trueground.claims import Decomposed
+from trueground.claims.base import Decomposed
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
 from trueground.evaluate.components import make_components

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.judges.rule_endpoint import rule_endpoint
 
 from trueground.errors import UsageError
-from trueground.judges import Judge, get_judge, judges
+from trueground.judges.base import Judge
+from trueground.judges.registry import get_judge, judges
 from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Status, Verdict
 

@@ -18,7 +18,8 @@ transformers = pytest.importorskip("transformers", reason="the hf extra is not i
 from tests.encoders import tiny
 
 from trueground.errors import InputError, MissingExtraError, UsageError
-from trueground.judges import Judge, get_judge
+from trueground.judges.base import Judge
+from trueground.judges.registry import get_judge
 from trueground.types import JudgeRequest, Status, Verdict
 
 NLI = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
 
 from trueground.components.specs import ComponentSpec
-from trueground.judges import Judge
+from trueground.judges.base import Judge
 from trueground.judges.calibrated import CalibrationFile
 from trueground.judges.classifiers import ClassifierJudge
 from trueground.judges.encoder import (

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import trueground as tg
-from trueground.claims import decomposers
+from trueground.claims.registry import decomposers
 from trueground.errors import UsageError
-from trueground.judges import judges
+from trueground.judges.registry import judges
 from trueground.metrics import registry
 from trueground.metrics.batch import Column, Options
 from trueground.metrics.context import BatchContext

@@ -328,7 +328,7 @@ def test_model_and_judge_see_as_many_turns_as_without_an_attack(
     pytest.importorskip("torch", reason="the hf extra is not installed")
     from tests.models import tiny_models as tiny
 
-    from trueground.judges import get_judge
+    from trueground.judges.registry import get_judge
     from trueground.models import hf, hf_generate
     from trueground.models.options import ModelOptions
 

@@ -9,14 +9,8 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from trueground.errors import UsageError
-from trueground.options import (
-    Option,
-    declared_options,
-    default_of,
-    format_options,
-    parse_options,
-    unused_options,
-)
+from trueground.options.declaration import Option, declared_options
+from trueground.options.parsing import default_of, format_options, parse_options, unused_options
 
 
 @dataclass(frozen=True, kw_only=True)

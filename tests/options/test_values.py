@@ -10,21 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pytest
 
 from trueground.errors import UsageError
-from trueground.options import (
-    MAX_SEED,
-    MAX_WHOLE,
-    Option,
-    ValueRejectedError,
-    check_arguments,
-    check_settings,
-    check_value,
-    declare,
-    declared_options,
-    parse_shard,
-    parse_value,
-    split_pair,
-    takes_fields_of,
-)
+from trueground.options.values import MAX_SEED, MAX_WHOLE, ValueRejectedError, check_arguments, check_settings, check_value, parse_value
+from trueground.options.declaration import Option, declare, declared_options
+from trueground.options.shared import parse_shard
+from trueground.options.pairs import split_pair
+from trueground.options.requests import takes_fields_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 import zstandard
 
-from trueground.records import open_records
+from trueground.records.reading import open_records
 from trueground.types import Choice, Passage, Record, Turn
 
 FULL = Record(

@@ -17,7 +17,7 @@ from tests.commands import trueground
 from tests.records.record_files import read
 
 from trueground.errors import BadRowsError, InputError, UsageError
-from trueground.records import open_records
+from trueground.records.reading import open_records
 from trueground.records.python_literals import parse_python
 from trueground.types import Passage
 

@@ -21,7 +21,7 @@ from tests.records.record_files import (
 )
 
 from trueground.errors import BadRowsError
-from trueground.records import open_records
+from trueground.records.reading import open_records
 from trueground.types import Choice, Passage, Record, Turn
 
 

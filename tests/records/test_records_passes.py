@@ -12,7 +12,8 @@ import pytest
 from tests.records.record_files import read, write
 
 from trueground.errors import BadRowsError, InputError
-from trueground.records import checks, open_records
+from trueground.records import checks
+from trueground.records.reading import open_records
 from trueground.types import Passage, Record
 
 

@@ -20,7 +20,7 @@ from tests.records.record_files import FULL, PLAIN, as_jsonl, as_parquet, read, 
 
 from trueground.errors import BadRowsError, InputError, UsageError
 from trueground.net.redact import redact_urls
-from trueground.records import open_records
+from trueground.records.reading import open_records
 from trueground.types import Passage, Record
 
 

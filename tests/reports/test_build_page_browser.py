@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.builders.finished import finished, write_labels
+from tests.wings.papers.builders.finished import finished, write_labels
 from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 
-from trueground.builders.page_files import draw_again
+from trueground.wings.papers.builders.page_files import draw_again
 
 pytestmark = needs_a_browser
 UNFOLD = """return new Promise((done) => {

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.builders.finished import finished, write_labels
+from tests.wings.papers.builders.finished import finished, write_labels
 from tests.commands import Done, trueground
 from tests.reports.payload import blocks
 
-from trueground.builders import page_files
-from trueground.builders.page_files import draw_again
+from trueground.wings.papers.builders import page_files
+from trueground.wings.papers.builders.page_files import draw_again
 from trueground.errors import InputError, OutputError
 from trueground.files.locks import FolderLock
 

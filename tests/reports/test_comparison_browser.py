@@ -11,9 +11,9 @@ from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resi
 import trueground as tg
 from trueground.studies.compare import compare
 from trueground.studies.comparison_page import write_comparison
-from trueground.studies.error_lines import read_selected
-from trueground.studies.errors import sort_errors
-from trueground.studies.errors_page import write_errors
+from trueground.wings.papers.errors.lines import read_selected
+from trueground.wings.papers.errors.study import sort_errors
+from trueground.wings.papers.errors.page import write_errors
 
 pytestmark = needs_a_browser
 HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"

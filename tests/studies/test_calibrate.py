@@ -14,10 +14,11 @@ from tests.reports.payload import words
 from tests.texts import calibration_text
 
 import trueground as tg
-from trueground.annotation import export_tasks
-from trueground.claims import RuleDecomposer
+from trueground.wings.labeling.operations import export_tasks
+from trueground.claims.rules import RuleDecomposer
 from trueground.errors import CoverageError, InputError, OutputError, UnreachableError, UsageError
-from trueground.judges import LexicalJudge, get_judge
+from trueground.judges.lexical.judge import LexicalJudge
+from trueground.judges.registry import get_judge
 from trueground.judges.calibrated import CalibrationFile, calibrated
 from trueground.reports.viewer import render_page
 from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.annotation.filling import fill
+from tests.wings.labeling.filling import fill
 from tests.texts import comparison_text
 
 import trueground as tg
-from trueground.annotation import export_tasks, import_answers
+from trueground.wings.labeling.operations import export_tasks, import_answers
 from trueground.errors import InputError
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import compare

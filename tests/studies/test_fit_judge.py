@@ -15,7 +15,8 @@ from tests.texts import stack_text
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, UsageError
-from trueground.judges import LexicalJudge, get_judge, judges
+from trueground.judges.lexical.judge import LexicalJudge
+from trueground.judges.registry import get_judge, judges
 from trueground.types import JudgeRequest, Status, Verdict
 
 TEXT = "The mill was built in 1903 by two brothers. It stands by the river Elm."

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.annotation.filling import fill, fill_sheet
+from tests.wings.labeling.filling import fill, fill_sheet
 from tests.studies.test_compare_labels import write
 from tests.texts import plan_text
 
 import trueground as tg
-from trueground.annotation import export_tasks, import_answers
+from trueground.wings.labeling.operations import export_tasks, import_answers
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.studies.label_plan import plan_labels
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.annotation.filling import fill
+from tests.wings.labeling.filling import fill
 from tests.reports.payload import words
 from tests.texts import validation_text
 
-from trueground.annotation import export_tasks, import_answers
+from trueground.wings.labeling.operations import export_tasks, import_answers
 from trueground.errors import InputError, UsageError
 from trueground.reports.viewer import render_page
 from trueground.studies.calibrate.study import calibrate

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks.instruct_qa_files import world
+from tests.wings.papers.instruct_qa_files import world
 from tests.reports.instruct_qa_fixture import (
     MODELS,
     PLAIN,

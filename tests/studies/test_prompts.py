@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.builders.scripted_server import scripted
+from tests.wings.papers.builders.scripted_server import scripted
 from tests.evaluate.questions_file import write_questions
 from typer.testing import CliRunner, Result
 

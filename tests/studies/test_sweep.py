@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.benchmarks.faitheval_files import UNANSWERABLE, data_folder, jsonl
+from tests.wings.papers.faitheval_files import UNANSWERABLE, data_folder, jsonl
 
 from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError

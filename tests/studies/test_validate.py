@@ -13,7 +13,7 @@ import pytest
 from tests.texts import validation_text
 
 import trueground as tg
-from trueground.annotation import export_tasks
+from trueground.wings.labeling.operations import export_tasks
 from trueground.errors import (
     BadRowsError,
     CoverageError,
@@ -322,7 +322,7 @@ def test_labels_of_annotate(tmp_path: Path) -> None:
     assert (entry["n"], entry["positives"], entry["unused"]) == (5, 2, {"no_label": 1})
     assert entry["ceiling"]["mean"]["raw_agreement"]["value"] == 1.0
     merged = tmp_path / "labels.jsonl"
-    from trueground.annotation import import_answers
+    from trueground.wings.labeling.operations import import_answers
 
     import_answers(files, merged)
     again = one(validate(path, labels=[merged], metrics="k_precision", **FAST))

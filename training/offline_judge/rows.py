@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from training.offline_judge.perturb import Row
 from training.offline_judge.sets import Example, read
-from trueground.claims import get_decomposer
+from trueground.claims.registry import get_decomposer
 from trueground.judges.lexical.claim import ClaimView
 from trueground.judges.lexical.judge import Evidence, LexicalJudge, find_evidence, find_verbatim
 from trueground.judges.lexical.texts import ContextView, TextView

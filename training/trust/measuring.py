@@ -15,7 +15,7 @@ import trueground as tg
 from training.offline_judge.fit import fit_folds, support, supported_shares
 from training.offline_judge.rows import Rows, of_set
 from training.offline_judge.sets import Example, folds, read, table
-from trueground.claims import get_decomposer
+from trueground.claims.registry import get_decomposer
 from trueground.judges.lexical.weights import LexicalWeights
 from trueground.judges.people import LabelledVerdicts, SetCounts, VerdictCount
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from trueground.api.pages import write_page
 from trueground.evaluate.shards.score import ShardsRequest, score_shards_request
-from trueground.options import ShowProgress, no_progress, takes_fields_of
+from trueground.options.shared import ShowProgress, no_progress
+from trueground.options.requests import takes_fields_of
 
 if TYPE_CHECKING:
     from trueground.api.result import Result

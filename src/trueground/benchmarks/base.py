@@ -20,24 +20,14 @@ from trueground.benchmarks.reads import RecordsReads, peek, start_recording, unr
 from trueground.benchmarks.studies import Studies
 from trueground.components.registry import Registry
 from trueground.errors import UsageError, unknown_name
-from trueground.options import (
-    DeclaredOption,
-    Note,
-    Progress,
-    Value,
-    declared_options,
-    default_of,
-    no_note,
-    no_progress,
-    parse_options,
-    resolve_options,
-    unused_options,
-)
+from trueground.options.declaration import DeclaredOption, declared_options
+from trueground.options.shared import Note, Progress, no_note, no_progress
+from trueground.options.parsing import Value, default_of, parse_options, resolve_options, unused_options
 
 if TYPE_CHECKING:
     from trueground.models.base import Message, Params
     from trueground.models.prompts import Prompt
-    from trueground.records import FileInfo
+    from trueground.records.checks import FileInfo
     from trueground.types import PromptFile, Record
 
 

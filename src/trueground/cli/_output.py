@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import typer
 
-from trueground.options import Progress, no_progress
+from trueground.options.shared import Progress, no_progress
 
 if TYPE_CHECKING:
     from trueground.reports.blocks import Block, Page

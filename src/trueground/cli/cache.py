@@ -34,7 +34,7 @@ def stats(screen: Screen) -> None:
     """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
     from trueground.net.cache import ResponseCache
     from trueground.net.cache_contents import CacheStats
-    from trueground.web.stored import count_indexes
+    from trueground.view.stored import count_indexes
 
     result = CacheStats.count(ResponseCache.path_of())
     beside = {name: CacheStats.count(path) for name, path in _beside().items()}
@@ -102,7 +102,7 @@ def clear(
     from trueground.files.home import home
     from trueground.net.cache import ResponseCache
     from trueground.net.cache_contents import clear_caches
-    from trueground.web.stored import clear_indexes
+    from trueground.view.stored import clear_indexes
 
     files = {"": ResponseCache.path_of(), **_beside()}
     paths = files | {"views": home() / "views"}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.benchmarks import count_data, fetch_data, verify_data
+from trueground.benchmarks.data import count_data, fetch_data, verify_data
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, echo_note
 from trueground.errors import InputError

@@ -10,7 +10,7 @@ import typer
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line
 from trueground.errors import InputError
-from trueground.options import Overwrite
+from trueground.options.shared import Overwrite
 from trueground.studies.calibrate.study import calibrate as calibrate_judge
 from trueground.studies.calibrate.study import fit_judge
 from trueground.studies.validate.study import validate as validate_metrics

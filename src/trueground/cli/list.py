@@ -122,7 +122,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         ]
     if kind == "benchmarks":
         from trueground.benchmarks.base import all_benchmarks
-        from trueground.options import default_of
+        from trueground.options.parsing import default_of
 
         return [
             {

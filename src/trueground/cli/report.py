@@ -129,7 +129,7 @@ def view(
     """Browse runs: each with all its answers, two side by side, a leaderboard of all."""
     paths = _existing(runs or [Path("runs")])
     if bundle is not None:
-        from trueground.web.pages import write_bundle
+        from trueground.view.pages import write_bundle
 
         page = write_bundle(paths, bundle)
         screen.show({"page": str(page)}, lambda: f"page   {page}")
@@ -141,10 +141,10 @@ def _serve(
     paths: list[Path], port: int | None, screen: Screen, *, opens_browser: bool, has_token: bool
 ) -> None:
     from trueground.studies.leaderboard.runs import is_run
-    from trueground.web.access import LinkAccess
-    from trueground.web.runs import RunFolders
-    from trueground.web.server import LOOPBACK, bind, run
-    from trueground.web.view import view_app
+    from trueground.view.access import LinkAccess
+    from trueground.view.runs import RunFolders
+    from trueground.view.server import LOOPBACK, bind, run
+    from trueground.view.view import view_app
 
     try:
         listening, address = bind(LOOPBACK, DEFAULT_PORT if port is None else port)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trueground.evaluate.run_settings import RunOptions, RunSettings
     from trueground.models.base import ChatModel, Params
     from trueground.models.options import ModelOptions
-    from trueground.options import Value
+    from trueground.options.parsing import Value
     from trueground.studies.sweep import SweepOutcome, SweepRun
 
 
@@ -168,7 +168,7 @@ def _start(
     from trueground.models.options import check_variable
     from trueground.models.registry import make_model
     from trueground.net.pool import Limiter
-    from trueground.options import parse_shard
+    from trueground.options.shared import parse_shard
 
     part = None if shard is None else parse_shard(shard)
     Limiter.share(1 if part is None else part[1])

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from trueground.claims import Decomposer, SupportsDecompose, get_decomposer
-from trueground.claims import decomposers as decomposer_registry
+from trueground.claims.base import Decomposer, SupportsDecompose
+from trueground.claims.registry import get_decomposer
+from trueground.claims.registry import decomposers as decomposer_registry
 from trueground.components.base import AnyComponent, total_spent
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
-from trueground.judges import Judge, SupportsJudge, get_judge
-from trueground.judges import judges as judge_registry
+from trueground.judges.base import Judge, SupportsJudge
+from trueground.judges.registry import get_judge
+from trueground.judges.registry import judges as judge_registry
 from trueground.judges.calibrations import with_calibration
 from trueground.metrics.context import Role
 

@@ -9,13 +9,9 @@ from trueground.components.specs import split_key
 from trueground.errors import UsageError
 from trueground.evaluate.plan import ABSTAINED
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.options import (
-    Option,
-    ValueRejectedError,
-    declare,
-    parse_value,
-    split_pair,
-)
+from trueground.options.declaration import Option, declare
+from trueground.options.values import ValueRejectedError, parse_value
+from trueground.options.pairs import split_pair
 from trueground.runs.schema import Summary
 
 _MOST_NAMED = 3  # metrics that one message names

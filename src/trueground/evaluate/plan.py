@@ -19,7 +19,7 @@ from trueground.metrics.batch import harmonic_mean
 from trueground.metrics.context import ClaimCheck
 from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
 from trueground.metrics.registry import MICRO, harmonic_parts, parse_spec, parse_specs
-from trueground.records import Check
+from trueground.records.checks import Check
 from trueground.runs.schema import MetricSummary
 from trueground.stats.bootstrap import Floats, percentiles
 

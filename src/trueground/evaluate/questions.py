@@ -18,7 +18,7 @@ from trueground.evaluate.table import BY_ID, REPEAT
 from trueground.models.base import ChatModel, ChatRequest, Reply, prompt_sha256, sanitize_text
 from trueground.models.runner import ModelRequest, ReplySlot, ReplyStore
 from trueground.net.redact import raised
-from trueground.records import Check
+from trueground.records.checks import Check
 from trueground.records.problems import LARGEST_RESPONSE
 from trueground.runs.responses import Response, ResponseLog
 from trueground.runs.schema import Manifest

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trueground.benchmarks.base import Task
     from trueground.evaluate.session import Session
     from trueground.models.base import ChatModel
-    from trueground.records import Check
+    from trueground.records.checks import Check
     from trueground.runs.page import PageWriter
     from trueground.runs.result import Result
 

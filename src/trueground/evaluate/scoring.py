@@ -20,8 +20,8 @@ from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
 from trueground.net.redact import redact_command, redact_urls
-from trueground.options import Progress, no_progress
-from trueground.records import Check
+from trueground.options.shared import Progress, no_progress
+from trueground.records.checks import Check
 from trueground.runs.directory import count_lines, replacing
 from trueground.runs.files import RunFiles
 from trueground.runs.identity import as_stored

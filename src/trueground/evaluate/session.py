@@ -27,7 +27,7 @@ from trueground.models.base import ChatModel, estimate_tokens, request_key
 from trueground.models.prices import price_of
 from trueground.models.runner import ModelRequest, RequestRunner
 from trueground.net.cache import ResponseCache
-from trueground.records import Check
+from trueground.records.checks import Check
 from trueground.runs.directory import BATCHES, RESPONSES, write_error
 from trueground.runs.files import RunFiles
 from trueground.runs.identity import as_stored

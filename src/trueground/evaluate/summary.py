@@ -18,7 +18,7 @@ from trueground.judges.people import FitFigures
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import STATUSES
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
-from trueground.records import Check
+from trueground.records.checks import Check
 from trueground.runs.schema import (
     Abstention,
     Average,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.records import Check
+from trueground.records.checks import Check
 from trueground.records.columns import field_text
 from trueground.stats.arithmetic.sums import count_true
 from trueground.stats.bootstrap import NumberTable

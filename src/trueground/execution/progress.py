@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trueground.errors import UsageError
-from trueground.options import Progress, ShowProgress, no_progress
+from trueground.options.shared import Progress, ShowProgress, no_progress
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,8 @@ from contextlib import closing
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
-from trueground.judges import Judge, get_judge
+from trueground.judges.base import Judge
+from trueground.judges.registry import get_judge
 from trueground.judges.calibrated import calibrated, open_calibration, with_option
 
 

@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
-from trueground.options import Option, check_settings, split_pair
+from trueground.options.declaration import Option
+from trueground.options.values import check_settings
+from trueground.options.pairs import split_pair
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 

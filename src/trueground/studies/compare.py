@@ -9,19 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from trueground.components.specs import keys_named
 from trueground.errors import UsageError
-from trueground.options import (
-    LabelsDrawn,
-    Level,
-    Option,
-    RateLabels,
-    Resamples,
-    Seed,
-    ValueRejectedError,
-    check_arguments,
-    declare,
-    parse_value,
-    split_pair,
-)
+from trueground.options.shared import LabelsDrawn, Level, RateLabels, Resamples, Seed
+from trueground.options.declaration import Option, declare
+from trueground.options.values import ValueRejectedError, check_arguments, parse_value
+from trueground.options.pairs import split_pair
 
 if TYPE_CHECKING:
     from trueground.studies.compare_pair import MetricComparison, PairComparison

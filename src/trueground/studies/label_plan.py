@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
+from trueground.options.shared import LabelsDrawn, Level, Overwrite, Seed
+from trueground.options.declaration import Option
 
 if TYPE_CHECKING:
     from trueground.labels.base import PlannedLabels

@@ -22,7 +22,7 @@ from trueground.evaluate.session import check_same, identify_run
 from trueground.models.base import ChatModel
 from trueground.models.batch_runner import check_batches
 from trueground.models.prices import price_of
-from trueground.options import Value, default_of
+from trueground.options.parsing import Value, default_of
 from trueground.runs.directory import free_path, safe_name
 from trueground.runs.files import RunFiles
 from trueground.runs.result import Result

@@ -12,7 +12,7 @@ from typing import Any
 
 import fsspec
 import pytest
-from tests.benchmarks.faitheval_files import data_folder
+from tests.wings.papers.faitheval_files import data_folder
 
 import trueground as tg
 from trueground.cli.app import run

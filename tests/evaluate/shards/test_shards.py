@@ -341,7 +341,7 @@ def test_score_shards_without_out_raises(tmp_path: Path) -> None:
 
 def test_a_run_that_several_ask(tmp_path: Path) -> None:
     """Three shards ask each their part; joined, nobody is asked again, and the run is the same."""
-    from tests.benchmarks.faitheval_files import data_folder
+    from tests.wings.papers.faitheval_files import data_folder
 
     run = CliRunner().invoke
     base = ["run", "faitheval/counterfactual", "--data", str(data_folder(tmp_path / "data"))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trueground.components.specs import ComponentSpec
-from trueground.judges import LexicalJudge
+from trueground.judges.lexical.judge import LexicalJudge
 from trueground.judges.calibrated import rethresholded
 from trueground.types import REASON_TITLES, JudgeRequest, ReasonKind, Verdict
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from trueground.judges import LexicalJudge
+from trueground.judges.lexical.judge import LexicalJudge
 from trueground.types import JudgeRequest
 
 FILE = Path(__file__).parents[2] / "data" / "minimal_pairs.jsonl"

@@ -14,7 +14,7 @@ import pytest
 from tests.marks import mostly_long
 
 import trueground as tg
-from trueground.judges import LexicalJudge
+from trueground.judges.lexical.judge import LexicalJudge
 from trueground.judges.lexical import judge
 from trueground.judges.lexical.claim import ClaimView
 from trueground.judges.lexical.judge import (

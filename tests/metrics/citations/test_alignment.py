@@ -9,7 +9,7 @@ import pytest
 from tests.metrics.citations.made import PairJudge, claim, graph, k
 
 import trueground as tg
-from trueground.benchmarks.kalma.entailment import find_value
+from trueground.wings.papers.kalma.entailment import find_value
 from trueground.errors import UsageError
 from trueground.metrics.registry import all_metrics
 from trueground.testing import FakeJudge

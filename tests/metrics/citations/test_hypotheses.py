@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.metrics.citations.entailment_pairs import PAIRS
 
-from trueground.benchmarks.kalma.entailment import entailment_request, find_value
+from trueground.wings.papers.kalma.entailment import entailment_request, find_value
 from trueground.judges.lexical import LexicalJudge
 from trueground.text.triples import hypothesis
 

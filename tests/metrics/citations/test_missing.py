@@ -11,7 +11,7 @@ import pytest
 from tests.metrics.citations.made import PairJudge, Row, claim, graph, k, triples
 
 import trueground as tg
-from trueground.benchmarks.kalma.entailment import off_topic
+from trueground.wings.papers.kalma.entailment import off_topic
 from trueground.errors import UsageError
 from trueground.metrics import context
 from trueground.testing import FakeJudge

@@ -15,7 +15,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.components import Components
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import collect_results, new_results
-from trueground.judges import Judge
+from trueground.judges.base import Judge
 from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext

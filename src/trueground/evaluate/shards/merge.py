@@ -39,7 +39,7 @@ from trueground.evaluate.shards.work import (
 from trueground.evaluate.table import ItemTable
 from trueground.execution.progress import open_progress
 from trueground.metrics.registry import higher_is_better
-from trueground.options import Progress, ShowProgress, no_progress
+from trueground.options.shared import Progress, ShowProgress, no_progress
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import (
     ITEMS,

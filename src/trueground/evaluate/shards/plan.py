@@ -17,7 +17,7 @@ from trueground.errors import InputError, OutputError
 from trueground.evaluate.shards.engines import Engine
 from trueground.evaluate.shards.store import RunStore
 from trueground.net.redact import redact_urls
-from trueground.options import Progress
+from trueground.options.shared import Progress
 from trueground.records.row_plan import RowPlan, plan_rows
 from trueground.runs.identity import list_differences
 from trueground.runs.job import SHARDS

@@ -17,8 +17,8 @@ from trueground.evaluate.score import (
     ScoreRequest,
     ShardCount,
 )
-from trueground.options import Cache, Progress, Workers, parse_shard
-from trueground.records import Columns, SplitContexts
+from trueground.options.shared import Cache, Progress, Workers, parse_shard
+from trueground.records.options import Columns, SplitContexts
 from trueground.runs.page import PageWriter
 
 if TYPE_CHECKING:

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from trueground._version import __version__
-from trueground.claims import Decomposer
+from trueground.claims.base import Decomposer
 from trueground.errors import CoverageError, InputError
-from trueground.judges import Judge, get_judge
+from trueground.judges.base import Judge
+from trueground.judges.registry import get_judge
 from trueground.judges.stack import StackFile, StackMember
 from trueground.net.redact import redact_urls
 from trueground.runs.directory import check_ours, check_out_file, write_json

@@ -16,7 +16,7 @@ from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.judges.calibrated import CalibrationFile
 from trueground.net.redact import redact_urls
-from trueground.options import check_draws
+from trueground.options.shared import check_draws
 from trueground.stats.arithmetic.sums import count_true, dot, mean
 from trueground.stats.bootstrap import Floats, Mask, sum_clusters
 from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve

@@ -8,22 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.options import (
-    Cache,
-    Level,
-    OnBadRow,
-    Option,
-    Resamples,
-    Seed,
-    ShowProgress,
-    no_progress,
-)
-from trueground.records import Columns
+from trueground.options.shared import Cache, Level, OnBadRow, Resamples, Seed, ShowProgress, no_progress
+from trueground.options.declaration import Option
+from trueground.records.options import Columns
 from trueground.studies.options import Label, LabelPaths, PositiveAbove
 
 if TYPE_CHECKING:
-    from trueground.claims import Decomposer
-    from trueground.judges import Judge
+    from trueground.claims.base import Decomposer
+    from trueground.judges.base import Judge
     from trueground.studies.calibrate.result import Calibration
     from trueground.studies.calibrate.stacking import FittedStack
 
@@ -83,7 +75,7 @@ def calibrate(
     equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
     RunInterrupted on Ctrl-C.
     """
-    from trueground.claims import get_decomposer
+    from trueground.claims.registry import get_decomposer
     from trueground.execution.progress import open_progress
     from trueground.labels.files import LabelFiles
     from trueground.studies.calibrate.judging import (
@@ -158,12 +150,12 @@ def fit_judge(
     label or model that cannot be used, too few labels of a kind. UnreachableError: a judge.
     RunInterrupted on Ctrl-C.
     """
-    from trueground.claims import get_decomposer
+    from trueground.claims.registry import get_decomposer
     from trueground.components.specs import split_outside
     from trueground.errors import UsageError
     from trueground.execution.progress import open_progress
     from trueground.labels.files import LabelFiles
-    from trueground.options import check_draws
+    from trueground.options.shared import check_draws
     from trueground.studies.calibrate.judging import why_unfit
     from trueground.studies.calibrate.stacking import compute_stack, measure_claims, open_judges
     from trueground.studies.labelled import LabelledSets

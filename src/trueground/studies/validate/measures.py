@@ -17,7 +17,7 @@ from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
 from trueground.labels.base import LabelRule
 from trueground.metrics.registry import higher_is_better
-from trueground.options import Progress
+from trueground.options.shared import Progress
 from trueground.stats.arithmetic.sums import count_true, mean
 from trueground.stats.human.estimates import OverSets
 from trueground.stats.human.measure import Measured, measure_all, paired_differences

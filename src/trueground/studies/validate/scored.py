@@ -19,7 +19,7 @@ from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
 from trueground.labels.base import RecordLabel
 from trueground.metrics.batch import STATUSES
-from trueground.options import Progress
+from trueground.options.shared import Progress
 from trueground.runs.schema import Item
 from trueground.studies.finished import FinishedRun, read_scores
 from trueground.studies.labelled import LabelledSet, LabelledSets

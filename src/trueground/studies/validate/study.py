@@ -5,24 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from trueground.evaluate.score import JudgeCalibrations, Judges, RaterName
-from trueground.options import (
-    Cache,
-    Level,
-    OnBadRow,
-    Option,
-    Overwrite,
-    Resamples,
-    Seed,
-    ShowProgress,
-    Workers,
-    check_arguments,
-    no_progress,
-)
-from trueground.records import Columns
+from trueground.options.shared import Cache, Level, OnBadRow, Overwrite, Resamples, Seed, ShowProgress, Workers, no_progress
+from trueground.options.declaration import Option
+from trueground.options.values import check_arguments
+from trueground.records.options import Columns
 from trueground.studies.options import Label, LabelPaths, PositiveAbove
 
 if TYPE_CHECKING:
-    from trueground.claims import Decomposer
+    from trueground.claims.base import Decomposer
     from trueground.metrics.base import Spec
     from trueground.studies.validate.result import Validation
 

@@ -1,9 +1,0 @@
-"""Metrics of answers that cite triples, registered (entry point of `trueground.metrics`)."""
-
-from __future__ import annotations
-
-from trueground.benchmarks.kalma.entailment import METRICS as ENTAILMENT
-from trueground.benchmarks.kalma.triples import METRICS as TRIPLES
-from trueground.metrics.registry import register_metrics
-
-register_metrics((*TRIPLES, *ENTAILMENT), field="knowledge", before="passage_citation_recall")

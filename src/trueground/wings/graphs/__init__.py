@@ -1,0 +1,1 @@
+"""Knowledge graphs: stores and endpoints, one-hop subgraphs, linking of names to entities."""

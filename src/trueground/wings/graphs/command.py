@@ -1,0 +1,141 @@
+"""`trueground graph`: knowledge graphs on disk, what they answer, what they say of an entity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trueground.cli import Screen, takes
+from trueground.wings.graphs.operations import find_entities, link_questions, load_graph, query_graph
+from trueground.options.shared import Overwrite
+
+graph = typer.Typer(name="graph", help="Knowledge graphs: load, query, show, link.")
+
+GraphArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="GRAPH",
+        help="A folder that `graph load` made, a file of graphs (.json, .jsonl) or of triples "
+        "(.nt, .ttl …), sparql:URL or wikidata.",
+    ),
+]
+
+
+@graph.command("link")
+@takes(link_questions, before={"cache": ("out", "overwrite")})
+def link(
+    questions: Annotated[
+        Path,
+        typer.Argument(
+            help="[[question, [graph, …]], …] in a .json file, rows with question and perhaps gold "
+            "(JSONL, JSON, CSV, Parquet), or a .txt file with one a line."
+        ),
+    ],
+    graph: Annotated[
+        str, typer.Argument(help="A folder made by graph load, a file, sparql:URL or wikidata.")
+    ],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write [[question, [graph, …]], …] with the subgraphs found."),
+    ] = None,
+    overwrite: Overwrite = False,
+    screen: Screen,
+    **options: Any,
+) -> None:
+    """Find entities in questions, re-ranked; against gold ids also precision and recall."""
+    from trueground.wings.graphs.pages import show_links
+    from trueground.runs.directory import check_out_file, replacing
+
+    if out is not None:
+        check_out_file(out, "linked.json", overwrite=overwrite)
+    found = screen.call(link_questions, questions, graph, **options)
+    if out is not None:
+        import orjson
+
+        with replacing(out) as file:
+            for number, (text, one) in enumerate(zip(found.texts, found.linked, strict=True)):
+                file.write(b",\n" if number else b"[\n")
+                file.write(orjson.dumps([text, one.graphs()]))
+            file.write(b"\n]\n")
+    screen.show_page(found.as_dict(), lambda: show_links(found, each=out is None))
+    if out is not None:
+        screen.say(f"\nfile   {out}")
+
+
+@graph.command("load")
+@takes(load_graph)
+def load(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE…",
+            help="Files: RDF, a Wikidata dump, JSON graphs, tables; also .gz, .bz2 and .zst.",
+        ),
+    ],
+    *,
+    screen: Screen,
+    **options: Any,
+) -> None:
+    """Load files into a graph on disk; a file that it has already is passed over."""
+    notes: list[str] = []
+    state = screen.call(load_graph, sources, **options, note=notes.append)
+    from trueground.wings.graphs.pages import show_loaded
+
+    screen.show_page(state, lambda: show_loaded(options["out"], state, notes))
+    if not state.names:
+        screen.note(
+            f"nothing in {options['out']} has a name that serves readers of {state.lang!r}, so "
+            "entities are found by id only. Is --lang right?"
+        )
+
+
+@graph.command("query")
+@takes(query_graph)
+def query(
+    graph: GraphArgument,
+    sparql: Annotated[str, typer.Argument(help="SELECT, ASK, CONSTRUCT or DESCRIBE.")],
+    *,
+    screen: Screen,
+    **options: Any,
+) -> None:
+    """Ask a graph in SPARQL; json: one line for each row."""
+    import orjson
+
+    from trueground.wings.graphs.pages import tabulate_rows
+
+    rows = screen.call(query_graph, graph, sparql, **options)
+    if screen.as_json:
+        for line in map(orjson.dumps, rows):
+            typer.echo(line)
+        return
+    for block in tabulate_rows(rows):
+        screen.print_page([block])
+
+
+@graph.command("show")
+@takes(find_entities)
+def show(
+    graph: GraphArgument,
+    wanted: Annotated[
+        list[str], typer.Argument(metavar="NAME_OR_QID…", help="Names, aliases or ids.")
+    ],
+    *,
+    screen: Screen,
+    **options: Any,
+) -> None:
+    """Show what a graph says of entities; json: one line for each, as records hold graphs."""
+    import orjson
+
+    from trueground.wings.graphs.pages import format_candidates, show_entity
+
+    for name, candidates, entities in screen.call(find_entities, graph, wanted, **options):
+        if len(candidates) > 1:
+            screen.note(format_candidates(name, candidates))
+        for one in entities:
+            if screen.as_json:
+                typer.echo(orjson.dumps(one.graph()))
+            else:
+                screen.print_page(show_entity(one))

@@ -1,0 +1,1 @@
+"""Tasks for people, and their answers: export tasks, import answers, measure agreement."""

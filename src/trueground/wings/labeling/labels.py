@@ -1,0 +1,186 @@
+"""Labels of tasks: files of merged labels, and the labels that tasks give to records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import msgspec
+
+from trueground.wings.labeling.answers import read_answers
+from trueground.wings.labeling.base import Label, item_of
+from trueground.wings.labeling.kinds import KINDS, TaskKind
+from trueground.wings.labeling.record_parts import MissingPart, TaskPart
+from trueground.errors import InputError
+from trueground.labels.base import BY, LabelDraw, Votes
+from trueground.labels.formats import LabelScope, TaskLabels, label_format
+from trueground.labels.lines import decode_lines
+from trueground.records.files import open_unpacked
+from trueground.records.problems import UNREADABLE, describe
+from trueground.types import Record
+
+# The kinds that give labels, the most telling first: the first label in the files counts. If two
+# kinds give a record the same label, the first kind does.
+_FIRST = ("support", "span", "correctness", "contains", "contains-list", "alignment", "relevance")
+_KINDS = [KINDS[name] for name in dict.fromkeys((*_FIRST, *KINDS)) if KINDS[name].label]
+
+
+def read_labels(path: str | Path, kind: str) -> dict[str, Label]:
+    """Return the labels of `kind` in a file of merged labels, by task id.
+
+    Raises:
+        InputError: The file or a line can't be read, or a task comes twice.
+    """
+    return {id_: label for (of, id_), label in _read_merged(Path(path)).items() if of == kind}
+
+
+def _read_merged(path: Path) -> dict[tuple[str, str], Label]:
+    """All labels of such a file, by kind and id."""
+    found: dict[tuple[str, str], Label] = {}
+    lines: dict[tuple[str, str], int] = {}
+    remedy = "expected a line that `trueground annotate import` wrote, with kind, id and values"
+    for number, label in decode_lines(path, Label, "not a label", remedy):
+        name = label.kind, label.id
+        if name in found:
+            raise InputError(
+                f"{path}, line {number}: task {label.id!r} already has a label in line "
+                f"{lines[name]}; each task has one, as `trueground annotate import` writes them"
+            )
+        found[name], lines[name] = label, number
+    return found
+
+
+@label_format("annotate")
+class AnnotateLabels(TaskLabels):
+    """Labels in files of `annotate import` (one per task) and in files that annotators filled in.
+
+    The label of each annotator has the annotator's name, so that they can be compared.
+    """
+
+    kinds: ClassVar[Mapping[str, str]] = {kind.name: kind.label for kind in _KINDS}
+    scopes: ClassVar[Mapping[str, LabelScope]] = {kind.label: kind.label_of for kind in _KINDS}
+
+    @classmethod
+    def recognizes(cls, path: Path, first_line: bytes) -> bool:
+        """Return whether a file is a sheet, or has lines with `kind`."""
+        if path.suffix.lower() == ".csv":
+            return True
+        try:
+            content = msgspec.json.decode(first_line)
+        except UNREADABLE:
+            return b'"kind"' in first_line
+        return isinstance(content, dict) and "kind" in content
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Read the files. Raises InputError."""
+        self.draws: dict[str, LabelDraw] = {}
+        self.changed: dict[str, str] = {}
+        self._by_task: dict[str, dict[str, Votes]] = {kind.name: {} for kind in _KINDS}
+        filled = [path for path in paths if _is_filled(path)]
+        merged = [path for path in paths if path not in filled]
+        for kind, task, votes, drawn in _read_votes(merged, filled):
+            self._by_task[kind][task] = votes
+            if drawn is not None:
+                self.draws[item_of(task)] = drawn
+        self._records = {kind.name: self._record_ids(kind) for kind in _KINDS}
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels in the files, the one that counts first."""
+        return [kind.label for kind in _KINDS if self._by_task[kind.name]]
+
+    @property
+    def record_ids(self) -> set[str]:
+        """The ids of whole records that the files label."""
+        whole = [self._records[kind.name] for kind in _KINDS if kind.label_of == "record"]
+        return set[str]().union(*whole)
+
+    def read_votes(self, record: Record, source: int) -> Votes:
+        """Return the labels of a whole record; of passages, the highest label counts."""
+        human: dict[str, float] = {}
+        for kind in (kind for kind in _KINDS if kind.label_of != "part"):
+            earlier = {name.partition(BY)[0] for name in human}
+            for task in self._find_tasks(kind, record, source):
+                if kind.label in earlier:
+                    continue
+                for name, value in task.votes.items():
+                    human[name] = max(value, human.get(name, value))
+        return human
+
+    def find_parts(
+        self, label: str, record: Record, source: int, *, claims: bool
+    ) -> Iterator[tuple[Votes, Record]]:
+        """Yield each labeled part of a record, as a record, with its labels."""
+        for kind in _KINDS:
+            if kind.label == label and kind.label_of == "part":
+                for task in self._find_tasks(kind, record, source):
+                    yield task.votes, task.part.record(record, task.item, claims=claims)
+
+    def _find_tasks(self, kind: TaskKind, record: Record, source: int) -> Iterator[_LabelledTask]:
+        """Yield the labeled tasks of a record. Without any, its text has changed."""
+        by_task = self._by_task[kind.name]
+        names = self._records[kind.name] & {record.id, f"{source}:{record.id}"}
+        seen: set[str] = set()
+        for pairing in ("gold", "response") if names else ():
+            try:
+                for task, part in kind.tasks_of(record, pairing):
+                    votes = by_task.get(task.id) or by_task.get(f"{source}:{task.id}")
+                    if votes and task.id not in seen:
+                        seen.add(task.id)
+                        yield _LabelledTask(votes, part, task.item)
+            except MissingPart:
+                continue
+        if not seen:
+            self.changed |= dict.fromkeys(sorted(names), record.id)
+
+    def _record_ids(self, kind: TaskKind) -> set[str]:
+        """The ids of the records that tasks of a kind were made of."""
+        items = {item_of(task) for task in self._by_task[kind.name]}
+        if kind.label_of == "record":
+            return items
+        return {item.rpartition("#")[0] for item in items}
+
+
+class _LabelledTask(NamedTuple):
+    votes: Votes
+    part: TaskPart
+    item: str
+
+
+def _is_filled(path: Path) -> bool:
+    """Whether an annotator filled a file in, so that its lines have answers instead of labels."""
+    if path.suffix.lower() == ".csv":
+        return True
+    with open_unpacked(path) as lines:
+        first_line = next((line for line in lines if line.strip()), b"")
+    try:
+        return "answer" in msgspec.json.decode(first_line)
+    except UNREADABLE:
+        return False
+
+
+def _read_votes(
+    labels: Sequence[Path], filled: Sequence[Path]
+) -> Iterator[tuple[str, str, Votes, LabelDraw | None]]:
+    """Kind, task, votes and draw: of all people together in `labels`, of each one in `filled`."""
+    for path in labels:
+        for (kind, task), merged in _read_merged(path).items():
+            if kind in KINDS and (label := KINDS[kind].label):
+                try:
+                    vote = KINDS[kind].vote(merged.values)
+                except ValueError:
+                    field = KINDS[kind].fields[0]
+                    raise InputError(
+                        f"{path}: the label of {task!r} says {field.name}: "
+                        f"{describe(merged.values[field.name])}; expected "
+                        f"{field.describe_expected(field.options)}"
+                    ) from None
+                if vote is not None:
+                    yield kind, task, {label: vote}, merged.drawn
+    for (kind, task), answers in (read_answers(filled).tasks if filled else {}).items():
+        if label := KINDS[kind].label:
+            votes = {f"{label}{BY}{one.annotator}": KINDS[kind].vote(one.values) for one in answers}
+            known = {name: vote for name, vote in votes.items() if vote is not None}
+            if known:
+                yield kind, task, known, answers[0].task.drawn

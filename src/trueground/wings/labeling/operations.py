@@ -1,0 +1,137 @@
+"""Tasks for people, and their answers: export tasks, import answers, measure agreement."""
+
+# No `from __future__ import annotations`: the command line reads the options here as values.
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from trueground.options.shared import OnBadRow, Resamples, Seed
+from trueground.options.declaration import Option
+from trueground.records.options import Columns
+
+if TYPE_CHECKING:
+    from trueground.wings.labeling.agreement import Agreement
+    from trueground.wings.labeling.answers import Imported
+    from trueground.wings.labeling.export import Exported
+
+LEVEL = 0.95
+
+
+def _parse_where(texts: Sequence[str]) -> dict[str, str]:
+    from trueground.wings.labeling.export import parse_where
+
+    return parse_where(texts)
+
+
+AllowEdited = Annotated[bool, Option("Take answers whose shown text was changed after export.")]
+
+
+def export_tasks(
+    kind: str,
+    sources: Sequence[str],
+    out: Annotated[Path, Option("NAME.jsonl: writes NAME-1.jsonl, NAME-2.jsonl, instructions.")],
+    *,
+    csv: Annotated[bool, Option("Also write spreadsheets, NAME-1.csv.")] = False,
+    annotators: Annotated[
+        int, Option("How many do each task; a file for each.", min=1, max=100)
+    ] = 2,
+    sample: Annotated[int | None, Option("Only N tasks, chosen by the seed.", min=1)] = None,
+    seed: Annotated[int, Option("Seed of sample and order.", min=0, max=2**63 - 1)] = 0,
+    order: Annotated[
+        Literal["shuffled", "same"],
+        Option("shuffled: another order for each annotator. same: all alike."),
+    ] = "shuffled",
+    pairing: Annotated[
+        Literal["gold", "response"],
+        Option(
+            "contains, contains-list: gold facts in the response, or the response's facts in its "
+            "contexts (among the gold facts).",
+            "--facts",
+        ),
+    ] = "gold",
+    where: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "Only these: id, model, group, answerable or a key of meta; of a build id or what is "
+            "shown. * stands for anything. Repeatable.",
+            type=list[str] | None,
+            parse=_parse_where,
+            metavar="FIELD=VALUE",
+        ),
+    ] = None,
+    mapping: Columns = None,
+    on_bad_row: OnBadRow = "stop",
+    overwrite: Annotated[
+        bool,
+        Option(
+            "Replace files that are there; those of the earlier export that this one does not have "
+            "are removed."
+        ),
+    ] = False,
+) -> "Exported":
+    """Write NAME-1.jsonl, NAME-2.jsonl … beside `out`, NAME-instructions.md and NAME-export.json.
+
+    A sample is chosen by seed and id, whatever the order of the sources. All files are written, or
+    none. UsageError, InputError, OutputError, WriteError.
+    """
+    from trueground.wings.labeling.export import ExportPlan, draw_sample, find_tasks
+    from trueground.wings.labeling.kinds import get_kind
+
+    chosen = get_kind(kind)
+    plan = ExportPlan(out, annotators, csv, sources, overwrite)
+    found = find_tasks(chosen, sources, pairing, mapping, on_bad_row, where)
+    settings = {
+        "seed": seed,
+        "sample": sample,
+        "where": dict(where or {}),
+        "order": order,
+        "annotators": annotators,
+    }
+    return plan.write(found, draw_sample(found.tasks, sample, seed), settings)
+
+
+def import_answers(
+    paths: Sequence[Path],
+    out: Annotated[Path, Option("The labels, JSONL, one task a line.")],
+    *,
+    tie: Annotated[
+        Literal["open", "drop", "first", "lowest"],
+        Option(
+            "Without a majority: leave the field open, drop the task, take the first file's "
+            "answer, or the lowest (no before yes)."
+        ),
+    ] = "open",
+    third: Annotated[
+        Path | None,
+        Option("Write the disputed tasks for one more annotator: FILE.jsonl or .csv."),
+    ] = None,
+    overwrite: Annotated[bool, Option("Replace files that are there.")] = False,
+    allow_edited: AllowEdited = False,
+) -> "Imported":
+    """Check and merge the answers; write labels to `out`, sorted by kind and id.
+
+    `third` gets the tasks with a disputed field that fewer than three people have answered, if any.
+    All files are written, or none. InputError, UsageError, OutputError, WriteError.
+    """
+    from trueground.wings.labeling.answers import check_out, merge, read_answers, write_labels
+
+    check_out(paths, out, third, overwrite)
+    answers = read_answers(paths, allow_edited=allow_edited)
+    labels = [merge(answers.tasks[name], tie) for name in sorted(answers.tasks)]
+    return write_labels(answers, labels, tie, out, third)
+
+
+def measure_agreement(
+    paths: Sequence[Path],
+    *,
+    resamples: Resamples = 2_000,
+    seed: Seed = 0,
+    hardest: Annotated[int, Option("Tasks to name, of each kind.", min=0)] = 10,
+    allow_edited: AllowEdited = False,
+) -> "Agreement":
+    """Agreement of the annotators of filled files. Unfinished tasks take no part. InputError."""
+    from trueground.wings.labeling.agreement import measure_answers
+    from trueground.wings.labeling.answers import read_answers
+
+    answers = read_answers(paths, allow_edited=allow_edited)
+    return measure_answers(answers, hardest, resamples=resamples, seed=seed, level=LEVEL)

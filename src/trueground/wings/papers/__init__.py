@@ -1,0 +1,1 @@
+"""The four papers: their benchmarks, builders that make such benchmarks, kinds of errors."""

@@ -1,0 +1,242 @@
+"""The folder of a build: what it holds, who may write there, what was built of what and by whom.
+
+manifest.json            what was built of what, by whom, when; written first and last
+summary.json             how many items each stage took, kept and dropped, and why
+stages/NN-NAME.jsonl     the items that a stage gave, in order
+dropped.jsonl            every item that fell: stage, id, reason, detail, and the thing itself
+dataset/                 the benchmark
+items.jsonl              its items alike for every builder: question, contexts, answers, classes
+report.html, card.md     the quality report as a page and as a data card
+annotate/KIND.jsonl      tasks for annotators, where the builder gives any
+work/build.sqlite        outcomes as they arrived, replies that were paid for (see store.py)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import orjson
+
+from trueground._version import __version__
+from trueground.wings.labeling.base import AnnotationTask
+from trueground.wings.labeling.kinds import KINDS
+from trueground.wings.papers.builders.base import BatchStage, BuildPlan
+from trueground.wings.papers.builders.client import PERPLEXITY, RoleModel
+from trueground.errors import OutputError, TruegroundError
+from trueground.files.writing import make_folder, part_of
+from trueground.models.perplexity import LogprobRunner
+from trueground.net.redact import redact_command
+from trueground.runs.directory import replacing, write_error, write_json
+from trueground.runs.job import Job, JobKind, next_session, noting_end, status_after
+from trueground.types import Usage
+
+MANIFEST, SUMMARY = "manifest.json", "summary.json"
+DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"
+STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
+REPORT, CARD = "report.html", "card.md"
+BUILD = JobKind("build", ("trueground", "builder"), lambda entry: entry.name == WORK)
+_encode = msgspec.json.Encoder().encode
+
+
+@contextmanager
+def build_directory(path: Path, builder: str) -> Iterator[Path]:
+    """Hold the folder of a build. Raises OutputError, see `check_usable`, and if it is in use."""
+    check_usable(path, builder)
+    with Job(path, BUILD).hold():
+        check_usable(path, builder)
+        yield path
+
+
+def check_usable(path: Path, builder: str) -> None:
+    """Raise OutputError if a build can't begin or go on in this folder. Makes nothing."""
+    manifest = Job(path, BUILD).find()
+    if manifest is not None and manifest["builder"] != builder:
+        raise OutputError(
+            f"{path} holds a build of {manifest['builder']}, not of {builder}; choose another --out"
+        )
+
+
+def read_manifest(path: Path) -> dict[str, Any] | None:
+    """The manifest of a build's folder; None where it is none of ours."""
+    try:
+        found = orjson.loads((path / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return None
+    ours = isinstance(found, dict) and "trueground" in found and "builder" in found
+    return found if ours else None
+
+
+def write_stage(path: Path, number: int, name: str, items: Sequence[Any]) -> None:
+    """Replace the file of a stage's items. Raises WriteError."""
+    file = make_part(path, STAGES) / f"{number:02}-{name}.jsonl"
+    for old in file.parent.glob(f"{number:02}-*.jsonl"):
+        if old != file:
+            _remove(old)
+    write_lines(file, items)
+
+
+def remove_stages(path: Path, after: int) -> None:
+    """Remove the items of stages that an earlier build had and this one has not."""
+    for old in (path / STAGES).glob("[0-9][0-9]-*.jsonl"):
+        if int(old.name[:2]) > after:
+            _remove(old)
+
+
+def make_part(path: Path, name: str) -> Path:
+    """A folder of the build's folder, which is made if it is not there. Raises WriteError."""
+    try:
+        return make_folder(path / name)
+    except OSError as error:
+        raise write_error(path / name, error) from error
+
+
+def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:
+    """Replace the dataset; what an earlier build wrote there beside it goes. Raises WriteError."""
+    try:  # what the build that ended here last wrote, as its summary tells
+        found = orjson.loads((path / SUMMARY).read_bytes())["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        found = []
+    names = found if isinstance(found, list) else []
+    earlier = [name for name in names if isinstance(name, str) and Path(name).name == name]
+    _write_all(make_part(path, DATASET), files, earlier)
+
+
+def write_tasks(path: Path, tasks: Sequence[AnnotationTask]) -> None:
+    """Replace the tasks for annotators, a file for each kind. Raises WriteError."""
+    kinds: dict[str, list[bytes]] = {}
+    for task in tasks:
+        kinds.setdefault(task.kind, []).append(_encode(task) + b"\n")
+    if kinds or (path / ANNOTATE).exists():
+        files = {f"{kind}.jsonl": b"".join(lines) for kind, lines in kinds.items()}
+        _write_all(make_part(path, ANNOTATE), files, [f"{kind}.jsonl" for kind in KINDS])
+
+
+def write_lines(path: Path, rows: Iterable[Any]) -> None:
+    """Replace a JSON lines file as a whole. Raises WriteError."""
+    write_bytes(path, b"".join(_encode(row) + b"\n" for row in rows))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file as a whole. Raises WriteError."""
+    with replacing(path) as out:
+        out.write(content)
+
+
+def _write_all(folder: Path, files: Mapping[str, bytes], earlier: Iterable[str]) -> None:
+    """Write these files, and let those of an earlier build go; what is not ours stays."""
+    for name, content in files.items():
+        write_bytes(folder / name, content)
+    for name in set(earlier) - set(files):
+        for old in (folder / name, part_of(folder / name)):
+            _remove(old)
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise write_error(file, error) from error
+
+
+class BuildManifest:
+    """The manifest while a build goes on; what models cost is summed over all sessions.
+
+    A session that was killed outright counts up to the last stage that it finished.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: BuildPlan,
+        models: Mapping[str, RoleModel],
+        scorer: LogprobRunner | None,
+        settings: Mapping[str, Any],
+        command: Sequence[str],
+    ) -> None:
+        """`settings` become entries as they are."""
+        earlier = read_manifest(folder) or {}
+        self._folder, self._plan, self._models, self._scorer = folder, plan, models, scorer
+        self._before = {
+            role: _earlier_cost(earlier, role, model["signature"])
+            for role, model in describe_models(plan, models, scorer).items()
+        }
+        stages = [stage for stage in plan.stages if not isinstance(stage, BatchStage)]
+        session = next_session(earlier)
+        self.content: dict[str, Any] = {
+            "trueground": __version__,
+            "builder": plan.builder,
+            "status": "running",
+            "command": redact_command(command),
+            "inputs": msgspec.to_builtins(list(plan.files)),
+            "options": dict(plan.options),
+            **settings,
+            "prompts": {one.id: one.sha256 for stage in stages for one in stage.prompts},
+            "models": {},
+            "notices": [],
+            "sessions": session.number,
+            "start": session.start or datetime.now(UTC).isoformat(timespec="seconds"),
+            "finished": None,
+            "error": None,
+        }
+
+    def write(self) -> None:
+        """Write it as it stands. Raises WriteError."""
+        models = describe_models(self._plan, self._models, self._scorer)
+        self.content["models"] = {
+            role: model | vars(self._before[role] + Usage.read(model))
+            for role, model in models.items()
+        }
+        write_json(self._folder / MANIFEST, self.content)
+
+    def end(self) -> None:
+        """The build is done. Raises WriteError."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.content |= {"status": status_after(None), "finished": now}
+        self.write()
+
+    def track(self) -> AbstractContextManager[None]:
+        """If the work inside ends too early, write how it ended."""
+        return noting_end(self._note_error)
+
+    def _note_error(self, error: BaseException) -> None:
+        text = str(error) if isinstance(error, TruegroundError) else type(error).__name__
+        self.content |= {"status": status_after(error), "error": text}
+        self.write()
+
+
+def describe_models(
+    plan: BuildPlan, models: Mapping[str, RoleModel], scorer: LogprobRunner | None
+) -> dict[str, dict[str, Any]]:
+    """Each model that is asked: who it is, and what it has cost in this session until now.
+
+    These are the plan's others, those with a role, and the scorer of perplexities.
+    """
+    found: dict[str, dict[str, Any]] = {
+        name: {"name": one.name, "signature": one.signature, **vars(one.spent())}
+        for name, one in plan.others.items()
+    }
+    for role, asked in models.items():
+        found[role] = {
+            "name": asked.model.name,
+            "signature": asked.model.signature,
+            "params": msgspec.to_builtins(asked.params),
+            **vars(asked.spent),
+        }
+    if scorer is not None:
+        name, signature = scorer.name, scorer.signature
+        found[PERPLEXITY] = {"name": name, "signature": signature, **vars(scorer.usage)}
+    return found
+
+
+def _earlier_cost(earlier: Mapping[str, Any], role: str, signature: str) -> Usage:
+    """What earlier sessions spent on the same model in this role, as their manifest tells it."""
+    models = earlier.get("models")
+    model = models.get(role) if isinstance(models, dict) else None
+    if not isinstance(model, dict) or model.get("signature") != signature:
+        return Usage()
+    return Usage.read(model)

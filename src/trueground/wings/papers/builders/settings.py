@@ -1,0 +1,152 @@
+"""What holds for every builder. Light: the command reads the options here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from trueground.models.options import EndpointOptions, Extra, ModelOptions
+from trueground.models.prices import PriceTable
+from trueground.options.shared import Cache, Note, Progress, Seed, no_note, no_progress
+from trueground.options.declaration import Option
+from trueground.options.parsing import Value
+from trueground.options.values import check_settings
+from trueground.options.pairs import split_pair
+
+if TYPE_CHECKING:
+    from trueground.models.base import ChatModel
+    from trueground.models.prompts import Prompt
+
+
+@dataclass(frozen=True)
+class EndpointDefaults(EndpointOptions):
+    """What holds for every model that does not say otherwise in its parentheses."""
+
+    base_url: Annotated[
+        str | None, Option("Endpoint of all models, as http://localhost:8000/v1.")
+    ] = None
+    api_key_env: Annotated[
+        str | None, Option("Variable that holds the key. Default: OPENAI_API_KEY.")
+    ] = None
+    temperature: Annotated[
+        float | None, Option("Of the model that writes; judges have 0.", min=0.0)
+    ] = None
+    max_tokens: Annotated[int | None, Option("Longest reply.", min=1)] = None
+    seed: int | None = None
+    extra: Extra = field(default_factory=dict)
+
+    def options(self) -> ModelOptions:
+        """How a model is reached that says nothing of its own."""
+        return ModelOptions(**{f.name: getattr(self, f.name) for f in fields(EndpointOptions)})
+
+
+def _parse_prompts(texts: Sequence[str]) -> dict[str, Path]:
+    """NAME=FILE, as --prompt takes it. Raises UsageError."""
+    prompts = {}
+    for text in texts:
+        name, path = split_pair("--prompt", text, "NAME=FILE")
+        prompts[name] = Path(path)
+    return prompts
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """What holds for every builder. `labels` is a file that `annotate import` wrote.
+
+    Where more than `max_failed` of all items fall because calls failed, the build stops. With
+    `shard`, (number from 0, how many), only that part of the items is asked for.
+    """
+
+    seed: Seed = 0
+    limit: Annotated[int | None, Option("Only the first N source items.", min=1)] = None
+    cache: Cache = True
+    prompts: Annotated[
+        Mapping[str, Path],
+        Option(
+            "NAME=FILE: a prompt of your own. Repeatable.",
+            "--prompt",
+            type=list[str] | None,
+            parse=_parse_prompts,
+        ),
+    ] = field(default_factory=dict)
+    labels: Annotated[
+        Path | None, Option("Merged human labels, as `annotate import` writes them.")
+    ] = None
+    reuse_bad: Annotated[
+        bool,
+        Option("Take replies that could not be used from the cache too; else they are asked anew."),
+    ] = False
+    max_failed: Annotated[
+        float,
+        Option("Stop where more than this share of all falls by failed calls.", min=0.0, max=1.0),
+    ] = 0.1
+    endpoint: EndpointDefaults = field(default_factory=EndpointDefaults)
+    prices: PriceTable = None
+    shard: tuple[int, int] | None = None
+    note: Note = no_note
+    progress: Progress = no_progress
+    command: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What `tg.build` gets.
+
+    Attributes:
+        builder: The name of the builder.
+        sources: The user's files and folders.
+        out: The folder of the build.
+        models: A model per role: a name with options in parentheses, or a ChatModel.
+        options: The options of the builder.
+        settings: What holds for every builder.
+    """
+
+    builder: str
+    sources: str | Path | Sequence[str | Path]
+    out: str | Path
+    _: KW_ONLY
+    models: Mapping[str, str | ChatModel]
+    options: Mapping[str, Value] | None = None
+    settings: BuildSettings = field(default_factory=BuildSettings)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the build."""
+        return Path(self.out)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The user's files and folders."""
+        if isinstance(self.sources, str | Path):
+            return (Path(self.sources),)
+        return tuple(Path(source) for source in self.sources)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material(BuildSettings):
+    """What a builder is given: the settings, the user's paths, and the names of the models by role.
+
+    `reached` is how models are reached that say nothing of their own. With `dry_run` nobody is
+    asked and nothing is written. `limit` needs no regard: the frame takes the first items.
+    """
+
+    paths: tuple[Path, ...]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    reached: ModelOptions | None = None
+    dry_run: bool = False
+
+    def prompt(
+        self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
+    ) -> Prompt:
+        """The packaged prompt `NAME-1`, or the user's file for it (`--prompt NAME=FILE`)."""
+        from trueground.models.prompts import Prompt
+
+        bare = name.rpartition("-")[0]
+        if bare in self.prompts:
+            return Prompt.read(self.prompts[bare], needed, optional)
+        return Prompt.packaged(package, name)

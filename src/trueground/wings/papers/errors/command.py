@@ -1,0 +1,61 @@
+"""`trueground errors`: answers that people call correct and a metric does not, by why."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trueground.cli import Screen, takes
+from trueground.errors import UsageError
+from trueground.wings.papers.errors.study import sort_errors
+
+
+@takes(sort_errors, before={"seed": ("page",)})
+def errors(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A finished run that kept its records, or a file that this command wrote."
+        ),
+    ],
+    *,
+    page: Annotated[
+        Path | None, typer.Option(help="Also write the items as a page, FILE.html.")
+    ] = None,
+    screen: Screen,
+    **options: Any,
+) -> None:
+    """Answers that people call correct and a metric does not, by why; corrections are kept."""
+    from trueground.wings.papers.errors.lines import read_errors, read_selected
+    from trueground.wings.papers.errors.page import check_page, errors_page, write_errors
+
+    if page is not None:
+        check_page(page)
+    if source.is_file():
+        _check_of_file(source, options)
+        result = read_errors(source)
+    else:
+        result = screen.call(sort_errors, source, **options)
+    file = Path(result["file"])
+    if page is not None:
+        write_errors(page, result, read_selected(file))
+    if screen.as_json:
+        result = result | {"items": read_selected(file)}
+    screen.show_page(result, lambda: errors_page(result))
+    screen.say(f"\nfile   {file}")
+    if page is not None:
+        screen.say(f"page   {page}")
+
+
+def _check_of_file(source: Path, options: Mapping[str, Any]) -> None:
+    """UsageError for an option that means nothing where the items are read from a file."""
+    declared = inspect.signature(sort_errors).parameters
+    for name in ("proposer", "out", "metric", "at_most", "label", "seed", "resamples", "level"):
+        always = name in ("seed", "resamples", "level")  # then it has its default here
+        if name in options and not (always and options[name] == declared[name].default):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} is for a run; {source} is a file. Leave it out.")

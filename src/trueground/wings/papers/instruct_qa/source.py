@@ -1,0 +1,340 @@
+"""The questions of the three datasets and of users: files, rows → questions, gold passages.
+
+Each field may stand as the publisher's own files have it, or as the Hub does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import orjson
+from msgspec import Meta
+
+from trueground.benchmarks.datasets import local_files
+from trueground.wings.papers.instruct_qa import QaOptions
+from trueground.benchmarks.rows import (
+    DataRow,
+    Label,
+    PlacedRows,
+    Text,
+    Texts,
+    check_unique,
+    named,
+    read_question,
+    read_row,
+    texts_of,
+)
+from trueground.errors import InputError, UsageError
+from trueground.records.files import data_files, open_unpacked, require_readable
+from trueground.records.problems import Problem, describe
+from trueground.records.reading import plain_rows
+from trueground.wings.search.base import SearchQuery
+from trueground.wings.search.gold import GoldPassage
+from trueground.types import Turn
+
+DATASETS = {"nq": "nq-open", "hotpotqa": "hotpotqa", "topiocqa": "topiocqa"}
+_SPLITS = ("valid", "dev")
+_UNANSWERABLE = "UNANSWERABLE"  # TopiOCQA's answer where Wikipedia holds none
+_HINTS = {
+    "questions": '; a row is {"question": "…", "references": ["…"], "gold": ["id or title"]}',
+    "nq": '; a row is {"question": "…", "answer": ["…"]}',
+    "hotpotqa": "; a row is one of hotpot_dev_distractor_v1.json, or of hotpotqa/hotpot_qa",
+    "topiocqa": "; a row is one of topiocqa_dev.json, or of McGill-NLP/TopiOCQA",
+    "gold": '; a row is {"question": "…", "title": "…", "context": "…"}, as in DPR\'s file',
+}
+_FACTS = Meta(
+    description='[["…", …]], or {"title": […], "sent_id": […]}',
+    extra={"names": ("supporting_facts",)},
+)
+_PARAGRAPHS = Meta(description='[["…", …]], or {"title": […], "sentences": […]}')
+
+
+@dataclass(frozen=True)
+class QaQuestion:
+    """One question; `place` is where it stands, `gold` is empty where none is known.
+
+    `answerable` is what the data say of it. `retrieval_query` is what a user would search for.
+    """
+
+    place: str
+    id: str
+    question: str
+    references: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
+    gold: tuple[GoldPassage, ...] = ()
+    group: str | None = None
+    answerable: bool | None = None
+    retrieval_query: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+class NqRow(DataRow):
+    """Natural Questions open: a question and a list of answers; the id is the row's number."""
+
+    question: Text
+    answer: Texts
+
+    def to_question(self, number: int, _row: dict[str, Any]) -> QaQuestion:
+        return QaQuestion(
+            self.place,
+            str(number),
+            self.question.strip(),
+            tuple(map(str.strip, texts_of(self.answer))),
+        )
+
+
+class _FactLists(msgspec.Struct):
+    title: list[Text]
+    sent_id: list[Any]
+
+    def __post_init__(self) -> None:
+        if len(self.title) != len(self.sent_id):
+            raise Problem("supporting_facts", "lists of two lengths", "a sentence for each title")
+
+
+class _ParagraphLists(msgspec.Struct):
+    title: list[Text]
+    sentences: list[list[str]]
+
+    def __post_init__(self) -> None:
+        if len(self.title) != len(self.sentences):
+            raise Problem("context", "lists of two lengths", "sentences for each title")
+
+
+class HotpotRow(DataRow):
+    """HotpotQA: the gold passages are the paragraphs that hold a supporting fact."""
+
+    id: Annotated[Label, named("id", "_id")]
+    question: Text
+    answer: Text
+    facts: Annotated[list[tuple[Text, Any]] | _FactLists, _FACTS]
+    context: Annotated[list[tuple[Text, list[str]]] | _ParagraphLists, _PARAGRAPHS]
+    type: str | None = None
+    level: str | None = None
+
+    def to_question(self, _number: int, _row: dict[str, Any]) -> QaQuestion:
+        context, facts = self.context, self.facts
+        pairs: Iterable[tuple[str, list[str]]]
+        if isinstance(context, list):
+            pairs = context
+        else:
+            pairs = zip(context.title, context.sentences, strict=True)
+        texts = {title.strip(): "".join(sentences).strip() for title, sentences in pairs}
+        titles = [fact[0] for fact in facts] if isinstance(facts, list) else facts.title
+        unique = dict.fromkeys(title.strip() for title in titles)
+        if not unique:
+            raise InputError(
+                Problem("supporting_facts", "none", "one fact or more").message(self.place)
+                + _HINTS["hotpotqa"]
+            )
+        return QaQuestion(
+            self.place,
+            self.id.strip(),
+            self.question.strip(),
+            (self.answer.strip(),),
+            gold=tuple(GoldPassage(texts.get(t) or None, title=t, page=True) for t in unique),
+            meta={"type": self.type or None, "level": self.level or None},
+        )
+
+
+class _MoreAnswer(msgspec.Struct):
+    Answer: Text
+
+
+class _MoreAnswers(msgspec.Struct):
+    Answer: tuple[Text, ...] = ()
+
+
+class _TopiocqaGold(msgspec.Struct):
+    id: Annotated[str | int | None, Meta(description="a str or an int")] = None
+    title: Annotated[str | None, Meta(description="a str, or nothing")] = None
+    text: Annotated[str | None, Meta(description="a str")] = None
+
+
+class TopiocqaRow(DataRow):
+    """TopiOCQA: a turn of a conversation, with the utterances before it."""
+
+    Conversation_no: Label
+    Turn_no: Label
+    Question: Text
+    Answer: Text
+    Context: Annotated[tuple[Text, ...], Meta(description="a list of str")] = ()
+    Additional_answers: Annotated[
+        list[_MoreAnswer] | _MoreAnswers | None, Meta(description='a list of {"Answer": "…"}')
+    ] = None
+    Gold_passage: Annotated[
+        _TopiocqaGold | None, Meta(description='{"id": …, "title": …, "text": …}')
+    ] = None
+    Topic: str | None = None
+
+    def to_question(self, _number: int, row: dict[str, Any]) -> QaQuestion:
+        more, turn, answer = self.Additional_answers, self.Turn_no.strip(), self.Answer.strip()
+        others = [one.Answer for one in more] if isinstance(more, list) else more and more.Answer
+        return QaQuestion(
+            self.place,
+            f"{self.Conversation_no.strip()}_{turn}",
+            self.Question.strip(),
+            tuple(dict.fromkeys((answer, *map(str.strip, others or ())))),
+            tuple(
+                Turn(one.strip(), "agent" if i % 2 else "user")
+                for i, one in enumerate(self.Context)
+            ),
+            self._gold(),
+            group=self.Conversation_no.strip(),
+            answerable=False if answer.upper() == _UNANSWERABLE else None,
+            retrieval_query=SearchQuery.read_declared(self.place, row),
+            meta={"turn": int(turn) if turn.isdecimal() else turn, "topic": self.Topic or None},
+        )
+
+    def _gold(self) -> tuple[GoldPassage, ...]:
+        """The passage that holds the answer; () where the file does not name it."""
+        gold = self.Gold_passage
+        names = () if gold is None else (gold.id, gold.title, gold.text)
+        if gold is None or not any(str(name or "").strip() for name in names):
+            return ()
+        text = (gold.text or "").strip()
+        if not text:
+            found = "no such field" if gold.text is None else describe(gold.text)
+            problem = Problem("Gold_passage.text", found, "a str that is not blank")
+            raise InputError(problem.message(self.place) + _HINTS["topiocqa"])
+        known = None if gold.id is None else str(gold.id).strip()
+        return (GoldPassage(text, id=known, title=gold.title or None),)
+
+
+class _OwnRow(DataRow):
+    """A user's question: a record without a response, and gold passages by their names."""
+
+    question: Text
+
+    def to_question(self, number: int, row: dict[str, Any]) -> QaQuestion:
+        record = read_question(self.place, row, number, "gold")
+        for i, one in enumerate(record.references or ()):
+            if not one.strip():
+                problem = Problem(f"references[{i}]", describe(one), "a str that is not blank")
+                raise InputError(problem.message(self.place) + _HINTS["questions"])
+        return QaQuestion(
+            self.place,
+            record.id,
+            self.question.strip(),
+            tuple(map(str.strip, record.references or ())),
+            tuple(record.history or ()),
+            GoldPassage.read(self.place, row),
+            record.group,
+            record.answerable,
+            SearchQuery.read_declared(self.place, row),
+            record.meta or {},
+        )
+
+
+_KINDS: dict[str, type[NqRow | HotpotRow | TopiocqaRow | _OwnRow]] = {
+    "questions": _OwnRow,
+    "nq": NqRow,
+    "hotpotqa": HotpotRow,
+    "topiocqa": TopiocqaRow,
+}
+
+
+class _GoldRow(DataRow):
+    """A gold passage of Natural Questions, as DPR's `nq-test_gold_info.json` has it."""
+
+    question: Text
+    text: Annotated[Text, named("context", "text")]
+    title: str | None = None
+
+
+def rows_to_questions(task: str, rows: PlacedRows) -> Iterator[QaQuestion]:
+    """Every question in its order; a row without an id has its number, from 0. InputError."""
+    for number, (place, row) in enumerate(rows):
+        yield read_row(_KINDS[task], place, row, _HINTS[task]).to_question(number, row)
+
+
+def task_files(options: QaOptions, data: Path | None) -> list[Path]:
+    """The files of the questions: in the folder, the file itself, or the fetched ones.
+
+    InputError: there is none, or not only one. UsageError: a user's own questions are asked for,
+    and none are named.
+    """
+    task, variant = options.task, options.variant
+    if data is None and task == "questions":
+        raise UsageError(
+            "instruct-qa asks your own questions, and none are named: add --data FILE (rows of "
+            '"question" and "references") and --corpus PATH (your documents), or run a published '
+            "dataset: instruct-qa/nq, instruct-qa/hotpotqa, instruct-qa/topiocqa"
+        )
+    if data is None:
+        return local_files(DATASETS[task], variant if task == "hotpotqa" else "validation")
+    files = data_files(data)
+    if not data.is_dir() or task == "questions" or len(files) == 1:
+        return files
+    names = {file: str(file.relative_to(data)).lower() for file in files}
+    matching = [file for file in files if any(split in names[file] for split in _SPLITS)]
+    if task == "hotpotqa":
+        matching = [file for file in matching if variant in names[file]]
+    if not matching or len({file.suffixes[-1] for file in matching}) > 1:
+        seen = ", ".join(names[file] for file in files[:6])
+        what = f"{variant} and " * (task == "hotpotqa")
+        raise InputError(
+            f"{data}: found {seen}; expected one file, or shards, with {what}dev or validation in "
+            "the name. Name the file itself with --data"
+        )
+    return matching
+
+
+def read_items(options: QaOptions, files: Sequence[Path]) -> list[QaQuestion]:
+    """Every question in order. InputError: a broken row, an id that occurs twice, no row."""
+    rows = chain.from_iterable(map(plain_rows, files))
+    items = list(check_unique(rows_to_questions(options.task, rows)))
+    if not items:
+        raise InputError(f"{', '.join(map(str, files))}: found no questions; expected one a row")
+    return items if options.gold is None else _with_gold(items, options.gold)
+
+
+def _with_gold(items: Sequence[QaQuestion], path: Path) -> list[QaQuestion]:
+    """The items with the file's gold passages. InputError: a broken row, other questions."""
+    found: dict[str, list[GoldPassage]] = {}
+    for place, row in _gold_rows(path):
+        one = read_row(_GoldRow, place, row, _HINTS["gold"])
+        gold = GoldPassage(one.text.strip(), title=one.title or None)
+        known = found.setdefault(_question_key(one.question), [])
+        if gold not in known:
+            known.append(gold)
+    joined = [
+        replace(item, gold=tuple(found.get(_question_key(item.question), ()))) for item in items
+    ]
+    if not any(item.gold for item in joined):
+        raise InputError(
+            f"--gold {path}: none of its {len(found):,} questions is among the {len(joined):,} "
+            "that are asked; name the file of the same split (DPR's nq-test_gold_info.json)"
+        )
+    return joined
+
+
+def _question_key(question: str) -> str:
+    """A question as the two files are joined by: case, white space and "?" make no difference."""
+    return " ".join(question.replace("’", "'").casefold().split()).rstrip("?").rstrip()
+
+
+def _gold_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+    """The rows of DPR's {"data": [ … ]}, maybe packed, or of any data file."""
+    if not path.is_file() or ".json" not in path.suffixes:
+        return plain_rows(path)
+    require_readable(path, f"--gold {path}")
+    try:
+        with open_unpacked(path) as stream:
+            data = orjson.loads(stream.read())
+    except orjson.JSONDecodeError:
+        return plain_rows(path)  # JSON lines
+    rows = data.get("data") if isinstance(data, dict) else None
+    if not isinstance(rows, list):
+        return plain_rows(path)
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise InputError(
+                f"{path}, data[{number}]: found no object; expected one{_HINTS['gold']}"
+            )
+    return [(f"{path}, data[{number}]", row) for number, row in enumerate(rows)]

@@ -1,0 +1,178 @@
+"""The tasks: options → metrics, files and a stream of questions (Lee et al. 2024, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueground.benchmarks.base import Question, Sources, Task
+from trueground.wings.papers.truly_ground import TrulyGroundOptions
+from trueground.wings.papers.truly_ground.distractors import (
+    Distractors,
+    Ranked,
+    TokenCounter,
+    cut_to_budget,
+    cut_to_cap,
+    make_counter,
+    make_distractors,
+    place_gold,
+)
+from trueground.wings.papers.truly_ground.source import (
+    META,
+    PUBLISHED,
+    VERSIONS,
+    VersionQuestion,
+    format_context,
+    read_items,
+)
+from trueground.errors import UsageError
+from trueground.models.base import Message, Params
+from trueground.models.prompts import Prompt
+from trueground.options.parsing import Value
+from trueground.records.checks import FileInfo
+from trueground.types import Passage, Record
+
+_OUTPUT_CAP = 2048
+# Appendix C. Sampling is written out: without a temperature, local models answer greedily.
+_SAMPLED = Params(temperature=1.0, top_k=10, max_tokens=_OUTPUT_CAP)
+_PARAMS = {
+    "greedy": Params(temperature=0.0, max_tokens=_OUTPUT_CAP),
+    "paper": Params(temperature=0.0, max_tokens=_OUTPUT_CAP),
+    "llama2": _SAMPLED,
+    "vicuna": _SAMPLED,
+    "falcon": _SAMPLED,
+    "tulu": Params(temperature=0.6, max_tokens=_OUTPUT_CAP),
+}
+# The strict definition (section 3.3); the gold contexts are what an answer may draw on. Every item
+# counts, or a model would gain by declining what it would get wrong.
+_EVERY = "abstain=zero"
+_PAPER = "variant=reference-code,abstain=as_is"  # the paper's code, which knows no refusals
+_ANSWER = ("answer_accuracy(match=substring,parts=each)", "answer_accuracy(parts=each)")
+
+
+def make_task(options: TrulyGroundOptions, sources: Sources) -> Task:
+    """The task with its options settled. UsageError, InputError; questions are not read yet."""
+    closed = options.closed_book
+    prompt = sources.choose_prompt(
+        "trueground.benchmarks.truly_ground",
+        "closed-book-1" if closed else "grounded-1",
+        ["question"] + ["context"] * (not closed),
+    )
+    names = (VERSIONS[options.version], META)
+    questions, meta = (PUBLISHED.find(name, sources.data) for name in names)
+    distractors = make_distractors(options, sources.data) if options.dist else None
+    counter = None
+    if options.input_cap or (distractors and distractors.budget):
+        counter = make_counter(options.tokenizer, sources.model)
+    used = dict.fromkeys((questions, meta, *(distractors.files if distractors else ())))
+    return Task(
+        options=_identity(options, distractors, counter),
+        metrics=_metrics(options),
+        by=("meta.popularity", "meta.contexts", "meta.answer"),
+        params=_PARAMS[options.preset],
+        files=tuple(FileInfo.of(str(file), file) for file in used),
+        prompts=(prompt.file,),
+        questions=_VersionQuestions(options, (questions, meta), distractors, counter, prompt),
+    )
+
+
+def _metrics(options: TrulyGroundOptions) -> tuple[str, ...]:
+    """The metrics by their keys, the headline first; the earlier definitions last."""
+    fluency = ("fluency(items=free-form)",) if options.fluency else ()
+    how = _PAPER if options.preset == "paper" else _EVERY
+    recall = f"grounding_recall({how})"
+    if options.closed_book:  # no context, so nothing that an answer could stay within
+        return (*_ANSWER, recall, *fluency)
+    f1, precision, entails = (
+        f"{name}(scope=gold,{how})"
+        for name in ("grounding_f1", "grounding_precision", "context_entails")
+    )
+    return (f1, precision, recall, *_ANSWER, entails, *fluency)
+
+
+def _identity(
+    options: TrulyGroundOptions, distractors: Distractors | None, counter: TokenCounter | None
+) -> dict[str, Value]:
+    """The options that fix the questions; numbers as text."""
+    cap = options.input_cap
+    found: dict[str, Value] = {"preset": options.preset, "input-cap": str(cap) if cap else "none"}
+    if distractors is not None:
+        budget = distractors.budget
+        found |= distractors.options
+        found |= {
+            "budget": str(budget) if budget else "all",
+            "gold-position": options.gold_position,
+        }
+        if options.gold_position == "random":
+            found["position-seed"] = str(options.position_seed)
+    if distractors is not None or counter is not None:
+        found["tokenizer"] = counter.name if counter else None
+    return found
+
+
+@dataclass
+class _VersionQuestions:
+    """Streams the questions. The first call reads, mines and checks everything, once."""
+
+    options: TrulyGroundOptions
+    files: tuple[Path, Path]
+    distractors: Distractors | None
+    counter: TokenCounter | None
+    prompt: Prompt
+    asked: list[tuple[VersionQuestion, Sequence[Passage]]] | None = None
+
+    def __call__(self) -> Iterator[Question]:
+        if self.asked is None:
+            items = read_items(*self.files)
+            self.asked = list(zip(items, self._choose_others(items), strict=True))
+            self.distractors = None  # a corpus and its index are large
+        options = self.options
+        for item, others in self.asked:
+            record = Record(
+                id=item.id,
+                response="",
+                question=item.question,
+                contexts=None if options.closed_book else self._contexts(item, others),
+                references=list(item.references),
+                gold_facts=list(item.facts),
+                group=item.id,
+                meta={
+                    "version": options.version,
+                    "popularity": item.popularity,
+                    "contexts": item.contexts,
+                    "answer": item.answer,
+                },
+            )
+            yield Question(record, self._messages(item, others))
+
+    def _choose_others(self, items: Sequence[VersionQuestion]) -> Ranked:
+        """Each question's distractors, as many as fit."""
+        found: Ranked = [() for _ in items]
+        distractors, counter, cap = self.distractors, self.counter, self.options.input_cap
+        if distractors is not None:
+            found = distractors.rank(items)
+            if distractors.budget and counter:
+                found = cut_to_budget(items, found, distractors.budget, counter)
+        if cap and counter:
+
+            def write(item: VersionQuestion, others: Sequence[Passage]) -> str:
+                return "\n".join(message.content for message in self._messages(item, others))
+
+            found = cut_to_cap(items, found, cap, counter, write)
+        if distractors is not None and not any(found):
+            raise UsageError(
+                "no question gets a distractor: the gold contexts fill the budget or the cap, or "
+                "the corpus has nothing else. Raise --budget or --input-cap, or run the -gold task"
+            )
+        return found
+
+    def _contexts(self, item: VersionQuestion, others: Sequence[Passage]) -> list[Passage]:
+        position, seed = self.options.gold_position, self.options.position_seed
+        return place_gold(item.gold, others, position, seed, item.id)
+
+    def _messages(self, item: VersionQuestion, others: Sequence[Passage]) -> tuple[Message, ...]:
+        places = {"question": item.question}
+        if not self.options.closed_book:
+            places["context"] = "\n\n".join(map(format_context, self._contexts(item, others)))
+        return self.prompt.fill(places)

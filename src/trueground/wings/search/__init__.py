@@ -1,0 +1,1 @@
+"""Retrieval: corpora, indexes, retrievers; building, searching and measuring them."""

@@ -1,0 +1,15 @@
+"""BM25 as the ranker of a prompt's demonstrations (entry point of `trueground.rankers`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trueground.claims.ranking import Ranker, ranker
+
+
+@ranker("bm25")
+def rank_by_bm25(texts: Sequence[str]) -> Ranker:
+    """Words in common, weighted by how rare they are (BM25)."""
+    from trueground.wings.search.bm25 import BM25
+
+    return BM25(texts)
