@@ -192,7 +192,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 def _stemmed_words() -> Callable[[str], list[str]]:
     """Our words, each stemmed once."""
-    from trueground.wings.search.words import stemmer, words
+    from trueground.wings.search.search_words import stemmer, words
 
     key = stemmer(True)
     known: dict[str, str] = {}

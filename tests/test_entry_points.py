@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trueground.components.entry_points import PREFIX, EntryPoint, entry_points
+from trueground.components.plugins import PREFIX, EntryPoint, entry_points
 from trueground.components.registry import Registry
 from trueground.errors import PluginError
 

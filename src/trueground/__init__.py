@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     import trueground.testing as testing
     from trueground.api.read import read_run
     from trueground.api.result import Result, Summary
-    from trueground.api.run import arun, run
-    from trueground.api.score import ascore, score
+    from trueground.api.running import arun, run
+    from trueground.api.scoring import ascore, score
     from trueground.api.shards import merge, score_shards
     from trueground.benchmarks.base import benchmark
     from trueground.wings.papers.builders.api import build
-    from trueground.wings.papers.builders.build import BuildSettings
+    from trueground.wings.papers.builders.settings import BuildSettings
     from trueground.claims.registry import decomposer
     from trueground.evaluate.shards.score import score_table
-    from trueground.judges import judge
+    from trueground.judges.registry import judge
     from trueground.metrics.base import Metric
     from trueground.metrics.registry import metric
     from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from trueground.models.registry import model
     from trueground.wings.search.kinds import retriever
     from trueground.runs.schema import MetricSummary
-    from trueground.studies.calibrate.study import calibrate, fit_judge
-    from trueground.studies.validate.result import Validation
-    from trueground.studies.validate.study import validate
+    from trueground.studies.calibration.study import calibrate, fit_judge
+    from trueground.studies.validation.result import Validation
+    from trueground.studies.validation.study import validate
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
 
 
 _HOMES = {
-    "BuildSettings": "builders.build",
+    "BuildSettings": "wings.papers.builders.settings",
     "ChatModel": "models.base",
     "ChatRequest": "models.base",
     "Claim": "types",
@@ -56,28 +56,27 @@ _HOMES = {
     "Status": "types",
     "Summary": "api.result",
     "Turn": "types",
-    "Validation": "studies.validate.result",
+    "Validation": "studies.validation.result",
     "Verdict": "types",
-    "arun": "api.run",
-    "ascore": "api.score",
+    "arun": "api.running",
+    "ascore": "api.scoring",
     "benchmark": "benchmarks.base",
-    "build": "builders.api",
-    "calibrate": "studies.calibrate.study",
-    "decomposer": "claims",
-    "fit_judge": "studies.calibrate.study",
-    "judge": "judges",
+    "build": "wings.papers.builders.api",
+    "calibrate": "studies.calibration.study",
+    "decomposer": "claims.registry",
+    "fit_judge": "studies.calibration.study",
+    "judge": "judges.registry",
     "merge": "api.shards",
     "metric": "metrics.registry",
     "model": "models.registry",
     "read_run": "api.read",
-    "retriever": "retrieval.kinds",
-    "run": "api.run",
-    "score": "api.score",
+    "retriever": "wings.search.kinds",
+    "run": "api.running",
+    "score": "api.scoring",
     "score_shards": "api.shards",
     "score_table": "evaluate.shards.score",
-    "validate": "studies.validate.study",
+    "validate": "studies.validation.study",
 }
-_WINGS = {"builders": "papers", "retrieval": "search"}  # outside the core, so they may be missing
 _MODULES = ("errors", "metrics", "testing")
 
 __all__ = [
@@ -134,13 +133,10 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        package = _HOMES[name].partition(".")[0]
-        if package not in _WINGS or not f"{module}.".startswith(f"{error.name}."):
+        # A wing is outside the core, so it may be missing.
+        if not (error.name or "").startswith(f"{__name__}.wings"):
             raise
-        raise AttributeError(
-            f"{__name__}.{name} is part of the wing {_WINGS[package]!r} ({__name__}.{package}), "
-            "which isn't installed"
-        ) from None
+        raise AttributeError(f"{__name__}.{name} is part of {error.name}, which isn't installed") from None
     globals()[name] = value
     return value
 

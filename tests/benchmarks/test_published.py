@@ -8,7 +8,7 @@ import pytest
 
 from trueground.wings.papers.faitheval.source import DATASETS
 from trueground.benchmarks.model_info import find_model
-from trueground.benchmarks.published import PublishedTable, published
+from trueground.benchmarks.publications import PublishedTable, published
 from trueground.metrics.registry import parse_spec
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("faitheval")}

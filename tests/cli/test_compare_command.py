@@ -62,7 +62,7 @@ def test_all_statistics(folder: Path) -> None:
 
 
 def test_json_holds_what_the_library_gives(folder: Path) -> None:
-    from trueground.studies.compare import compare
+    from trueground.studies.comparing import compare
 
     done = trueground(
         *("compare", "one", "two", "--format", "json", "--seed", "3", "--metrics", "f1"),

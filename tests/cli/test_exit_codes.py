@@ -30,7 +30,7 @@ import trueground as package
 from trueground import errors
 from trueground.cli.app import COMMANDS
 from trueground.cli.exit_codes import Outcome, exit_code
-from trueground.components.entry_points import entry_points
+from trueground.components.plugins import entry_points
 from trueground.errors import ExitCode
 
 __all__ = ["builders_home"]

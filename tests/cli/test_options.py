@@ -25,7 +25,7 @@ from trueground.wings.graphs.operations import find_entities, link_questions, lo
 from trueground.options.shared import Cache, Workers
 from trueground.options.declaration import Option
 from trueground.wings.search.operations import evaluate_index, make_index, search_index
-from trueground.studies.compare import compare
+from trueground.studies.comparing import compare
 from trueground.wings.papers.errors.study import sort_errors
 
 PUBLIC = (tg.score, tg.ascore, tg.run, tg.arun, tg.validate, tg.calibrate, compare, sort_errors)

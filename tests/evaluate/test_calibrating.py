@@ -19,7 +19,7 @@ from trueground.evaluate.components import make_components
 from trueground.judges.registry import get_judge
 from trueground.judges.calibrated import CalibratedJudge
 from trueground.judges.calibrations import with_calibration
-from trueground.studies.calibrate.study import calibrate
+from trueground.studies.calibration.study import calibrate
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
 
 TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trueground.files.home import home
+from trueground.files.home_folder import home
 from trueground.net.cache import ResponseCache
 
 

@@ -27,7 +27,7 @@ from trueground.judges.encoder import (
     PromptedJudge,
     WindowedJudge,
 )
-from trueground.studies.calibrate.study import calibrate
+from trueground.studies.calibration.study import calibrate
 from trueground.types import JudgeRequest, Status, Verdict
 
 NLI_LABELS = ("contradiction", "neutral", "entailment")

@@ -26,7 +26,7 @@ CALL = """
 import resource, sys
 import trueground as tg
 from trueground.errors import InputError
-from trueground.reports.run_page import write_run_page
+from trueground.reports.run_pages import write_run_page
 from pathlib import Path
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:

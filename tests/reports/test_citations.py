@@ -17,10 +17,10 @@ from tests.texts import run_text, sweep_text
 
 from trueground.errors import InputError
 from trueground.reports.answers import citation_view, detail
-from trueground.reports.run_page import write_run_page
+from trueground.reports.run_pages import write_run_page
 from trueground.reports.sentences import notices
 from trueground.runs.schema import Item
-from trueground.studies.compare import compare
+from trueground.studies.comparing import compare
 from trueground.types import Record
 
 
@@ -159,7 +159,7 @@ def test_notices_stand_on_the_page(tmp_path: Path) -> None:
 def test_notices_stand_in_a_comparison(tmp_path: Path) -> None:
     from tests.texts import comparison_text
 
-    from trueground.studies.comparison_page import comparison_page
+    from trueground.studies.comparison_pages import comparison_page
 
     one = with_manifest(citation_run(tmp_path / "one"), **TOLD)
     two = with_manifest(citation_run(tmp_path / "two"), **TOLD)

@@ -10,7 +10,7 @@ from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 from tests.reports.citations_fixture import MARKUP, citation_run, invented, numbered_answers
 
-from trueground.reports.run_page import write_run_page
+from trueground.reports.run_pages import write_run_page
 
 pytestmark = needs_a_browser
 # Boxes that hide one another in a drawing.

@@ -9,8 +9,8 @@ from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 
 import trueground as tg
-from trueground.studies.compare import compare
-from trueground.studies.comparison_page import write_comparison
+from trueground.studies.comparing import compare
+from trueground.studies.comparison_pages import write_comparison
 from trueground.wings.papers.errors.lines import read_selected
 from trueground.wings.papers.errors.study import sort_errors
 from trueground.wings.papers.errors.page import write_errors

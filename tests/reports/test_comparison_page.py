@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trueground.reports.blocks import Rich
-from trueground.studies.comparison_page import mark_changes
+from trueground.studies.comparison_pages import mark_changes
 from trueground.studies.comparison_words import find_differences
 
 

@@ -16,7 +16,7 @@ from tests.reports.report_fixture import make_item, sample_run, write_run
 import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.records.columns import field_text
-from trueground.reports.run_page import write_run_page
+from trueground.reports.run_pages import write_run_page
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import asked, input_names
 from trueground.runs.files import RunFiles

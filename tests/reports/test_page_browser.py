@@ -17,7 +17,7 @@ from tests.reports.report_fixture import make_item, sample_run, write_run
 from trueground import score
 from trueground.records.formulas import guard
 from trueground.reports.answers import DETAILS, PACKED
-from trueground.reports.run_page import write_run_page
+from trueground.reports.run_pages import write_run_page
 from trueground.runs.files import RunFiles
 from trueground.runs.worst import write_worst_csv
 from trueground.types import Passage, Turn

@@ -12,8 +12,8 @@ from tests.reports.validation_fixture import MEASURES, of_pairs, validation, wit
 
 from trueground.reports.blocks import Span
 from trueground.reports.viewer import render_page
-from trueground.studies.validate.page import validation_page, write_validation
-from trueground.studies.validate.sentences import best_first, four, headline
+from trueground.studies.validation.page import validation_page, write_validation
+from trueground.studies.validation.sentences import best_first, four, headline
 
 
 def plain(sentence: list[str | Span]) -> str:

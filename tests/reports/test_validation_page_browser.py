@@ -10,7 +10,7 @@ from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
 from tests.reports.validation_fixture import validation, with_people
 
-from trueground.studies.validate.page import write_validation
+from trueground.studies.validation.page import write_validation
 
 pytestmark = needs_a_browser
 # What is folded is drawn when it is opened: three levels of it, a few of each.

@@ -137,7 +137,7 @@ def test_old_run_keeps_all_its_fields() -> None:
 
 
 def test_old_run_is_compared_with_new_one(tmp_path: Path) -> None:
-    from trueground.studies.compare import compare
+    from trueground.studies.comparing import compare
 
     rows = [msgspec.to_builtins(record) for record in RunFiles(OLD_RUN).iter_records()]
     tg.score(rows, by="model", out=tmp_path / "new")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from trueground.stats.paired import McNemar, holm, mcnemar, paired
+from trueground.stats.paired_tests import McNemar, holm, mcnemar, paired
 
 # scipy.stats.binomtest(b, b + c).pvalue and statsmodels' mcnemar(exact=True), which agree.
 KNOWN = [

@@ -18,7 +18,7 @@ from trueground.stats.effects import (
     items_needed,
     plan,
 )
-from trueground.stats.paired import mcnemar
+from trueground.stats.paired_tests import mcnemar
 
 
 @given(

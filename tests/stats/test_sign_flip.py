@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from trueground.stats.paired import MOST_FLIPS, SignFlip, flips_for, mcnemar, sign_flip
+from trueground.stats.paired_tests import MOST_FLIPS, SignFlip, flips_for, mcnemar, sign_flip
 
 
 def all_patterns(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:

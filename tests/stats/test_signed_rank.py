@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
-from trueground.stats.paired import MOST_EXACT, signed_rank
+from trueground.stats.paired_tests import MOST_EXACT, signed_rank
 
 TIED = st.lists(st.integers(-4, 4), min_size=1, max_size=13)
 DISTINCT = st.lists(st.integers(1, 10**6), min_size=1, max_size=50, unique=True)

@@ -24,8 +24,8 @@ from trueground.reports.viewer import render_page
 from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve
 from trueground.stats.rates import lower_bound
 from trueground.stats.thresholds import ScoredLabels, folds
-from trueground.studies.calibrate.page import calibration_page
-from trueground.studies.calibrate.study import calibrate
+from trueground.studies.calibration.page import calibration_page
+from trueground.studies.calibration.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 

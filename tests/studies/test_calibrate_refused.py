@@ -8,7 +8,7 @@ import pytest
 from tests.texts import calibration_text
 
 from trueground.errors import RunInterrupted, UsageError
-from trueground.studies.calibrate.study import calibrate
+from trueground.studies.calibration.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import JudgeRequest, Usage, Verdict
 

@@ -20,8 +20,8 @@ from trueground.files.locks import FolderLock
 from trueground.models.base import Params
 from trueground.models.replay import FakeModel
 from trueground.reports.viewer import render_page
-from trueground.studies.compare import RunComparison, compare
-from trueground.studies.comparison_page import comparison_page
+from trueground.studies.comparing import RunComparison, compare
+from trueground.studies.comparison_pages import comparison_page
 
 METRICS = "exact_match,f1,abstained,grounding_precision"
 CONTEXT = "The tower was finished in 1931. It is 120 metres tall."

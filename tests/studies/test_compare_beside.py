@@ -23,12 +23,12 @@ from tests.texts import comparison_text
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.reports.run_page import write_run_page
+from trueground.reports.run_pages import write_run_page
 from trueground.reports.viewer import render_page
 from trueground.stats.effects import Effects, effects_of, plan
-from trueground.stats.paired import holm
-from trueground.studies.compare import compare
-from trueground.studies.comparison_page import comparison_page, write_comparison
+from trueground.stats.paired_tests import holm
+from trueground.studies.comparing import compare
+from trueground.studies.comparison_pages import comparison_page, write_comparison
 
 METRICS = "exact_match,f1,k_precision"
 WORDS = ["one", "two", "three", "four", "five"]

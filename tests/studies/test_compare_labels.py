@@ -16,8 +16,8 @@ import trueground as tg
 from trueground.wings.labeling.operations import export_tasks, import_answers
 from trueground.errors import InputError
 from trueground.reports.viewer import render_page
-from trueground.studies.compare import compare
-from trueground.studies.comparison_page import comparison_page
+from trueground.studies.comparing import compare
+from trueground.studies.comparison_pages import comparison_page
 
 N = 150
 

@@ -13,8 +13,8 @@ from tests.texts import comparison_text
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.stats.paired import paired
-from trueground.studies.compare import compare
+from trueground.stats.paired_tests import paired
+from trueground.studies.comparing import compare
 
 Make = Callable[..., Path]
 ANSWERS = ["120 metres", "130 metres", "about 120 metres", "it is tall"]

@@ -18,9 +18,9 @@ from trueground.cli.app import app
 from trueground.errors import UsageError
 from trueground.reports.blocks import Table, Text
 from trueground.reports.viewer import render_page
-from trueground.studies.compare import compare
+from trueground.studies.comparing import compare
 from trueground.studies.compare_pair import check_detect
-from trueground.studies.comparison_page import comparison_page
+from trueground.studies.comparison_pages import comparison_page
 from trueground.studies.prompts_page import prompts_section
 
 GROUNDED = "grounding_precision,k_precision"

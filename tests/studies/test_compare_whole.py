@@ -18,8 +18,8 @@ from tests.texts import comparison_text
 import trueground as tg
 from trueground.reports.viewer import render_page
 from trueground.stats.bootstrap import resampled_means
-from trueground.studies.compare import compare
-from trueground.studies.comparison_page import comparison_page
+from trueground.studies.comparing import compare
+from trueground.studies.comparison_pages import comparison_page
 
 PARTS = ("citation_precision", "citation_recall")
 NAMES = ",".join((*PARTS, "citation_f1"))

@@ -15,9 +15,9 @@ from tests.texts import validation_text
 from trueground.wings.labeling.operations import export_tasks, import_answers
 from trueground.errors import InputError, UsageError
 from trueground.reports.viewer import render_page
-from trueground.studies.calibrate.study import calibrate
-from trueground.studies.validate.page import validation_page
-from trueground.studies.validate.study import validate
+from trueground.studies.calibration.study import calibrate
+from trueground.studies.validation.page import validation_page
+from trueground.studies.validation.study import validate
 
 BRIDGE: dict[str, Any] = {
     "id": "bridge",

@@ -20,7 +20,7 @@ from tests.reports.kalma_fixture import (
 from tests.reports.payload import blocks, words
 from tests.texts import leaderboard_text
 
-from trueground.benchmarks.published import published
+from trueground.benchmarks.publications import published
 from trueground.reports.viewer import render_page
 from trueground.studies.leaderboard.page import leaderboard_page
 from trueground.studies.leaderboard.study import leaderboard_data

@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 
 from trueground.cli.app import app
 from trueground.errors import TruegroundError
-from trueground.stats.paired import paired
-from trueground.studies.compare import compare
+from trueground.stats.paired_tests import paired
+from trueground.studies.comparing import compare
 from trueground.studies.prompts import _beyond_chance, prompt_studies
 
 METRIC = "phrase_match_strict"

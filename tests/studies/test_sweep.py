@@ -17,7 +17,7 @@ from trueground.models.base import UNREACHABLE, ChatRequest, Reply
 from trueground.models.prices import Price
 from trueground.models.replay import FakeModel
 from trueground.runs.directory import write_json
-from trueground.studies.sweep import SweepRun, pairs_of, place, sweep, variants
+from trueground.studies.sweeps import SweepRun, pairs_of, place, sweep, variants
 from trueground.types import Status
 
 

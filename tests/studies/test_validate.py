@@ -27,8 +27,8 @@ from trueground.evaluate.plan import make_plan
 from trueground.evaluate.scoring import score_batches
 from trueground.stats.agreement import spearman
 from trueground.stats.thresholds import ScoredLabels
-from trueground.studies.validate.result import Validation
-from trueground.studies.validate.study import validate
+from trueground.studies.validation.result import Validation
+from trueground.studies.validation.study import validate
 
 TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."
 CLAIMS = (
@@ -453,7 +453,7 @@ def test_single_files(tmp_path: Path) -> None:
 def test_metrics_beyond_one_have_no_default_threshold() -> None:
     """A rating from 1 to 5 is held against labels by its best threshold."""
     from trueground.labels.base import LabelRule
-    from trueground.studies.validate.measures import MeasureSettings
+    from trueground.studies.validation.measures import MeasureSettings
 
     settings = MeasureSettings(LabelRule("faithful"), resamples=20)
     scores = {"fluency": np.array([1.0, 2, 4, 5, math.nan]), "f1": np.array([0, 0.2, 0.6, 1, 1])}

@@ -12,9 +12,9 @@ from tests.texts import validation_text
 
 from trueground.errors import RunInterrupted, UsageError
 from trueground.reports.viewer import render_page
-from trueground.studies.validate.page import validation_page
-from trueground.studies.validate.result import Validation
-from trueground.studies.validate.study import validate
+from trueground.studies.validation.page import validation_page
+from trueground.studies.validation.result import Validation
+from trueground.studies.validation.study import validate
 
 TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."
 GOOD, BAD = "The mill was built in 1903.", "Bread is baked there every morning."

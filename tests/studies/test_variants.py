@@ -17,7 +17,7 @@ from trueground.models.replay import FakeModel
 from trueground.options.declaration import Option
 from trueground.records.jsonl import decode_row
 from trueground.runs.directory import RESPONSES
-from trueground.studies.sweep import PAGE, draw, pairs_of, sweep, variants
+from trueground.studies.sweeps import PAGE, draw, pairs_of, sweep, variants
 from trueground.types import Passage, Record
 
 

@@ -14,7 +14,7 @@ from tests.commands import trueground
 from tests.reports.payload import blocks, payload, words
 
 from trueground.errors import TruegroundError
-from trueground.reports.run_page import write_run_page
+from trueground.reports.run_pages import write_run_page
 from trueground.view import pages
 from trueground.view.pages import PAIRED, write_bundle
 

@@ -37,7 +37,7 @@ from trueground.stats.human.estimates import mean_of_sets
 from trueground.stats.human.measure import measure_all
 from trueground.stats.monotone import LabelledClaims, LogisticModel
 from trueground.stats.thresholds import ScoredLabels
-from trueground.studies.calibrate.stacking import fit as fit_weights
+from trueground.studies.calibration.stacking import fit as fit_weights
 from trueground.types import JudgeRequest
 
 # Of the perturbed claims beside the mean of the sets. With less, AUROC is higher on sets left out

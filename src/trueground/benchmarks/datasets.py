@@ -19,7 +19,7 @@ import msgspec
 from trueground.benchmarks.base import all_benchmarks
 from trueground.components.registry import Registry
 from trueground.errors import InputError
-from trueground.files.home import home
+from trueground.files.home_folder import home
 
 ORIGIN = "origin.json"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 
 from trueground.benchmarks.base import Sources, all_benchmarks, get_benchmark, load_function
-from trueground.benchmarks.published import published
+from trueground.benchmarks.publications import published
 from trueground.errors import unknown_name
 from trueground.records.columns import field_text
 from trueground.types import Record

@@ -24,7 +24,7 @@ from trueground.models.base import ChatRequest, Reply
 from trueground.models.component import LLMComponent, describe_failure
 from trueground.models.prompts import Prompt, TextMarks
 from trueground.records.problems import shorten
-from trueground.text.lines import one_line
+from trueground.text.lines import collapse_whitespace
 from trueground.types import Failure, PromptFile, Status
 
 EXAMPLES = 8
@@ -78,7 +78,7 @@ class LLMDecomposer(LLMComponent, Decomposer):
         """
         statements = [_statements(text) for text in texts]
         asked = [
-            one_line(text[slice(*span)])
+            collapse_whitespace(text[slice(*span)])
             for text, own in zip(texts, statements, strict=True)
             for _, span, counts in own
             if counts
@@ -180,8 +180,8 @@ class Demonstration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     facts: tuple[_Text, ...]
 
     def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "sentence", one_line(self.sentence))
-        msgspec.structs.force_setattr(self, "facts", tuple(map(one_line, self.facts)))
+        msgspec.structs.force_setattr(self, "sentence", collapse_whitespace(self.sentence))
+        msgspec.structs.force_setattr(self, "facts", tuple(map(collapse_whitespace, self.facts)))
 
     def __str__(self) -> str:
         facts = "\n".join(f"- {fact}" for fact in self.facts) or NONE

@@ -15,7 +15,7 @@ from trueground._version import __version__
 from trueground.cli._options import HELP, CommandGroup
 from trueground.cli._output import drop_output, guard_streams
 from trueground.cli.exit_codes import Outcome, exit_code
-from trueground.components.entry_points import EntryPoint, entry_points
+from trueground.components.plugins import EntryPoint, entry_points
 from trueground.errors import ExitCode, PluginError, TruegroundError, UsageError, at_terminal, tell
 
 # Where each command of the core is found, in the order of the help. Others are entry points.

@@ -99,7 +99,7 @@ def clear(
     screen: Screen,
 ) -> None:
     """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
-    from trueground.files.home import home
+    from trueground.files.home_folder import home
     from trueground.net.cache import ResponseCache
     from trueground.net.cache_contents import clear_caches
     from trueground.view.stored import clear_indexes

@@ -10,7 +10,7 @@ import typer
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, echo_note
 from trueground.cli.exit_codes import Outcome, end_with
-from trueground.studies.compare import compare as compare_runs
+from trueground.studies.comparing import compare as compare_runs
 
 
 @takes(compare_runs)
@@ -38,12 +38,12 @@ def compare(
 ) -> None:
     """Compare runs item by item: which is better on what, how sure that is, which items changed."""
     from trueground.reports.viewer import find_page
-    from trueground.studies.compare import parse_limits
-    from trueground.studies.comparison_page import MARK, comparison_page, write_comparison
+    from trueground.studies.comparing import parse_limits
+    from trueground.studies.comparison_pages import COMPARISON_MARK, comparison_page, write_comparison
 
     limits = parse_limits(fail_if_worse or ())
     if out is not None:
-        out = find_page(out, MARK)
+        out = find_page(out, COMPARISON_MARK)
     compared = compare_runs(runs, **options)
     worse = compared.find_worse(limits)
     comparison = compared.as_dict()

@@ -11,9 +11,9 @@ from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line
 from trueground.errors import InputError
 from trueground.options.shared import Overwrite
-from trueground.studies.calibrate.study import calibrate as calibrate_judge
-from trueground.studies.calibrate.study import fit_judge
-from trueground.studies.validate.study import validate as validate_metrics
+from trueground.studies.calibration.study import calibrate as calibrate_judge
+from trueground.studies.calibration.study import fit_judge
+from trueground.studies.validation.study import validate as validate_metrics
 
 judge = typer.Typer(name="judge", help="Judges: calibrate one, or weigh several, by human labels.")
 
@@ -32,7 +32,7 @@ def validate(
     **options: Any,
 ) -> None:
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
-    from trueground.studies.validate.page import validation_page
+    from trueground.studies.validation.page import validation_page
 
     result = screen.call(validate_metrics, files, **options, command=command_line())
     if screen.as_json:
@@ -72,8 +72,8 @@ def calibrate(
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
-    from trueground.studies.calibrate.page import calibration_page
-    from trueground.studies.calibrate.result import check_free
+    from trueground.studies.calibration.page import calibration_page
+    from trueground.studies.calibration.result import check_free
 
     if out is not None:
         check_free(out, overwrite)
@@ -100,11 +100,11 @@ def fit(
     **options: Any,
 ) -> None:
     """Weigh several judges by human labels, where that is better than the best of them alone."""
-    from trueground.studies.calibrate.page import show_stack
-    from trueground.studies.calibrate.stacking import check_free
+    from trueground.studies.calibration.page import show_stack
+    from trueground.studies.calibration.stacking import check_stack_file
 
     if out is not None:
-        check_free(out, overwrite)
+        check_stack_file(out, overwrite)
     result = screen.call(fit_judge, files, judges, **options)
     screen.show_page(result.raw, lambda: show_stack(result.raw))
     if result.refused is not None:

@@ -9,7 +9,7 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen
-from trueground.components.entry_points import EntryPoint, entry_points
+from trueground.components.plugins import EntryPoint, entry_points
 from trueground.errors import unknown_name
 
 if TYPE_CHECKING:

@@ -77,7 +77,7 @@ def _refuse(options: Mapping[str, object], belongs: str) -> None:
 
 
 def _one(run: Path, max_items: int, screen: Screen) -> None:
-    from trueground.reports.run_page import write_run_page
+    from trueground.reports.run_pages import write_run_page
     from trueground.studies.leaderboard.runs import read_runs
 
     read_runs([run])  # an unfinished run has no page
@@ -87,12 +87,12 @@ def _one(run: Path, max_items: int, screen: Screen) -> None:
 
 def _several(runs: list[Path], out: Path, choices: dict[str, Any], screen: Screen) -> None:
     from trueground.reports.viewer import find_page
-    from trueground.studies.leaderboard.page import MARK, leaderboard_page, write
+    from trueground.studies.leaderboard.page import LEADERBOARD_MARK, leaderboard_page, write
     from trueground.studies.leaderboard.runs import find_runs
     from trueground.studies.leaderboard.study import leaderboard_data
     from trueground.studies.prompts import in_order, prompt_studies
 
-    find_page(out, MARK)
+    find_page(out, LEADERBOARD_MARK)
     board = leaderboard_data(runs, **choices)
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trueground.models.base import ChatModel, Params
     from trueground.models.options import ModelOptions
     from trueground.options.parsing import Value
-    from trueground.studies.sweep import SweepOutcome, SweepRun
+    from trueground.studies.sweeps import SweepOutcome, SweepRun
 
 
 # The options in the order of the help; those of the benchmark follow.
@@ -228,7 +228,7 @@ def _sweep(
     from trueground.api.pages import write_page
     from trueground.benchmarks.base import Sources
     from trueground.evaluate.questions import make_run_plan
-    from trueground.studies.sweep import draw, pairs_of, place, studies_of, sweep, variants
+    from trueground.studies.sweeps import draw, pairs_of, place, studies_of, sweep, variants
 
     with screen.progress() as progress:
         sources = Sources(
@@ -306,8 +306,8 @@ def _show(
     outcomes: Sequence[SweepOutcome], screen: Screen, prompts: Sequence[Mapping[str, Any]]
 ) -> None:
     from trueground.reports.overview import RunText
-    from trueground.reports.run_page import run_page
-    from trueground.studies.sweep_page import sweep_page
+    from trueground.reports.run_pages import run_page
+    from trueground.studies.sweep_pages import sweep_page
 
     finished = [outcome for outcome in outcomes if outcome.result is not None]
     results = [outcome.as_json() for outcome in outcomes]
@@ -327,7 +327,7 @@ def _show_estimates(
     pairs: Sequence[SweepRun], out: Path, settings: RunSettings, screen: Screen
 ) -> None:
     from trueground.evaluate.session import estimate_run
-    from trueground.studies.sweep_page import show_estimates
+    from trueground.studies.sweep_pages import show_estimates
 
     rows = [
         (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.api.score import score as score_records
+from trueground.api.scoring import score as score_records
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
@@ -119,7 +119,7 @@ def _show(
 
     def page() -> Page:
         from trueground.reports.overview import RunText
-        from trueground.reports.run_page import run_page
+        from trueground.reports.run_pages import run_page
 
         items = result.worst_items(_BRIEF_WORST if worst is None else worst)
         text = RunText(path=result.path, worst=items, is_brief=worst is None, shows_all=whole)
@@ -155,7 +155,7 @@ def merge(
 
 def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
     """Bring together what shards of a build or a run were paid for; what to do next, in words."""
-    from trueground.components.entry_points import entry_points
+    from trueground.components.plugins import entry_points
     from trueground.runs.directory import read_manifest
 
     manifest = read_manifest(part) or {}

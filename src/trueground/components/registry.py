@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Self, TypeVar
 
-from trueground.components.entry_points import EntryPoint, entry_points
+from trueground.components.plugins import EntryPoint, entry_points
 from trueground.components.specs import ComponentSpec
 from trueground.errors import PluginError, UsageError, tell, unknown_name
 

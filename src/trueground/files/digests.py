@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from trueground.files.home import home
+from trueground.files.home_folder import home
 from trueground.files.writing import open_no_follow
 
 _REMEMBER_ABOVE = 1_000_000  # bytes; less is read faster than remembered

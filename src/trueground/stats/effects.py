@@ -49,7 +49,7 @@ from trueground.stats.bootstrap import (
     resampled_means,
     variance_of_mean,
 )
-from trueground.stats.paired import MCNEMAR, Paired, SignedRank, differences, signed_rank
+from trueground.stats.paired_tests import MCNEMAR, Paired, SignedRank, differences, signed_rank
 from trueground.stats.rates import LabelSample, share_interval, t_quantile
 
 MOST_SIZES = 512

@@ -18,7 +18,7 @@ from trueground.reports.items import item_links
 from trueground.stats.arithmetic.sums import count_true
 from trueground.stats.bootstrap import Floats
 from trueground.stats.effects import Sizes
-from trueground.stats.paired import (
+from trueground.stats.paired_tests import (
     Paired,
     differences,
     holm,

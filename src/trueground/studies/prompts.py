@@ -17,7 +17,7 @@ from trueground.metrics.registry import metric_of_key
 from trueground.runs.files import RunFiles
 from trueground.stats.arithmetic.sums import count_true, mean, sum_counts, total, variance
 from trueground.stats.bootstrap import Floats, intervals
-from trueground.stats.paired import holm, paired
+from trueground.stats.paired_tests import holm, paired
 from trueground.stats.repeats import PerQuestion
 from trueground.studies.finished import (
     NO_HASH,

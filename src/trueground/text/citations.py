@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.text.sentences import split_sentences
-from trueground.text.triple_brackets import triple_brackets
+from trueground.text.brackets import triple_brackets
 from trueground.text.triples import Bracket, Citation
 from trueground.types import Graph
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def one_line(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     """Return the text on one line: runs of white space become single spaces."""
     return " ".join(text.split())

@@ -23,7 +23,7 @@ import msgspec
 from trueground.errors import InputError, OutputError, TruegroundError
 from trueground.execution.processes import start_module_async
 from trueground.reports.blocks import Page, Pair
-from trueground.reports.run_page import write_run_page
+from trueground.reports.run_pages import write_run_page
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import check_ours, unusable, write_error
 from trueground.view.runs import MARK, FoundRun, RunFolders, list_page, readable
@@ -62,8 +62,8 @@ async def work(task: str, *words: str, told: Callable[[int, int], None] | None =
 
 def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
     """The page of two runs; `places` are what leads to each."""
-    from trueground.studies.compare import compare
-    from trueground.studies.comparison_page import comparison_page
+    from trueground.studies.comparing import compare
+    from trueground.studies.comparison_pages import comparison_page
 
     return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places).for_viewer())
 

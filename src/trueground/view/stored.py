@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, TruegroundError, WriteError
-from trueground.files.home import home
+from trueground.files.home_folder import home
 from trueground.files.locks import FolderLock
 from trueground.files.writing import write_atomically
 from trueground.metrics.grounding import verdict_spec

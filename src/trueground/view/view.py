@@ -21,7 +21,7 @@ from aiohttp import web
 from trueground.errors import TruegroundError
 from trueground.reports.blocks import Page, Pair
 from trueground.reports.items import gap_notices
-from trueground.reports.run_page import run_page, unfinished_run_page
+from trueground.reports.run_pages import run_page, unfinished_run_page
 from trueground.reports.viewer import viewer_assets
 from trueground.runs.directory import REPORT
 from trueground.runs.files import RunFiles

@@ -19,8 +19,8 @@ from trueground.wings.labeling.spans import SpanMark, label_words
 from trueground.errors import InputError
 from trueground.labels.files import LabelFiles
 from trueground.records.reading import open_records
-from trueground.studies.calibrate.study import calibrate
-from trueground.studies.validate.study import validate
+from trueground.studies.calibration.study import calibrate
+from trueground.studies.validation.study import validate
 from trueground.types import Record
 
 RESPONSE = "Lind Hall, built in 1912 by Per Holt, is of  brick. It was built well."

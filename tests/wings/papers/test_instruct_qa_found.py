@@ -15,8 +15,8 @@ from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import Comparer
 from trueground.options.parsing import Value
-from trueground.wings.search.words import words
-from trueground.studies.sweep import variants
+from trueground.wings.search.search_words import words
+from trueground.studies.sweeps import variants
 from trueground.types import Record
 
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 
 from trueground.benchmarks.model_info import find_model
-from trueground.benchmarks.published import PublishedTable, published
+from trueground.benchmarks.publications import PublishedTable, published
 from trueground.metrics.registry import parse_spec
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("instruct-qa")}

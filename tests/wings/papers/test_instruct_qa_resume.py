@@ -20,7 +20,7 @@ from tests.marks import mostly_long
 
 from trueground.benchmarks.base import Sources, Task, get_benchmark
 from trueground.wings.search.building import add_retrievers, build_index, default_place
-from trueground.studies.sweep import variants
+from trueground.studies.sweeps import variants
 
 BOTH = ("--retriever", "bm25", "--retriever", "bm25(k1=0.9)")
 N = 40

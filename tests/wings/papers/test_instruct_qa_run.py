@@ -35,7 +35,7 @@ from trueground.benchmarks.data import count_data, fetch_data
 from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.models.options import ModelOptions
-from trueground.studies.sweep import variants
+from trueground.studies.sweeps import variants
 
 V2 = "k_precision(abstention_passage=true)"
 

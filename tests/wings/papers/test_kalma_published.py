@@ -6,7 +6,7 @@ import pytest
 
 from trueground.wings.papers.kalma import BENCHMARK
 from trueground.benchmarks.model_info import find_model
-from trueground.benchmarks.published import PublishedScore, PublishedTable, published
+from trueground.benchmarks.publications import PublishedScore, PublishedTable, published
 from trueground.evaluate.plan import macro_key
 from trueground.metrics.registry import parse_spec
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from trueground.errors import MissingExtraError, UsageError
 from trueground.wings.search import bm25 as module
-from trueground.wings.search import words as words_module
+from trueground.wings.search import search_words as words_module
 from trueground.wings.search.base import Hit, Retriever
 from trueground.wings.search.bm25 import BM25
-from trueground.wings.search.words import words
+from trueground.wings.search.search_words import words
 
 for library in ("bm25s", "Stemmer"):
     pytest.importorskip(library, reason="the retrieval extra is not installed")

@@ -20,7 +20,7 @@ from trueground.options.shared import no_progress
 from trueground.wings.search import bm25, bm25_index, bm25_search
 from trueground.wings.search.base import Hit, Retriever, RetrieverKind
 from trueground.wings.search.bm25 import BM25, BM25_KIND, BM25OnDisk, Bm25Options, build_bm25
-from trueground.wings.search.words import stemmer
+from trueground.wings.search.search_words import stemmer
 from trueground.types import Passage
 
 for library in ("bm25s", "Stemmer"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueground.benchmarks.model_info import size_of
-from trueground.benchmarks.published import published
+from trueground.benchmarks.publications import published
 from trueground.benchmarks.studies import (
     Delta,
     Mean,

@@ -13,7 +13,7 @@ from typing import Any
 
 from trueground.benchmarks.base import all_benchmarks
 from trueground.benchmarks.model_info import Models, find_model
-from trueground.benchmarks.published import PublishedScore, PublishedTable, published
+from trueground.benchmarks.publications import PublishedScore, PublishedTable, published
 from trueground.benchmarks.studies import PaperJudge
 from trueground.components.specs import split_key
 from trueground.errors import InputError, UsageError

@@ -54,13 +54,13 @@ from trueground.text.refusal import MEASURED
 from trueground.text.wording import docs_page, few, join_alike, several
 from trueground.types import Status
 
-MARK = "trueground-leaderboard-1"
+LEADERBOARD_MARK = "trueground-leaderboard-1"
 _SEEN = 2  # warnings that are seen at once, above the table
 
 
 def write(board: Json, out: Path, prompts: Sequence[Json] = ()) -> Path:
     """Write the page of a leaderboard. Raises what `find_page` does, and WriteError."""
-    page = find_page(out, MARK)
+    page = find_page(out, LEADERBOARD_MARK)
     make_folder(page)
     write_page(page, leaderboard_page(board, prompts))
     return page
@@ -69,7 +69,7 @@ def write(board: Json, out: Path, prompts: Sequence[Json] = ()) -> Path:
 def is_leaderboard(path: Path) -> bool:
     """Whether the file is an earlier leaderboard; a sweep writes one beside its runs."""
     try:
-        check_page_file(path, MARK, overwrite=True)
+        check_page_file(path, LEADERBOARD_MARK, overwrite=True)
     except (OutputError, UsageError):
         return False
     return path.is_file()
@@ -104,7 +104,7 @@ def leaderboard_page(
         warnings = [Text([strong(words)], "warning"), Fold("Why", [listed]) if many else listed]
     return Page(
         kind="leaderboard",
-        mark=MARK,
+        mark=LEADERBOARD_MARK,
         title="Leaderboard",
         lead=_lead(board),
         notices=[f"{notice} ({few(labels)})" for notice, labels in board["notices"].items()],

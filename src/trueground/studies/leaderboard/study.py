@@ -22,7 +22,7 @@ from trueground.studies.leaderboard.elsewhere import (
     paper_ranks,
     paper_runs,
 )
-from trueground.studies.leaderboard.page import MARK, write
+from trueground.studies.leaderboard.page import LEADERBOARD_MARK, write
 from trueground.studies.leaderboard.results import study_warnings
 from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
 from trueground.text.wording import few, join_alike
@@ -127,7 +127,7 @@ def write_leaderboard(
     Arguments and errors are those of `leaderboard_data`; `prompts` are studies of runs that differ
     in their prompts. `out` is FILE.html or a folder. Raises OutputError, WriteError.
     """
-    find_page(out, MARK)
+    find_page(out, LEADERBOARD_MARK)
     board = leaderboard_data(
         runs, with_published=with_published, models=models, baseline=baseline, outside=outside
     )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
-from trueground.execution.cores import cores
+from trueground.execution.processors import cores
 from trueground.execution.processes import WorkerPool
 from trueground.options.shared import Progress
 from trueground.wings.search.base import TITLED, Hit, OpenedRetriever, RetrieverKind
@@ -37,7 +37,7 @@ from trueground.wings.search.bm25_index import (
 )
 from trueground.wings.search.bm25_search import Searcher
 from trueground.wings.search.store import PassageStore, next_step
-from trueground.wings.search.words import stemmer, words
+from trueground.wings.search.search_words import stemmer, words
 
 _HEADER = "bm25.json"
 _MOST_K1 = 1_000  # far beyond, float32 would round scores to 0

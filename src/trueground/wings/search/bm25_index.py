@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.options.shared import Progress
-from trueground.wings.search.words import stemmer, words
+from trueground.wings.search.search_words import stemmer, words
 from trueground.stats.arithmetic.scalars import log
 from trueground.stats.arithmetic.sums import sum_counts
 

@@ -24,7 +24,7 @@ from trueground.wings.search.bm25_index import (
     Ints,
     map_array,
 )
-from trueground.wings.search.words import stemmer, words
+from trueground.wings.search.search_words import stemmer, words
 
 _NOTHING: Found = (np.empty(0, np.int32), np.empty(0, np.float32))
 _FEW = 100_000  # postings that are added up without any thought

@@ -18,7 +18,7 @@ import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.files.digests import file_digest
-from trueground.files.home import home
+from trueground.files.home_folder import home
 from trueground.files.locks import FolderLock
 from trueground.files.writing import NewFolders, part_of
 from trueground.options.shared import Note, Progress, no_note, no_progress

@@ -27,7 +27,7 @@ from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
-from trueground.execution.cores import cores
+from trueground.execution.processors import cores
 from trueground.files.state import StateFile
 from trueground.files.writing import make_folder
 from trueground.net.checkpoints import reason

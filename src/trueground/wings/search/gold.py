@@ -17,7 +17,7 @@ from trueground.records.problems import Problem, describe, to_record
 from trueground.records.reading import plain_rows
 from trueground.wings.search.base import SearchQuery
 from trueground.wings.search.store import PassageStore, bare_id, page_key
-from trueground.wings.search.words import words
+from trueground.wings.search.search_words import words
 
 # A shorter passage may stand within a gold text by chance.
 _LEAST_WORDS = 8

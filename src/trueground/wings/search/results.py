@@ -22,7 +22,7 @@ from trueground.records.reading import plain_rows
 from trueground.wings.search.base import Hit, SearchQuery
 from trueground.wings.search.gold import GoldPassage, same_text
 from trueground.wings.search.store import PassageStore
-from trueground.wings.search.words import words
+from trueground.wings.search.search_words import words
 
 NAME = "file"
 _IDS = ("id", "id_", "qid", "q_id", "query_id", "question_id", "_id")

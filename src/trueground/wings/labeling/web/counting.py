@@ -133,8 +133,8 @@ def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
 
 def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterator[Block]:
     from trueground.evaluate.corrected import predicted_label
-    from trueground.studies.validate.page import validation_page
-    from trueground.studies.validate.study import validate
+    from trueground.studies.validation.page import validation_page
+    from trueground.studies.validation.study import validate
 
     label, why = KINDS[name].label, ""
     if not label:
@@ -180,8 +180,8 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
 
     InputError where it cannot be done, as the command says it, too.
     """
-    from trueground.studies.calibrate.page import calibration_page
-    from trueground.studies.calibrate.study import calibrate
+    from trueground.studies.calibration.page import calibration_page
+    from trueground.studies.calibration.study import calibrate
 
     labels = [label for label in gathered.merged() if KINDS[label.kind].label]
     if not labels:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.benchmarks.published import published
+from trueground.benchmarks.publications import published
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import Comparer

@@ -15,7 +15,7 @@ from trueground.wings.search.base import OpenedRetriever
 from trueground.wings.search.gold import GoldPassage
 from trueground.wings.search.opening import CorpusSession
 from trueground.wings.search.store import PassageStore
-from trueground.wings.search.words import words
+from trueground.wings.search.search_words import words
 from trueground.text.draws import draw_number
 
 # How many passages behind the wanted rank are looked at, where the first ones are gold.

@@ -21,7 +21,7 @@ from trueground.wings.search.base import SearchQuery
 from trueground.wings.search.gold import GoldPassage
 from trueground.wings.search.kinds import bases
 from trueground.wings.search.store import PassageStore
-from trueground.wings.search.words import words
+from trueground.wings.search.search_words import words
 from trueground.types import Passage, PromptFile, Record, Turn
 
 _PACKAGE = "trueground.wings.papers.instruct_qa"

@@ -31,7 +31,7 @@ from trueground.wings.papers.builders.grounding.items import (
 )
 from trueground.wings.papers.builders.settings import Material
 from trueground.models.prompts import Prompt
-from trueground.text.lines import one_line
+from trueground.text.lines import collapse_whitespace
 from trueground.text.sentences import split_sentences
 
 # Words beside the changed phrases that may come or go in a sentence with one, such as articles.
@@ -160,14 +160,14 @@ async def _revise(item: OriginalInstance, client: ModelClient, prompt: Prompt) -
 
     new = await client.ask("writer", prompt.fill(fields), _Revision, check=check)
     return Conflict(
-        question=one_line(new.question),
+        question=collapse_whitespace(new.question),
         answer=new.answer,
         answers=answer_forms(new.answers or [new.answer]) if definite else (),
         contexts=tuple(
             msgspec.structs.replace(old, text=untitled(text, old.title))
             for old, text in zip(pair.contexts, new.contexts, strict=True)
         ),
-        gold=tuple(map(one_line, new.facts)),
+        gold=tuple(map(collapse_whitespace, new.facts)),
         changes=tuple(KnowledgeChange(one.old, one.new, one.type) for one in new.changes),
     )
 

@@ -41,7 +41,7 @@ from trueground.wings.papers.builders.settings import Material
 from trueground.claims.base import Decomposed, Decomposer
 from trueground.judges.registry import get_judge
 from trueground.models.prompts import Prompt
-from trueground.text.lines import one_line
+from trueground.text.lines import collapse_whitespace
 from trueground.text.normalize import fact_key
 from trueground.types import Failure, JudgeRequest, Status, Verdict
 
@@ -166,7 +166,7 @@ def _facts_of(decomposed: Sequence[Decomposed]) -> Iterator[AtomicFact]:
             reason = CALL_FAILED if failed else "no_decomposition"
             raise Rejected(reason, f"context {context + 1}: {claims.reason}", transient=failed)
         for claim in claims:
-            text = one_line(claim.text)
+            text = collapse_whitespace(claim.text)
             # A clause that was cut out of a sentence gets the beginning and the end of one.
             first, _, rest = text.partition(" ")
             if first.isalpha() and first.islower():

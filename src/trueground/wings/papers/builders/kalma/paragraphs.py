@@ -24,7 +24,7 @@ from trueground.wings.papers.builders.kalma.wording import wording_sha256
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
 from trueground.text.citations import Sentence, read_triples, remove_brackets
-from trueground.text.triple_brackets import triple_brackets
+from trueground.text.brackets import triple_brackets
 from trueground.text.triples import format_citation, plain, plain_property, triple_key
 from trueground.types import Graph
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueground.benchmarks.base import all_benchmarks
-from trueground.benchmarks.published import PublishedTable, published
+from trueground.benchmarks.publications import PublishedTable, published
 from trueground.components.specs import keys_named, split_key
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.labels.base import LabelRule

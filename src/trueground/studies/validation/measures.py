@@ -23,9 +23,9 @@ from trueground.stats.human.estimates import OverSets
 from trueground.stats.human.measure import Measured, measure_all, paired_differences
 from trueground.stats.human.people import ceiling, preference_ceiling, preferences
 from trueground.studies.labelled import LabelledSet, LabelledSets
-from trueground.studies.validate.notes import RunMetrics, format_unscored, one_kind, shared_groups
-from trueground.studies.validate.result import FORMAT
-from trueground.studies.validate.scored import ScoredSet, score_sets, worst_items
+from trueground.studies.validation.notes import RunMetrics, format_unscored, one_kind, shared_groups
+from trueground.studies.validation.result import FORMAT
+from trueground.studies.validation.scored import ScoredSet, score_sets, worst_items
 from trueground.types import Record
 
 Floats = NDArray[np.float64]

@@ -31,7 +31,7 @@ from trueground.stats.calibration import LabelledProbabilities, LogisticCurve
 from trueground.stats.human.measure import measure_all
 from trueground.stats.monotone import LabelledClaims, LogisticModel
 from trueground.stats.thresholds import ScoredLabels, folds
-from trueground.studies.calibrate.judging import context_texts
+from trueground.studies.calibration.judging import context_texts
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Failure, JudgeRequest, Status
 
@@ -58,13 +58,13 @@ class FittedStack:
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the file that `--judge FILE` reads. InputError where it is refused. OutputError."""
-        check_free(Path(path), overwrite)
+        check_stack_file(Path(path), overwrite)
         if self.refused is not None:
             raise InputError(self.refused)
         write_json(Path(path), self.raw)
 
 
-def check_free(path: Path, overwrite: bool = False) -> None:
+def check_stack_file(path: Path, overwrite: bool = False) -> None:
     """OutputError where the file may not be written; only a stack is ever replaced."""
     check_out_file(path, "my-judge.json", overwrite=overwrite)
     check_ours(path, StackFile.FORMAT, "stack of judges of ours")

@@ -16,8 +16,8 @@ from trueground.studies.options import Label, LabelPaths, PositiveAbove
 if TYPE_CHECKING:
     from trueground.claims.base import Decomposer
     from trueground.judges.base import Judge
-    from trueground.studies.calibrate.result import Calibration
-    from trueground.studies.calibrate.stacking import FittedStack
+    from trueground.studies.calibration.result import Calibration
+    from trueground.studies.calibration.stacking import FittedStack
 
 
 _OBJECTIVES = Literal["balanced_accuracy", "f1", "accuracy", "matthews", "correlation", "kappa"]
@@ -78,13 +78,13 @@ def calibrate(
     from trueground.claims.registry import get_decomposer
     from trueground.execution.progress import open_progress
     from trueground.labels.files import LabelFiles
-    from trueground.studies.calibrate.judging import (
+    from trueground.studies.calibration.judging import (
         judge_records,
         make_uncalibrated,
         no_scores,
         why_unfit,
     )
-    from trueground.studies.calibrate.statistics import CalibrationSettings, compute_calibration
+    from trueground.studies.calibration.statistics import CalibrationSettings, compute_calibration
     from trueground.studies.labelled import LabelledSets
 
     settings = CalibrationSettings(objective, precision, method, seed, resamples, level)
@@ -156,8 +156,8 @@ def fit_judge(
     from trueground.execution.progress import open_progress
     from trueground.labels.files import LabelFiles
     from trueground.options.shared import check_draws
-    from trueground.studies.calibrate.judging import why_unfit
-    from trueground.studies.calibrate.stacking import compute_stack, measure_claims, open_judges
+    from trueground.studies.calibration.judging import why_unfit
+    from trueground.studies.calibration.stacking import compute_stack, measure_claims, open_judges
     from trueground.studies.labelled import LabelledSets
 
     check_draws(resamples, seed, level)

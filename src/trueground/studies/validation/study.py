@@ -14,7 +14,7 @@ from trueground.studies.options import Label, LabelPaths, PositiveAbove
 if TYPE_CHECKING:
     from trueground.claims.base import Decomposer
     from trueground.metrics.base import Spec
-    from trueground.studies.validate.result import Validation
+    from trueground.studies.validation.result import Validation
 
 
 def _parse_keep(texts: Sequence[str]) -> dict[str, float]:
@@ -111,8 +111,8 @@ def validate(
     from trueground.labels.base import DEFAULT_LABEL
     from trueground.labels.files import LabelFiles
     from trueground.studies.labelled import LabelledSets
-    from trueground.studies.validate import measures, notes
-    from trueground.studies.validate.result import (
+    from trueground.studies.validation import measures, notes
+    from trueground.studies.validation.result import (
         Validation,
         ValidationOutput,
         make_manifest,

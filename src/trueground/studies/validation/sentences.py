@@ -20,7 +20,7 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
-from trueground.studies.calibrate.page import short
+from trueground.studies.calibration.page import short
 from trueground.text.wording import docs_page, percent_of, several
 
 Raw = Mapping[str, Any]

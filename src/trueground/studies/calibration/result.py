@@ -84,7 +84,7 @@ class Calibration:
         if page is not None or (file is not None and self.refused is None):
             make_folder(page or file or Path())
         if page is not None:
-            from trueground.studies.calibrate.page import write_calibration
+            from trueground.studies.calibration.page import write_calibration
 
             write_calibration(page, self.raw)
         if file is not None:
@@ -100,7 +100,7 @@ def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path |
 
     UsageError: a file of another kind. OutputError where it may not be written.
     """
-    from trueground.studies.calibrate.page import MARK
+    from trueground.studies.calibration.page import MARK
 
     return find_outputs(path, MARK, overwrite=overwrite, numbers=CalibrationFile.FAMILY)
 

@@ -117,7 +117,7 @@ class ValidationOutput:
         self, result: Validation, manifest: dict[str, Any], items: Sequence[tuple[str, Lines]]
     ) -> None:
         """Write the result, in a folder with the `items` of each set. Raises WriteError."""
-        from trueground.studies.validate.page import write_validation
+        from trueground.studies.validation.page import write_validation
 
         if self._folder:
             self._write_items(items)

@@ -53,7 +53,7 @@ from trueground.studies.comparison_words import (
 )
 from trueground.text.wording import docs_page, percent, several
 
-MARK = "trueground-comparison-1"
+COMPARISON_MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
 _MAX_CHANGES = 3  # items that got better, and as many that got worse, without --all
 _MAX_TEXT, _BEFORE_CHANGE = 140, 40  # characters of a text; before the first difference
@@ -110,7 +110,7 @@ def comparison_page(
     blocks.append(Only("text", [_list_runs(comparison)]))
     return Page(
         "comparison",
-        MARK,
+        COMPARISON_MARK,
         f"Comparison of {len(rows)} runs" if has_several else _against(pairs[0]),
         blocks,
         lead="" if has_several else _lead(pairs[0]),

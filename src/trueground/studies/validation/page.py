@@ -30,13 +30,13 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.viewer import write_page
-from trueground.studies.calibrate.page import (
+from trueground.studies.calibration.page import (
     draw_confusion,
     draw_histogram,
     draw_reliability,
     short,
 )
-from trueground.studies.validate.sentences import (
+from trueground.studies.validation.sentences import (
     CALIBRATION,
     MEASURES,
     MeasureWords,

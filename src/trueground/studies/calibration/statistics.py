@@ -23,8 +23,8 @@ from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, L
 from trueground.stats.human.measure import Measured, measure_all
 from trueground.stats.rates import lower_bound
 from trueground.stats.thresholds import HeldOut, ScoredLabels, folds
-from trueground.studies.calibrate.judging import JudgedRecords
-from trueground.studies.calibrate.result import Calibration, format_notes
+from trueground.studies.calibration.judging import JudgedRecords
+from trueground.studies.calibration.result import Calibration, format_notes
 
 FOLDS = 5
 VERDICT = 0.5  # between False and True
