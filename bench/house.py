@@ -27,12 +27,12 @@ def rooms(root: Path) -> dict[str, tuple[int, int]]:
 def draw() -> str:
     """An SVG of the floors: a box for each room, an arrow for each import of one by another."""
     sys.path.insert(0, str(ROOT))
-    from tests.test_rooms import FLOORS, PENDING, imports
+    from tests.test_rooms import LAYERS, imports
 
     size = rooms(ROOT)
     floors = [
-        [room for room in floor if room in size and room != "_version"]
-        for floor in reversed(FLOORS)
+        [room for room in floor if room in size and not room.startswith("_")]
+        for floor in reversed(LAYERS)
     ]
     place: dict[str, tuple[float, float]] = {}
     width, step = 1000, 74
@@ -42,7 +42,7 @@ def draw() -> str:
             x = width * (column + 1) / (len(floor) + 1) + (shift if len(floor) == 1 else 0)
             place[room] = x, 40 + row * step
     below: dict[str, set[str]] = {room: set() for room in place}
-    for a, b in imports() - PENDING:
+    for a, b in imports():
         if a in place and b in place:
             below[a].add(b)
     reached: dict[str, set[str]] = {}
@@ -74,7 +74,7 @@ def draw() -> str:
         parts.append(
             f'<rect x="{x - 55:.0f}" y="{y - 18:.0f}" width="110" height="36" rx="5" '
             f'fill="#f4f7f9" stroke="#2a6f97"/>'
-            f'<text x="{x:.0f}" y="{y + 5:.0f}">{room}</text>'
+            f'<text x="{x:.0f}" y="{y + 5:.0f}">{room.removeprefix("wings.")}</text>'
         )
     return "\n".join([*parts, "</svg>"]) + "\n"
 

@@ -12,6 +12,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
+from bench.doors import find_exported
 from trueground.metrics.base import Metric
 from trueground.metrics.registry import all_metrics
 from trueground.metrics.signatures import ALIASES, signature_of, summary_of
@@ -28,6 +29,9 @@ from trueground.metrics.signatures import (
     {aliases}
 )
 
+# What other packages import.
+{exports}
+
 def __getattr__(name: str) -> Callable[..., Floats]: ...  # metrics of other packages
 def __dir__() -> list[str]: ...
 '''
@@ -38,7 +42,9 @@ def make_stub() -> str:
     metrics = all_metrics()
     functions = "".join(_make_function(name, metrics[name]) for name in sorted(metrics))
     used = [alias for alias in sorted(ALIASES) if f": {alias}" in functions]
-    return _HEAD.format(aliases=",\n    ".join(used) + ",") + functions
+    exported = find_exported("metrics").items()
+    exports = [f"from {module} import {name} as {name}" for name, module in exported]
+    return _HEAD.format(aliases=",\n    ".join(used) + ",", exports="\n".join(exports)) + functions
 
 
 def _make_function(name: str, metric: Metric) -> str:
@@ -69,7 +75,8 @@ def _name_of(annotation: Any) -> str:
 def main() -> None:
     """Write the stub and format it."""
     STUB.write_text(make_stub(), encoding="utf-8")
-    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", str(STUB)], check=True)
+    for command in (["check", "--fix", "--quiet", "--select", "I"], ["format", "--quiet"]):
+        subprocess.run([sys.executable, "-m", "ruff", *command, str(STUB)], check=True)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ from tests.commands import trueground
 import trueground as tg
 from trueground import benchmarks
 from trueground.benchmarks import base
-from trueground.wings.papers.builders import registry, settings
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
 from trueground.models.prompts import Prompt
+from trueground.wings.papers.builders import registry, settings
 
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCKS = [dedent(code) for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)]

@@ -110,7 +110,9 @@ def run_python(code: str) -> str:
             id="benchmark",
         ),
         pytest.param(
-            "from trueground.wings.papers.builders.registry import get_builder as get", "builders", id="builder"
+            "from trueground.wings.papers.builders.registry import get_builder as get",
+            "builders",
+            id="builder",
         ),
     ],
 )

@@ -14,23 +14,23 @@ import msgspec
 import pytest
 
 import trueground as tg
-from trueground.wings.papers.builders.checks import says, words_without
-from trueground.wings.papers.builders.grounding.sets import text_links, wiki_links
-from trueground.wings.papers.builders.json_reply import read_object
 from trueground.claims.registry import get_decomposer
 from trueground.errors import TruegroundError
-from trueground.judges.registry import get_judge
 from trueground.judges.lexical.values import find_values
 from trueground.judges.llm import read_score, read_verdict
+from trueground.judges.registry import get_judge
 from trueground.metrics.choices import chosen_label
 from trueground.models.openai_replies import split_thinking
-from trueground.wings.search.cutting import cut
-from trueground.wings.search.documents import read_document
 from trueground.text.citations import read_numbers, read_triples
 from trueground.text.normalize import NORMALIZERS, contains_words, get_normalizer
 from trueground.text.refusal import find_refusal
 from trueground.text.sentences import split_sentences
 from trueground.types import Choice, JudgeRequest
+from trueground.wings.papers.builders.checks import says, words_without
+from trueground.wings.papers.builders.grounding.sets import text_links, wiki_links
+from trueground.wings.papers.builders.json_reply import read_object
+from trueground.wings.search.cutting import cut
+from trueground.wings.search.documents import read_document
 
 SHORT, TIMES = 10_000, 4  # characters
 LONG = 400_000

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import trueground as tg
-from trueground.wings.papers.builders.settings import EndpointDefaults
 from trueground.cli import app
 from trueground.cli._options import option_parameters
 from trueground.errors import UsageError, at_terminal, in_python
 from trueground.evaluate.run_settings import RunRequest
 from trueground.evaluate.score import ScoreRequest
 from trueground.options.declaration import Option
+from trueground.wings.papers.builders.settings import EndpointDefaults
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.wings.labeling.pages import show_plan
 from trueground.labels.base import PlannedLabels
 from trueground.reports.overview import RunText
 from trueground.reports.run_pages import run_page
@@ -14,10 +13,11 @@ from trueground.reports.text import render_text
 from trueground.runs.worst import WorstItem
 from trueground.studies.calibration.page import calibration_page, show_stack
 from trueground.studies.comparison_pages import comparison_page
-from trueground.wings.papers.errors.page import errors_page
 from trueground.studies.leaderboard.page import leaderboard_page
 from trueground.studies.sweep_pages import Finished, sweep_page
 from trueground.studies.validation.page import validation_page
+from trueground.wings.labeling.pages import show_plan
+from trueground.wings.papers.errors.page import errors_page
 
 Raw = Mapping[str, Any]
 

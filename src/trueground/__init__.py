@@ -14,68 +14,76 @@ if TYPE_CHECKING:
     import trueground.errors as errors
     import trueground.metrics as metrics
     import trueground.testing as testing
-    from trueground.api.read import read_run
-    from trueground.api.result import Result, Summary
-    from trueground.api.running import arun, run
-    from trueground.api.scoring import ascore, score
-    from trueground.api.shards import merge, score_shards
-    from trueground.benchmarks.base import benchmark
-    from trueground.wings.papers.builders.api import build
-    from trueground.wings.papers.builders.settings import BuildSettings
-    from trueground.claims.registry import decomposer
-    from trueground.evaluate.shards.score import score_table
-    from trueground.judges.registry import judge
-    from trueground.metrics.base import Metric
-    from trueground.metrics.registry import metric
-    from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
-    from trueground.models.options import ModelOptions
-    from trueground.models.registry import model
-    from trueground.wings.search.kinds import retriever
-    from trueground.runs.schema import MetricSummary
-    from trueground.studies.calibration.study import calibrate, fit_judge
-    from trueground.studies.validation.result import Validation
-    from trueground.studies.validation.study import validate
+    from trueground.api import (
+        Result,
+        Summary,
+        arun,
+        ascore,
+        merge,
+        read_run,
+        run,
+        score,
+        score_shards,
+    )
+    from trueground.benchmarks import benchmark
+    from trueground.claims import decomposer
+    from trueground.evaluate import score_table
+    from trueground.judges import judge
+    from trueground.metrics import Metric, metric
+    from trueground.models import (
+        ChatModel,
+        ChatRequest,
+        Message,
+        ModelOptions,
+        Params,
+        Reply,
+        model,
+    )
+    from trueground.runs import MetricSummary
+    from trueground.studies import Validation, calibrate, fit_judge, validate
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
+    from trueground.wings.papers import BuildSettings, build
+    from trueground.wings.search import retriever
 
 
 _HOMES = {
-    "BuildSettings": "wings.papers.builders.settings",
-    "ChatModel": "models.base",
-    "ChatRequest": "models.base",
+    "BuildSettings": "wings.papers",
+    "ChatModel": "models",
+    "ChatRequest": "models",
     "Claim": "types",
     "JudgeRequest": "types",
-    "Message": "models.base",
-    "Metric": "metrics.base",
-    "MetricSummary": "runs.schema",
-    "ModelOptions": "models.options",
-    "Params": "models.base",
+    "Message": "models",
+    "Metric": "metrics",
+    "MetricSummary": "runs",
+    "ModelOptions": "models",
+    "Params": "models",
     "Passage": "types",
     "Record": "types",
-    "Reply": "models.base",
-    "Result": "api.result",
+    "Reply": "models",
+    "Result": "api",
     "Status": "types",
-    "Summary": "api.result",
+    "Summary": "api",
     "Turn": "types",
-    "Validation": "studies.validation.result",
+    "Validation": "studies",
     "Verdict": "types",
-    "arun": "api.running",
-    "ascore": "api.scoring",
-    "benchmark": "benchmarks.base",
-    "build": "wings.papers.builders.api",
-    "calibrate": "studies.calibration.study",
-    "decomposer": "claims.registry",
-    "fit_judge": "studies.calibration.study",
-    "judge": "judges.registry",
-    "merge": "api.shards",
-    "metric": "metrics.registry",
-    "model": "models.registry",
-    "read_run": "api.read",
-    "retriever": "wings.search.kinds",
-    "run": "api.running",
-    "score": "api.scoring",
-    "score_shards": "api.shards",
-    "score_table": "evaluate.shards.score",
-    "validate": "studies.validation.study",
+    "arun": "api",
+    "ascore": "api",
+    "benchmark": "benchmarks",
+    "build": "wings.papers",
+    "calibrate": "studies",
+    "decomposer": "claims",
+    "fit_judge": "studies",
+    "judge": "judges",
+    "merge": "api",
+    "metric": "metrics",
+    "model": "models",
+    "read_run": "api",
+    "retriever": "wings.search",
+    "run": "api",
+    "score": "api",
+    "score_shards": "api",
+    "score_table": "evaluate",
+    "validate": "studies",
 }
 _MODULES = ("errors", "metrics", "testing")
 
@@ -136,7 +144,9 @@ def __getattr__(name: str) -> Any:
         # A wing is outside the core, so it may be missing.
         if not (error.name or "").startswith(f"{__name__}.wings"):
             raise
-        raise AttributeError(f"{__name__}.{name} is part of {error.name}, which isn't installed") from None
+        raise AttributeError(
+            f"{__name__}.{name} is part of {error.name}, which isn't installed"
+        ) from None
     globals()[name] = value
     return value
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from trueground.claims.base import Decomposer
-from trueground.judges.base import Judge
-from trueground.models.replay import FakeModel
+from trueground.claims import Decomposer
+from trueground.judges import Judge
+from trueground.models import FakeModel
 from trueground.types import Claim, JudgeRequest, Status, Verdict
 
 __all__ = ["FakeDecomposer", "FakeJudge", "FakeModel", "synthetic_records"]

@@ -6,10 +6,10 @@ from collections import defaultdict
 
 import pytest
 
-from trueground.wings.papers.faitheval.source import DATASETS
 from trueground.benchmarks.model_info import find_model
 from trueground.benchmarks.publications import PublishedTable, published
 from trueground.metrics.registry import parse_spec
+from trueground.wings.papers.faitheval.source import DATASETS
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("faitheval")}
 # Table 1 gives two decimals: its averages can differ by a rounding of the ten and one of their own.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.wings.papers.faitheval_files import data_folder
 from tests.commands import trueground
+from tests.wings.papers.faitheval_files import data_folder
 
 from trueground.benchmarks.data import count_data
 from trueground.benchmarks.statistics import benchmark_statistics

@@ -13,14 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.chaos import ChaosServer
 from tests.judges.rule_endpoint import shown
 
 from trueground.claims.base import Decomposer
-from trueground.claims.registry import get_decomposer
 from trueground.claims.llm import read_facts
+from trueground.claims.registry import get_decomposer
 from trueground.errors import InputError, MissingExtraError, UnreachableError, UsageError
 from trueground.models.prompts import TextMarks
 from trueground.text.sentences import split_sentences

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.marks import mostly_long
 
-from trueground.claims.base import Decomposer
-from trueground.claims.rules import RuleDecomposer
 from trueground.claims import rules
+from trueground.claims.base import Decomposer
 from trueground.claims.registry import decomposers, get_decomposer
+from trueground.claims.rules import RuleDecomposer
 from trueground.errors import UsageError
 
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.wings.labeling.filling import fill, fill_sheet
 from tests.commands import trueground
+from tests.wings.labeling.filling import fill, fill_sheet
 
 from trueground.wings.labeling.base import AnnotationTask
 

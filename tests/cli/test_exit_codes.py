@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.wings.papers.builders.building import home as builders_home
-from tests.wings.papers.builders.little import answering
-from tests.wings.papers.builders.scripted_server import scripted
-from tests.wings.papers.builders.test_build import command as build_command
 from tests.chaos import ChaosServer
 from tests.commands import PROGRAM, trueground
 from tests.evaluate.questions_file import answer, write_questions
 from tests.killing import ProcessTree
 from tests.marks import mostly_long
 from tests.records.record_files import write
+from tests.wings.papers.builders.building import home as builders_home
+from tests.wings.papers.builders.little import answering
+from tests.wings.papers.builders.scripted_server import scripted
+from tests.wings.papers.builders.test_build import command as build_command
 
 import trueground as package
 from trueground import errors

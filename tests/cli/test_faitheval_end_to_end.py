@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 from tests import commands
-from tests.wings.papers.faitheval_files import ARC, MRQA, TASKS, jsonl, parquet
 from tests.net.loopback_hub import Repo, loopback_hub
 from tests.reports.payload import blocks
+from tests.wings.papers.faitheval_files import ARC, MRQA, TASKS, jsonl, parquet
 
 
 def test_fetch_run_report_compare(tmp_path: Path) -> None:

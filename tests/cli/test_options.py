@@ -16,17 +16,22 @@ import typer
 from typer.testing import CliRunner
 
 import trueground as tg
-from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
 from trueground.benchmarks.data import count_data, fetch_data
 from trueground.cli import run_command
 from trueground.cli._options import option_parameters, takes
 from trueground.errors import tell
-from trueground.wings.graphs.operations import find_entities, link_questions, load_graph, query_graph
-from trueground.options.shared import Cache, Workers
 from trueground.options.declaration import Option
-from trueground.wings.search.operations import evaluate_index, make_index, search_index
+from trueground.options.shared import Cache, Workers
 from trueground.studies.comparing import compare
+from trueground.wings.graphs.operations import (
+    find_entities,
+    link_questions,
+    load_graph,
+    query_graph,
+)
+from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
 from trueground.wings.papers.errors.study import sort_errors
+from trueground.wings.search.operations import evaluate_index, make_index, search_index
 
 PUBLIC = (tg.score, tg.ascore, tg.run, tg.arun, tg.validate, tg.calibrate, compare, sort_errors)
 

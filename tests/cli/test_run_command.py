@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from tests import commands
-from tests.wings.papers.faitheval_files import data_folder
 from tests.chaos import KEY, ChaosServer
 from tests.commands import Done
 from tests.evaluate.questions_file import answer, write_questions
+from tests.wings.papers.faitheval_files import data_folder
 
 
 @pytest.fixture

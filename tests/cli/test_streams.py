@@ -13,8 +13,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.commands import PROGRAM, trueground
 
 from trueground.cli._output import EscapedText, escaped

@@ -16,9 +16,9 @@ from tests.judges.rule_endpoint import contains
 import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.components import make_components
-from trueground.judges.registry import get_judge
 from trueground.judges.calibrated import CalibratedJudge
 from trueground.judges.calibrations import with_calibration
+from trueground.judges.registry import get_judge
 from trueground.studies.calibration.study import calibrate
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.labeling.filling import fill
 from tests.evaluate.questions_file import write_questions
 from tests.texts import overview_text
+from tests.wings.labeling.filling import fill
 
 import trueground as tg
-from trueground.wings.labeling.operations import export_tasks, import_answers
 from trueground.errors import InputError
 from trueground.runs.directory import MANIFEST, REPORT, SUMMARY
+from trueground.wings.labeling.operations import export_tasks, import_answers
 
 N = 200
 

@@ -24,17 +24,17 @@ from tests.judges.test_judge_contract import BUILDERS
 
 import trueground as tg
 from trueground.claims.base import Decomposer
-from trueground.claims.rules import RuleDecomposer
 from trueground.claims.registry import decomposers, get_decomposer
+from trueground.claims.rules import RuleDecomposer
 from trueground.errors import BadRow, BadRowsError, MissingExtraError, UnreachableError, WorkerError
 from trueground.evaluate.components import Components
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import Scorer
 from trueground.execution.processes import WorkerPool
-from trueground.judges.base import Judge
 from trueground.judges import comparing, rating
-from trueground.judges.registry import get_judge
+from trueground.judges.base import Judge
 from trueground.judges.comparing import comparers
+from trueground.judges.registry import get_judge
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import all_metrics, parse_specs
 from trueground.records.problems import to_record
@@ -360,7 +360,12 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
             ["abstained", "k_precision(abstain=zero)"],
         ),
         ("trueground.metrics.context", "tokenise", ["f1", "support"], ["f1"]),
-        ("trueground.wings.papers.kalma.triples", "read_triples", ["citation_precision", "f1"], None),
+        (
+            "trueground.wings.papers.kalma.triples",
+            "read_triples",
+            ["citation_precision", "f1"],
+            None,
+        ),
         ("trueground.text.citations", "read_numbers", ["passage_citation_recall", "f1"], None),
     ],
 )

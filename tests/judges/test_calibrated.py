@@ -13,8 +13,8 @@ import pytest
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
-from trueground.judges.registry import get_judge, judge, judges
 from trueground.judges.calibrated import calibrated, with_option
+from trueground.judges.registry import get_judge, judge, judges
 from trueground.testing import FakeJudge
 from trueground.types import JudgeRequest, Status, Usage, Verdict
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import InputError, UsageError
+from trueground.judges.calibrated import CalibrationFile, open_calibration, read_calibration
 from trueground.judges.lexical.judge import LexicalJudge
 from trueground.judges.registry import get_judge, kinds
-from trueground.judges.calibrated import CalibrationFile, open_calibration, read_calibration
 from trueground.types import JudgeRequest
 
 BASIS = LexicalJudge.basis

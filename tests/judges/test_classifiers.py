@@ -16,8 +16,8 @@ from tests.encoders import tiny
 
 from trueground.errors import UsageError
 from trueground.judges.base import Judge
-from trueground.judges.registry import get_judge
 from trueground.judges.classifiers import FORMS, PROMPTS
+from trueground.judges.registry import get_judge
 from trueground.types import JudgeRequest, Status
 
 CLAIMS = ("The city was old.", "Who won the song?", "It is 10 years.", "They wrote a film.")

@@ -12,8 +12,8 @@ import pytest
 import trueground as tg
 from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import Judge
-from trueground.judges.registry import get_judge, judges, kinds
 from trueground.judges.from_functions import FunctionJudge
+from trueground.judges.registry import get_judge, judges, kinds
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 ROWS = [

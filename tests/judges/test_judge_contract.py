@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from tests.judges.rule_endpoint import rule_endpoint
 
 from trueground.errors import UsageError

@@ -14,9 +14,9 @@ from tests.judges.rule_endpoint import contains, shown
 from trueground.claims.llm import LLMDecomposer
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, UnreachableError, UsageError
-from trueground.judges.registry import get_judge
 from trueground.judges.llm import LLMJudge
 from trueground.judges.rating import LLMRater
+from trueground.judges.registry import get_judge
 from trueground.types import JudgeRequest, Status, Verdict
 
 CLAIM = "Ida was born in Warsaw."

@@ -17,8 +17,8 @@ import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
 from trueground.judges.lexical.judge import LexicalJudge
-from trueground.judges.registry import get_judge
 from trueground.judges.people import FitFigures
+from trueground.judges.registry import get_judge
 from trueground.judges.stack import (
     DEFAULT,
     LEFT_OUT,

@@ -4,8 +4,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.marks import mostly_long
 
 from trueground.metrics.choices import answer_part, chosen_label, mentioned_labels, right_labels

@@ -8,8 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.wordnet import write_small_wordnet
 
 from trueground.errors import MissingExtraError, UsageError

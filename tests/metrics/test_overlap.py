@@ -6,8 +6,7 @@ from collections import Counter
 
 import numpy as np
 from bench import naive
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rouge_score import rouge_scorer
 
 from trueground.metrics import functions

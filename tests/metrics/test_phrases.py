@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trueground.metrics.abstention import PHRASES, find_phrase
 from trueground.text.normalize import contains_words, get_normalizer

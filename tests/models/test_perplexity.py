@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.loopback import LoopbackServer
 
 from trueground.errors import UnreachableError, UsageError

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pytest
 
 from trueground.errors import UsageError
-from trueground.options.values import MAX_SEED, MAX_WHOLE, ValueRejectedError, check_arguments, check_settings, check_value, parse_value
 from trueground.options.declaration import Option, declare, declared_options
-from trueground.options.shared import parse_shard
 from trueground.options.pairs import split_pair
 from trueground.options.requests import takes_fields_of
+from trueground.options.shared import parse_shard
+from trueground.options.values import (
+    MAX_SEED,
+    MAX_WHOLE,
+    ValueRejectedError,
+    check_arguments,
+    check_settings,
+    check_value,
+    parse_value,
+)
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,8 +17,8 @@ from tests.commands import trueground
 from tests.records.record_files import read
 
 from trueground.errors import BadRowsError, InputError, UsageError
-from trueground.records.reading import open_records
 from trueground.records.python_literals import parse_python
+from trueground.records.reading import open_records
 from trueground.types import Passage
 
 TEXT = "Ada wrote it in 1843."

@@ -8,8 +8,8 @@ import pytest
 from tests.records.broken_inputs import BROKEN, Broken
 
 from trueground.errors import TruegroundError
-from trueground.records.reading import open_records
 from trueground.records.columns import parse_mapping
+from trueground.records.reading import open_records
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)

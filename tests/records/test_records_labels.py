@@ -13,8 +13,8 @@ import pytest
 from tests.records.record_files import read
 
 from trueground.errors import BadRowsError, UsageError
-from trueground.records.reading import open_records
 from trueground.records.columns import parse_mapping
+from trueground.records.reading import open_records
 
 ROWS: list[dict[str, Any]] = [
     {"response": "a", "label": 1, "anna": True, "topic": "x"},

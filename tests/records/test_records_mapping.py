@@ -8,8 +8,8 @@ import pytest
 from tests.records.record_files import read
 
 from trueground.errors import InputError, UsageError
-from trueground.records.reading import open_records
 from trueground.records.columns import parse_mapping
+from trueground.records.reading import open_records
 from trueground.types import Passage
 
 

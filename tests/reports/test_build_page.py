@@ -10,13 +10,13 @@ from typing import Any
 import orjson
 import pytest
 from markdown_it import MarkdownIt
-from tests.wings.papers.builders.finished import HOSTILE, finished, write_labels
 from tests.reports.payload import blocks, payload, words
+from tests.wings.papers.builders.finished import HOSTILE, finished, write_labels
 
-from trueground.wings.papers.builders.pages import Shown, build_page
-from trueground.wings.papers.builders.people import read_people
 from trueground.reports.markdown import escaped, fenced, render_markdown
 from trueground.reports.viewer import render_page
+from trueground.wings.papers.builders.pages import Shown, build_page
+from trueground.wings.papers.builders.people import read_people
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.wings.papers.builders.finished import finished, write_labels
 from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, emulate, needs_a_browser, resize
+from tests.wings.papers.builders.finished import finished, write_labels
 
 from trueground.wings.papers.builders.page_files import draw_again
 

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.wings.papers.builders.finished import finished, write_labels
 from tests.commands import Done, trueground
 from tests.reports.payload import blocks
+from tests.wings.papers.builders.finished import finished, write_labels
 
-from trueground.wings.papers.builders import page_files
-from trueground.wings.papers.builders.page_files import draw_again
 from trueground.errors import InputError, OutputError
 from trueground.files.locks import FolderLock
+from trueground.wings.papers.builders import page_files
+from trueground.wings.papers.builders.page_files import draw_again
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import trueground as tg
 from trueground.studies.comparing import compare
 from trueground.studies.comparison_pages import write_comparison
 from trueground.wings.papers.errors.lines import read_selected
-from trueground.wings.papers.errors.study import sort_errors
 from trueground.wings.papers.errors.page import write_errors
+from trueground.wings.papers.errors.study import sort_errors
 
 pytestmark = needs_a_browser
 HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"

@@ -11,8 +11,7 @@ import msgspec
 import orjson
 import pytest
 from bench.schemas import FILES, FOLDER, FOLDERS, make_schema
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import trueground as tg
 from trueground.errors import InputError, UsageError

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from scipy import stats as scipy_stats
 from sklearn import metrics as sk
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
-from trueground.stats.agreement import cohen, krippendorff_alpha, raw_agreement
-from trueground.stats.agreement import fleiss_kappa as our_fleiss
+from trueground.stats.agreement import (
+    cohen,
+    fleiss_kappa as our_fleiss,
+    krippendorff_alpha,
+    raw_agreement,
+)
 from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.human.estimates import MEASURES
 from trueground.stats.human.measure import measure, measure_all

@@ -6,8 +6,7 @@ from statistics import mean, variance
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from tests.marks import mostly_long
 

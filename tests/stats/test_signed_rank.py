@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from scipy.stats import rankdata, wilcoxon
 
 from trueground.stats.paired_tests import MOST_EXACT, signed_rank

@@ -14,12 +14,11 @@ from tests.reports.payload import words
 from tests.texts import calibration_text
 
 import trueground as tg
-from trueground.wings.labeling.operations import export_tasks
 from trueground.claims.rules import RuleDecomposer
 from trueground.errors import CoverageError, InputError, OutputError, UnreachableError, UsageError
+from trueground.judges.calibrated import CalibrationFile, calibrated
 from trueground.judges.lexical.judge import LexicalJudge
 from trueground.judges.registry import get_judge
-from trueground.judges.calibrated import CalibrationFile, calibrated
 from trueground.reports.viewer import render_page
 from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve
 from trueground.stats.rates import lower_bound
@@ -28,6 +27,7 @@ from trueground.studies.calibration.page import calibration_page
 from trueground.studies.calibration.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
+from trueground.wings.labeling.operations import export_tasks
 
 METHODS = CalibrationFile.METHODS
 

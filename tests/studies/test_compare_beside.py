@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import wilcoxon
 from statsmodels.stats.multitest import multipletests
 from tests.reports.payload import payload, words

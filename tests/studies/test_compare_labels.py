@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.labeling.filling import fill
 from tests.texts import comparison_text
+from tests.wings.labeling.filling import fill
 
 import trueground as tg
-from trueground.wings.labeling.operations import export_tasks, import_answers
 from trueground.errors import InputError
 from trueground.reports.viewer import render_page
 from trueground.studies.comparing import compare
 from trueground.studies.comparison_pages import comparison_page
+from trueground.wings.labeling.operations import export_tasks, import_answers
 
 N = 150
 

@@ -18,8 +18,8 @@ from trueground.cli.app import app
 from trueground.errors import UsageError
 from trueground.reports.blocks import Table, Text
 from trueground.reports.viewer import render_page
-from trueground.studies.comparing import compare
 from trueground.studies.compare_pair import check_detect
+from trueground.studies.comparing import compare
 from trueground.studies.comparison_pages import comparison_page
 from trueground.studies.prompts_page import prompts_section
 

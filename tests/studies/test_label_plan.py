@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.wings.labeling.filling import fill, fill_sheet
 from tests.studies.test_compare_labels import write
 from tests.texts import plan_text
+from tests.wings.labeling.filling import fill, fill_sheet
 
 import trueground as tg
-from trueground.wings.labeling.operations import export_tasks, import_answers
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.studies.label_plan import plan_labels
+from trueground.wings.labeling.operations import export_tasks, import_answers
 
 N = 600
 

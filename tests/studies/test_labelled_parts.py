@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.labeling.filling import fill
 from tests.reports.payload import words
 from tests.texts import validation_text
+from tests.wings.labeling.filling import fill
 
-from trueground.wings.labeling.operations import export_tasks, import_answers
 from trueground.errors import InputError, UsageError
 from trueground.reports.viewer import render_page
 from trueground.studies.calibration.study import calibrate
 from trueground.studies.validation.page import validation_page
 from trueground.studies.validation.study import validate
+from trueground.wings.labeling.operations import export_tasks, import_answers
 
 BRIDGE: dict[str, Any] = {
     "id": "bridge",

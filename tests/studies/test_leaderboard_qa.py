@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.instruct_qa_files import world
 from tests.reports.instruct_qa_fixture import (
     MODELS,
     PLAIN,
@@ -22,6 +21,7 @@ from tests.reports.instruct_qa_fixture import (
 from tests.reports.leaderboard_fixture import benchmark_run
 from tests.reports.payload import blocks, payload, words
 from tests.texts import leaderboard_text
+from tests.wings.papers.instruct_qa_files import world
 
 import trueground as tg
 from trueground.errors import UsageError

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.instruct_qa_files import world
 from tests.reports.instruct_qa_fixture import qa_run, retriever_study, study
 from tests.reports.payload import words
+from tests.wings.papers.instruct_qa_files import world
 
 import trueground as tg
 from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard

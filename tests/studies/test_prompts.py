@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.wings.papers.builders.scripted_server import scripted
 from tests.evaluate.questions_file import write_questions
+from tests.wings.papers.builders.scripted_server import scripted
 from typer.testing import CliRunner, Result
 
 from trueground.cli.app import app

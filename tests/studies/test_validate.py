@@ -13,7 +13,6 @@ import pytest
 from tests.texts import validation_text
 
 import trueground as tg
-from trueground.wings.labeling.operations import export_tasks
 from trueground.errors import (
     BadRowsError,
     CoverageError,
@@ -29,6 +28,7 @@ from trueground.stats.agreement import spearman
 from trueground.stats.thresholds import ScoredLabels
 from trueground.studies.validation.result import Validation
 from trueground.studies.validation.study import validate
+from trueground.wings.labeling.operations import export_tasks
 
 TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."
 CLAIMS = (

@@ -9,8 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trueground.text.citations import Sentence, read_numbers, read_triples, remove_citations
 from trueground.text.triples import format_citation, pairs_of, plain, triple_key

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from training.offline_judge import sets
-from training.trust import __main__ as command
-from training.trust import examples, page, papers, tables
+from training.trust import __main__ as command, examples, page, papers, tables
 from training.trust.measuring import LeftOut, Settings
 
 from trueground.errors import InputError

@@ -29,8 +29,8 @@ from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set, spli
 from training.offline_judge.sets import folds, permissive
 from trueground.encoders.models import BiEncoder
 from trueground.judges.lexical.judge import LexicalJudge
-from trueground.judges.registry import get_judge
 from trueground.judges.lexical.weights import LexicalWeights
+from trueground.judges.registry import get_judge
 from trueground.judges.stack import DEFAULT, StackFile, StackMember, log_odds
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import mean_of_sets

@@ -10,6 +10,6 @@ from pathlib import Path
 
 def write_page(run_dir: Path, *, is_sample: bool = False) -> Path:
     """Write the page of a run directory; see `trueground.runs.page.PageWriter`."""
-    from trueground.reports.run_pages import write_run_page
+    from trueground.reports import write_run_page
 
     return write_run_page(run_dir, is_sample=is_sample)

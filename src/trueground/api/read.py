@@ -40,6 +40,6 @@ def read_run(path: str | Path) -> Result:
         ('When was the tower finished?', 'not')
     """
     from trueground.api.result import make_showable
-    from trueground.runs.result import read_run as read
+    from trueground.runs import read_run as read
 
     return make_showable(read(path))

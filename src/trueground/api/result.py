@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trueground.runs.result import Result as ScoredRun
-from trueground.runs.schema import Summary as SummaryFile
+from trueground.runs import Result as ScoredRun, Summary as SummaryFile
 
 
 class Summary(SummaryFile, kw_only=True, omit_defaults=True):
     __doc__ = SummaryFile.__doc__
 
     def __repr__(self) -> str:
-        from trueground.reports.overview import summary_page
-        from trueground.reports.text import render_text
+        from trueground.reports import render_text, summary_page
 
         return render_text(summary_page(self.raw))
 
     def _repr_html_(self) -> str:
-        from trueground.reports.notebook import render_html
-        from trueground.reports.overview import summary_page
+        from trueground.reports import render_html, summary_page
 
         return render_html(summary_page(self.raw))
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.api.pages import write_page
-from trueground.evaluate.shards.score import ShardsRequest, score_shards_request
-from trueground.options.shared import ShowProgress, no_progress
-from trueground.options.requests import takes_fields_of
+from trueground.evaluate import ShardsRequest, score_shards_request
+from trueground.options import ShowProgress, no_progress, takes_fields_of
 
 if TYPE_CHECKING:
     from trueground.api.result import Result
@@ -43,7 +42,7 @@ def merge(
     are no shards, WorkerError where some are missing, WriteError.
     """
     from trueground.api.result import make_showable
-    from trueground.evaluate.shards.merge import merge_shards
+    from trueground.evaluate import merge_shards
 
     result = merge_shards(out, command=command, progress=progress, write_page=write_page)
     return make_showable(result)

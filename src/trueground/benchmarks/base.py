@@ -18,16 +18,25 @@ from typing import TYPE_CHECKING, Any
 
 from trueground.benchmarks.reads import RecordsReads, peek, start_recording, unread_fields
 from trueground.benchmarks.studies import Studies
-from trueground.components.registry import Registry
+from trueground.components import Registry
 from trueground.errors import UsageError, unknown_name
-from trueground.options.declaration import DeclaredOption, declared_options
-from trueground.options.shared import Note, Progress, no_note, no_progress
-from trueground.options.parsing import Value, default_of, parse_options, resolve_options, unused_options
+from trueground.options import (
+    DeclaredOption,
+    Note,
+    Progress,
+    Value,
+    declared_options,
+    default_of,
+    no_note,
+    no_progress,
+    parse_options,
+    resolve_options,
+    unused_options,
+)
 
 if TYPE_CHECKING:
-    from trueground.models.base import Message, Params
-    from trueground.models.prompts import Prompt
-    from trueground.records.checks import FileInfo
+    from trueground.models import Message, Params, Prompt
+    from trueground.records import FileInfo
     from trueground.types import PromptFile, Record
 
 
@@ -116,7 +125,7 @@ class Sources(RecordsReads):
         self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
     ) -> Prompt:
         """The user's prompt, with these places, or the package's own. UsageError, InputError."""
-        from trueground.models.prompts import Prompt
+        from trueground.models import Prompt
 
         if self.prompt is not None:
             return Prompt.read(self.prompt, needed, optional)

@@ -4,8 +4,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.options.declaration import Option
-from trueground.options.shared import Progress, no_progress
+from trueground.options import Option, Progress, no_progress
 
 if TYPE_CHECKING:
     from trueground.benchmarks.datasets import FileCheck

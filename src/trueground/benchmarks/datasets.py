@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from trueground.benchmarks.base import all_benchmarks
-from trueground.components.registry import Registry
+from trueground.components import Registry
 from trueground.errors import InputError
-from trueground.files.home_folder import home
+from trueground.files import home
 
 ORIGIN = "origin.json"
 

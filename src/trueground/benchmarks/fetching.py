@@ -25,10 +25,9 @@ from trueground.benchmarks.datasets import (
     read_origin,
 )
 from trueground.errors import InputError, UsageError, WriteError
-from trueground.files.state import StateFile
-from trueground.files.writing import write_atomically
-from trueground.net.hub import HubFile, list_hub_files
-from trueground.options.shared import Progress
+from trueground.files import StateFile, write_atomically
+from trueground.net import HubFile, list_hub_files
+from trueground.options import Progress
 
 _SHARD = re.compile(r"-(\d+)-of-(\d+)(?=\.)")
 _BLOCK = 1 << 20

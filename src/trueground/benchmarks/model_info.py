@@ -12,7 +12,7 @@ from types import MappingProxyType
 import msgspec
 
 from trueground.errors import InputError
-from trueground.files.home_folder import home
+from trueground.files import home
 
 OWN_FILE = "models.json"
 # "7b", "0.5B", "llama2:70b-chat"; not "8x7b", whose size is no product, and not "fp16b1".

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from trueground.benchmarks.base import all_benchmarks
-from trueground.options.parsing import Value
+from trueground.options import Value
 
 
 class PublishedScore(msgspec.Struct, frozen=True):

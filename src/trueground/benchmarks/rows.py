@@ -30,17 +30,22 @@ from typing import (
     Union,
     get_args,
     get_origin,
+    get_type_hints as hints_of,
 )
-from typing import get_type_hints as hints_of
 
 import msgspec
 from msgspec import Meta
 
 from trueground.errors import InputError
-from trueground.records.files import open_unpacked, require_readable
-from trueground.records.jsonl import read_members
-from trueground.records.problems import Problem, describe, to_record
-from trueground.records.reading import plain_rows
+from trueground.records import (
+    Problem,
+    describe,
+    open_unpacked,
+    plain_rows,
+    read_members,
+    require_readable,
+    to_record,
+)
 from trueground.types import Record
 
 PlacedRows = Iterable[tuple[str, dict[str, Any]]]

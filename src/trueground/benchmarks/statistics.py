@@ -11,7 +11,7 @@ from statistics import fmean
 from trueground.benchmarks.base import Sources, all_benchmarks, get_benchmark, load_function
 from trueground.benchmarks.publications import published
 from trueground.errors import unknown_name
-from trueground.records.columns import field_text
+from trueground.records import field_text
 from trueground.types import Record
 
 

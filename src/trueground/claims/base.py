@@ -10,10 +10,9 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from trueground.components.base import Component
-from trueground.components.checks import check_answers, check_struct, describe_value
+from trueground.components import Component, check_answers, check_struct, describe_value
 from trueground.errors import ProtocolError
-from trueground.text.normalize import fact_key
+from trueground.text import fact_key
 from trueground.types import Claim, Failure, Status
 
 _WORD = re.compile(r"\w+(?:['’.,-]\w+)*")

@@ -18,13 +18,11 @@ import msgspec
 from trueground.claims.base import Decomposed, Decomposer, Span, clean, is_one_word
 from trueground.claims.ranking import make_ranker
 from trueground.claims.statements import find_statements
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
-from trueground.models.base import ChatRequest, Reply
-from trueground.models.component import LLMComponent, describe_failure
-from trueground.models.prompts import Prompt, TextMarks
-from trueground.records.problems import shorten
-from trueground.text.lines import collapse_whitespace
+from trueground.models import ChatRequest, LLMComponent, Prompt, Reply, TextMarks, describe_failure
+from trueground.records import shorten
+from trueground.text import collapse_whitespace
 from trueground.types import Failure, PromptFile, Status
 
 EXAMPLES = 8

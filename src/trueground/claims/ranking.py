@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from trueground.components.registry import Registry
+from trueground.components import Registry
 from trueground.errors import UsageError
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from trueground.claims.base import Decomposed, Decomposer, SupportsDecompose
 from trueground.claims.rules import RuleDecomposer
-from trueground.components.registry import Registry
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec, Registry
 
 __all__ = [
     "Decomposed",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from trueground.claims.base import Decomposer, Fact, clean_facts
 from trueground.claims.statements import Statement, find_statements
-from trueground.text.words import View, Word, among, is_adverb
+from trueground.text import View, Word, among, is_adverb
 from trueground.types import Claim
 
 _TAIL = string.whitespace + ",;:"

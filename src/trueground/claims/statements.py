@@ -11,15 +11,18 @@ import string
 from functools import cache
 from typing import NamedTuple
 
-from trueground.text.refusal import (
+from trueground.text import (
+    among,
+    data_lines,
     describes_sources,
     has_refusal_cue,
+    is_adverb,
     is_courtesy,
+    is_finite,
     may_lack,
     says_lack,
+    split_sentences,
 )
-from trueground.text.sentences import split_sentences
-from trueground.text.words import among, data_lines, is_adverb, is_finite
 
 _SOURCE = (
     r"(?:provided|given|available|retrieved|supplied|above|following)?\s*(?:context|passage|document|text"

@@ -12,9 +12,17 @@ from typer.core import TyperCommand, TyperGroup
 
 from trueground.cli._output import Format, Screen
 from trueground.errors import hide_notes
-from trueground.options.declaration import UNSET, DeclaredOption, Option, declare, declared_options, option_of, parameters_of
-from trueground.options.values import check_named
-from trueground.options.parsing import default_of
+from trueground.options import (
+    UNSET,
+    DeclaredOption,
+    Option,
+    check_named,
+    declare,
+    declared_options,
+    default_of,
+    option_of,
+    parameters_of,
+)
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY

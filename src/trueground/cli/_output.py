@@ -19,10 +19,10 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import typer
 
-from trueground.options.shared import Progress, no_progress
+from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
-    from trueground.reports.blocks import Block, Page
+    from trueground.reports import Block, Page
 
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class Screen:
             return
         from rich.console import Console
 
-        from trueground.execution.progress import draw_bars
+        from trueground.execution import draw_bars
 
         file_label = escaped if files else None
         # The bar's own control characters go to the terminal; it puts streams of its own in the
@@ -244,7 +244,7 @@ class Screen:
 
 def _render(page: Page | Iterable[Block]) -> str:
     """Return the page as text, in 80 columns; a wide terminal has room for wider tables."""
-    from trueground.reports.text import COLUMNS, render_text
+    from trueground.reports import COLUMNS, render_text
 
     if not sys.stdout.isatty():
         return render_text(page)

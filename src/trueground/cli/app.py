@@ -15,7 +15,7 @@ from trueground._version import __version__
 from trueground.cli._options import HELP, CommandGroup
 from trueground.cli._output import drop_output, guard_streams
 from trueground.cli.exit_codes import Outcome, exit_code
-from trueground.components.plugins import EntryPoint, entry_points
+from trueground.components import EntryPoint, entry_points
 from trueground.errors import ExitCode, PluginError, TruegroundError, UsageError, at_terminal, tell
 
 # Where each command of the core is found, in the order of the help. Others are entry points.
@@ -177,7 +177,7 @@ def _check_meant(words: Sequence[str]) -> None:
         if equals and (reason := _unusable(option, value, in_stores=in_stores)):
             raise UsageError(f"{option if option.startswith('-') else 'an argument'} {reason}")
         if reads_folders and "://" in word and not before.startswith("-"):
-            from trueground.net.redact import redact_urls
+            from trueground.net import redact_urls
 
             raise UsageError(
                 f"{redact_urls(word)} is a URL; `{words[0]}` reads folders on this machine: copy "
@@ -194,7 +194,7 @@ def _unusable(option: str, value: str, *, in_stores: bool) -> str | None:
     except UnicodeEncodeError:
         return f"is not valid UTF-8: {value[:60]!a}; write it as UTF-8 text"
     if option == "--out" and "://" in value and (value.startswith("file:") or not in_stores):
-        from trueground.net.redact import redact_urls
+        from trueground.net import redact_urls
 
         return (
             f"is the URL {redact_urls(value)}; name a path on this machine, and copy it from there"

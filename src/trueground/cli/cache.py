@@ -14,8 +14,8 @@ from trueground.cli._output import Screen
 from trueground.errors import UsageError
 
 if TYPE_CHECKING:
-    from trueground.net.cache_contents import CacheStats
-    from trueground.reports.blocks import Block
+    from trueground.net import CacheStats
+    from trueground.reports import Block
 
 
 cache = typer.Typer(name="cache", help="What is kept of earlier runs: count and clear.")
@@ -32,9 +32,8 @@ _NOUNS = {
 @takes()
 def stats(screen: Screen) -> None:
     """Count what is kept: replies, results, searches, graphs, indexes; of which models."""
-    from trueground.net.cache import ResponseCache
-    from trueground.net.cache_contents import CacheStats
-    from trueground.view.stored import count_indexes
+    from trueground.net import CacheStats, ResponseCache
+    from trueground.view import count_indexes
 
     result = CacheStats.count(ResponseCache.path_of())
     beside = {name: CacheStats.count(path) for name, path in _beside().items()}
@@ -47,8 +46,8 @@ def stats(screen: Screen) -> None:
 
 def _show(cache: CacheStats, noun: str) -> list[Block]:
     """Return how much a file holds, since when, and of which models."""
-    from trueground.reports.blocks import Head, Part, Row, Table, Text
-    from trueground.text.wording import shown_name
+    from trueground.reports import Head, Part, Row, Table, Text
+    from trueground.text import shown_name
 
     lines = [str(cache.path), f"{cache.entries:,} {noun}, {cache.bytes:,} bytes on disk"]
     if cache.oldest and cache.newest:
@@ -68,7 +67,7 @@ def _show(cache: CacheStats, noun: str) -> list[Block]:
 
 def _beside() -> dict[str, Path]:
     """The files beside the replies, by what they are called in JSON."""
-    from trueground.net.cache import ResponseCache
+    from trueground.net import ResponseCache
 
     kinds = {"encoders": "vectors", "searches": "searches", "graphs": "graphs"}
     return {noun: ResponseCache.path_of(kind) for noun, kind in kinds.items()}
@@ -99,10 +98,9 @@ def clear(
     screen: Screen,
 ) -> None:
     """Remove what is kept, of one model, of some age or all; it is then paid or made again."""
-    from trueground.files.home_folder import home
-    from trueground.net.cache import ResponseCache
-    from trueground.net.cache_contents import clear_caches
-    from trueground.view.stored import clear_indexes
+    from trueground.files import home
+    from trueground.net import ResponseCache, clear_caches
+    from trueground.view import clear_indexes
 
     files = {"": ResponseCache.path_of(), **_beside()}
     paths = files | {"views": home() / "views"}

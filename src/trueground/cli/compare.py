@@ -10,7 +10,7 @@ import typer
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, echo_note
 from trueground.cli.exit_codes import Outcome, end_with
-from trueground.studies.comparing import compare as compare_runs
+from trueground.studies import compare as compare_runs
 
 
 @takes(compare_runs)
@@ -37,9 +37,8 @@ def compare(
     **options: Any,
 ) -> None:
     """Compare runs item by item: which is better on what, how sure that is, which items changed."""
-    from trueground.reports.viewer import find_page
-    from trueground.studies.comparing import parse_limits
-    from trueground.studies.comparison_pages import COMPARISON_MARK, comparison_page, write_comparison
+    from trueground.reports import find_page
+    from trueground.studies import COMPARISON_MARK, comparison_page, parse_limits, write_comparison
 
     limits = parse_limits(fail_if_worse or ())
     if out is not None:

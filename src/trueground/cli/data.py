@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.benchmarks.data import count_data, fetch_data, verify_data
+from trueground.benchmarks import count_data, fetch_data, verify_data
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, echo_note
 from trueground.errors import InputError
@@ -27,7 +27,7 @@ def fetch(
     """Download a benchmark's data, and record revision and checksum of each file."""
     import msgspec
 
-    from trueground.benchmarks.datasets import get_dataset
+    from trueground.benchmarks import get_dataset
 
     dataset = get_dataset(name)
     if not screen.quiet:
@@ -89,7 +89,7 @@ def stats(
     """Count questions, words of the answers, and passages; the paper's numbers beside them."""
     from dataclasses import asdict
 
-    from trueground.studies.data_page import show_statistics
+    from trueground.studies import show_statistics
 
     counts = count_data(name, **options)
     screen.show_page([asdict(one) for one in counts], lambda: show_statistics(counts))

@@ -12,7 +12,7 @@ from trueground.cli._output import echo_note
 from trueground.errors import ExitCode, TruegroundError
 
 if TYPE_CHECKING:
-    from trueground.runs.schema import Summary
+    from trueground.runs import Summary
 
 
 # The first of these that applies. What ended a command outweighs what its numbers say.
@@ -73,7 +73,7 @@ def check_scored(summary: Summary, place: str = "", *, chosen: bool = True) -> O
         place: What the message begins with.
         chosen: Whether its metrics were chosen by name.
     """
-    from trueground.evaluate.gates import judge_gates
+    from trueground.evaluate import judge_gates
 
     verdict = judge_gates(summary, (), 0.0, chosen=chosen)
     for message in verdict.messages:

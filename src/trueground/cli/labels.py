@@ -10,10 +10,8 @@ import typer
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line
 from trueground.errors import InputError
-from trueground.options.shared import Overwrite
-from trueground.studies.calibration.study import calibrate as calibrate_judge
-from trueground.studies.calibration.study import fit_judge
-from trueground.studies.validation.study import validate as validate_metrics
+from trueground.options import Overwrite
+from trueground.studies import calibrate as calibrate_judge, fit_judge, validate as validate_metrics
 
 judge = typer.Typer(name="judge", help="Judges: calibrate one, or weigh several, by human labels.")
 
@@ -32,7 +30,7 @@ def validate(
     **options: Any,
 ) -> None:
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
-    from trueground.studies.validation.page import validation_page
+    from trueground.studies import validation_page
 
     result = screen.call(validate_metrics, files, **options, command=command_line())
     if screen.as_json:
@@ -72,8 +70,7 @@ def calibrate(
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
-    from trueground.studies.calibration.page import calibration_page
-    from trueground.studies.calibration.result import check_free
+    from trueground.studies import calibration_page, check_free
 
     if out is not None:
         check_free(out, overwrite)
@@ -100,8 +97,7 @@ def fit(
     **options: Any,
 ) -> None:
     """Weigh several judges by human labels, where that is better than the best of them alone."""
-    from trueground.studies.calibration.page import show_stack
-    from trueground.studies.calibration.stacking import check_stack_file
+    from trueground.studies import check_stack_file, show_stack
 
     if out is not None:
         check_stack_file(out, overwrite)

@@ -9,11 +9,11 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen
-from trueground.components.plugins import EntryPoint, entry_points
+from trueground.components import EntryPoint, entry_points
 from trueground.errors import unknown_name
 
 if TYPE_CHECKING:
-    from trueground.reports.blocks import Table
+    from trueground.reports import Table
 
 
 # Where the entries of each kind of the core are found; without a function they are made here. Other
@@ -52,7 +52,7 @@ def list_(
     screen: Screen,
 ) -> None:
     """Show metrics, judges, benchmarks, retrievers, models …, with what each needs."""
-    from trueground.reports.blocks import Part
+    from trueground.reports import Part
 
     kinds = _kinds()
     if kind and kind not in kinds:
@@ -64,7 +64,7 @@ def list_(
 
 def _tabulate(entries: list[dict[str, Any]]) -> Table:
     """Return a row for each entry with what it needs, and one for each of its options."""
-    from trueground.reports.blocks import Cell, Head, Row, Table
+    from trueground.reports import Cell, Head, Row, Table
 
     rows = []
     for entry in entries:
@@ -99,7 +99,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         entries: list[dict[str, Any]] = getattr(import_module(f"trueground.{module}"), function)()
         return entries
     if kind == "metrics":
-        from trueground.metrics.registry import METRICS
+        from trueground.metrics import METRICS
 
         metrics = METRICS.load()
 
@@ -121,8 +121,8 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             for m in metrics.values()
         ]
     if kind == "benchmarks":
-        from trueground.benchmarks.base import all_benchmarks
-        from trueground.options.parsing import default_of
+        from trueground.benchmarks import all_benchmarks
+        from trueground.options import default_of
 
         return [
             {
@@ -143,7 +143,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             for b in all_benchmarks().values()
         ]
     if kind == "datasets":
-        from trueground.benchmarks.datasets import all_datasets, is_fetched
+        from trueground.benchmarks import all_datasets, is_fetched
 
         return [
             {
@@ -155,6 +155,6 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             }
             for d in all_datasets().values()
         ]
-    from trueground.text.normalize import NORMALIZERS, get_normalizer
+    from trueground.text import NORMALIZERS, get_normalizer
 
     return [{"name": name, "doc": get_normalizer(name).doc} for name in NORMALIZERS]

@@ -50,8 +50,7 @@ def report(
     screen: Screen,
 ) -> None:
     """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
-    from trueground.studies.leaderboard.page import is_leaderboard
-    from trueground.studies.leaderboard.runs import is_run
+    from trueground.studies import is_leaderboard, is_run
 
     # `FOLDER/*` names the page of a sweep beside its runs.
     pages = [path for path in runs if is_leaderboard(path)]
@@ -77,8 +76,8 @@ def _refuse(options: Mapping[str, object], belongs: str) -> None:
 
 
 def _one(run: Path, max_items: int, screen: Screen) -> None:
-    from trueground.reports.run_pages import write_run_page
-    from trueground.studies.leaderboard.runs import read_runs
+    from trueground.reports import write_run_page
+    from trueground.studies import read_runs
 
     read_runs([run])  # an unfinished run has no page
     page = write_run_page(run, max_items=max_items)
@@ -86,11 +85,16 @@ def _one(run: Path, max_items: int, screen: Screen) -> None:
 
 
 def _several(runs: list[Path], out: Path, choices: dict[str, Any], screen: Screen) -> None:
-    from trueground.reports.viewer import find_page
-    from trueground.studies.leaderboard.page import LEADERBOARD_MARK, leaderboard_page, write
-    from trueground.studies.leaderboard.runs import find_runs
-    from trueground.studies.leaderboard.study import leaderboard_data
-    from trueground.studies.prompts import in_order, prompt_studies
+    from trueground.reports import find_page
+    from trueground.studies import (
+        LEADERBOARD_MARK,
+        find_runs,
+        in_order,
+        leaderboard_data,
+        leaderboard_page,
+        prompt_studies,
+        write,
+    )
 
     find_page(out, LEADERBOARD_MARK)
     board = leaderboard_data(runs, **choices)
@@ -129,7 +133,7 @@ def view(
     """Browse runs: each with all its answers, two side by side, a leaderboard of all."""
     paths = _existing(runs or [Path("runs")])
     if bundle is not None:
-        from trueground.view.pages import write_bundle
+        from trueground.view import write_bundle
 
         page = write_bundle(paths, bundle)
         screen.show({"page": str(page)}, lambda: f"page   {page}")
@@ -140,11 +144,8 @@ def view(
 def _serve(
     paths: list[Path], port: int | None, screen: Screen, *, opens_browser: bool, has_token: bool
 ) -> None:
-    from trueground.studies.leaderboard.runs import is_run
-    from trueground.view.access import LinkAccess
-    from trueground.view.runs import RunFolders
-    from trueground.view.server import LOOPBACK, bind, run
-    from trueground.view.view import view_app
+    from trueground.studies import is_run
+    from trueground.view import LOOPBACK, LinkAccess, RunFolders, bind, run, view_app
 
     try:
         listening, address = bind(LOOPBACK, DEFAULT_PORT if port is None else port)

@@ -19,15 +19,14 @@ from trueground.cli._options import CommandGroup
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
 from trueground.errors import UsageError, unknown_name
-from trueground.evaluate.score import OneShard
+from trueground.evaluate import OneShard
 
 if TYPE_CHECKING:
-    from trueground.benchmarks.base import Benchmark
-    from trueground.evaluate.run_settings import RunOptions, RunSettings
-    from trueground.models.base import ChatModel, Params
-    from trueground.models.options import ModelOptions
-    from trueground.options.parsing import Value
-    from trueground.studies.sweeps import SweepOutcome, SweepRun
+    from trueground.benchmarks import Benchmark
+    from trueground.evaluate import RunOptions, RunSettings
+    from trueground.models import ChatModel, ModelOptions, Params
+    from trueground.options import Value
+    from trueground.studies import SweepOutcome, SweepRun
 
 
 # The options in the order of the help; those of the benchmark follow.
@@ -45,7 +44,7 @@ class BenchmarkGroup(CommandGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of the benchmarks."""
-        from trueground.benchmarks.base import all_benchmarks
+        from trueground.benchmarks import all_benchmarks
 
         return list(all_benchmarks())
 
@@ -55,9 +54,8 @@ class BenchmarkGroup(CommandGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a benchmark, or of one of its tasks. Raises UsageError."""
-        from trueground.evaluate.run_settings import RunOptions, RunRequest
-        from trueground.models.base import Params
-        from trueground.models.options import ModelOptions
+        from trueground.evaluate import RunOptions, RunRequest
+        from trueground.models import ModelOptions, Params
 
         benchmark, tasks = _read_name(cmd_name)
         fields = {option.field: option.name for option in benchmark.declared}
@@ -79,7 +77,7 @@ class BenchmarkGroup(CommandGroup):
 
 def _read_name(written: str) -> tuple[Benchmark, tuple[str, ...]]:
     """The benchmark and its tasks of NAME or NAME/TASK. Raises UsageError."""
-    from trueground.benchmarks.base import get_benchmark
+    from trueground.benchmarks import get_benchmark
 
     name, slash, task = written.partition("/")
     benchmark = get_benchmark(name)
@@ -163,12 +161,10 @@ def _start(
     **values: Any,
 ) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
-    from trueground.evaluate.components import make_components
-    from trueground.evaluate.run_settings import RunSettings
-    from trueground.models.options import check_variable
-    from trueground.models.registry import make_model
-    from trueground.net.pool import Limiter
-    from trueground.options.shared import parse_shard
+    from trueground.evaluate import RunSettings, make_components
+    from trueground.models import check_variable, make_model
+    from trueground.net import Limiter
+    from trueground.options import parse_shard
 
     part = None if shard is None else parse_shard(shard)
     Limiter.share(1 if part is None else part[1])
@@ -225,10 +221,10 @@ def _sweep(
     out: Path | None,
     screen: Screen,
 ) -> None:
-    from trueground.api.pages import write_page
-    from trueground.benchmarks.base import Sources
-    from trueground.evaluate.questions import make_run_plan
-    from trueground.studies.sweeps import draw, pairs_of, place, studies_of, sweep, variants
+    from trueground.api import write_page
+    from trueground.benchmarks import Sources
+    from trueground.evaluate import make_run_plan
+    from trueground.studies import draw, pairs_of, place, studies_of, sweep, variants
 
     with screen.progress() as progress:
         sources = Sources(
@@ -283,8 +279,8 @@ def _outcome_of(outcome: SweepOutcome) -> Outcome:
 def _ask_shard(
     pairs: Sequence[SweepRun], out: Path | None, settings: RunSettings, screen: Screen
 ) -> None:
-    from trueground.evaluate.run import ask_shard
-    from trueground.runs.files import RunFiles
+    from trueground.evaluate import ask_shard
+    from trueground.runs import RunFiles
 
     if len(pairs) != 1 or out is None or settings.batch:
         raise UsageError(
@@ -305,9 +301,8 @@ def _ask_shard(
 def _show(
     outcomes: Sequence[SweepOutcome], screen: Screen, prompts: Sequence[Mapping[str, Any]]
 ) -> None:
-    from trueground.reports.overview import RunText
-    from trueground.reports.run_pages import run_page
-    from trueground.studies.sweep_pages import sweep_page
+    from trueground.reports import RunText, run_page
+    from trueground.studies import sweep_page
 
     finished = [outcome for outcome in outcomes if outcome.result is not None]
     results = [outcome.as_json() for outcome in outcomes]
@@ -326,8 +321,8 @@ def _show(
 def _show_estimates(
     pairs: Sequence[SweepRun], out: Path, settings: RunSettings, screen: Screen
 ) -> None:
-    from trueground.evaluate.session import estimate_run
-    from trueground.studies.sweep_pages import show_estimates
+    from trueground.evaluate import estimate_run
+    from trueground.studies import show_estimates
 
     rows = [
         (

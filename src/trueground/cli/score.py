@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.api.scoring import score as score_records
+from trueground.api import score as score_records
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
 from trueground.errors import OutputError, UsageError
-from trueground.evaluate.score import EngineName, OneShard, ScoreRequest, ShardCount
+from trueground.evaluate import EngineName, OneShard, ScoreRequest, ShardCount
 
 if TYPE_CHECKING:
-    from trueground.reports.blocks import Page
-    from trueground.runs.result import Result
+    from trueground.reports import Page
+    from trueground.runs import Result
 
 
 _BRIEF_WORST = 3  # answers that are shown without --worst
@@ -73,8 +73,8 @@ def score(
 ) -> None:
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
 
-    from trueground.evaluate.gates import judge_gates, parse_gate
-    from trueground.runs.directory import check_out_file, default_path
+    from trueground.evaluate import judge_gates, parse_gate
+    from trueground.runs import check_out_file, default_path
 
     gates = [parse_gate(text) for text in fail_under or ()]
     gates += [parse_gate(text, ceiling=True) for text in fail_over or ()]
@@ -95,7 +95,7 @@ def score(
             "progress": progress,
         }
         if engine or shards or shard or "://" in str(options["out"]):
-            from trueground.api.shards import score_shards
+            from trueground.api import score_shards
 
             result = score_shards(files, **options, engine=engine, shards=shards, shard=shard)
             if result is None:
@@ -115,11 +115,10 @@ def _show(
     result: Result, out: str, screen: Screen, worst: int | None = None, *, whole: bool = False
 ) -> None:
     """Print a run; `whole`: every metric of it. `worst` None: the first few answers in brief."""
-    from trueground.net.redact import redact_urls
+    from trueground.net import redact_urls
 
     def page() -> Page:
-        from trueground.reports.overview import RunText
-        from trueground.reports.run_pages import run_page
+        from trueground.reports import RunText, run_page
 
         items = result.worst_items(_BRIEF_WORST if worst is None else worst)
         text = RunText(path=result.path, worst=items, is_brief=worst is None, shows_all=whole)
@@ -139,9 +138,8 @@ def merge(
     screen: Screen,
 ) -> None:
     """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
-    from trueground.api.shards import merge as merge_shards
-    from trueground.evaluate.shards.plan import read_plan
-    from trueground.evaluate.shards.store import open_store
+    from trueground.api import merge as merge_shards
+    from trueground.evaluate import open_store, read_plan
 
     if (part := next((Path(out) / "shards").glob("*-of-*"), None)) is not None:
         found, told = _join(Path(out), part)
@@ -155,8 +153,8 @@ def merge(
 
 def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
     """Bring together what shards of a build or a run were paid for; what to do next, in words."""
-    from trueground.components.plugins import entry_points
-    from trueground.runs.directory import read_manifest
+    from trueground.components import entry_points
+    from trueground.runs import read_manifest
 
     manifest = read_manifest(part) or {}
     for entry in entry_points("trueground.shards"):
@@ -168,7 +166,7 @@ def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
                 else (": with --shard for another round, or without, which does the rest")
             )
             return {"complete": complete}, f"all is in {out}. Go on with the same command{rest}"
-    from trueground.evaluate.shards.merge import join_logs
+    from trueground.evaluate import join_logs
 
     replies, command = join_logs(out)
     words = f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}"

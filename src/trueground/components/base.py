@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from trueground.components.checks import check_answers, check_members
 from trueground.errors import fails_alone
-from trueground.net.redact import raised
+from trueground.net import raised
 from trueground.types import PromptFile, Usage
 
 Q = TypeVar("Q", bound=Hashable)

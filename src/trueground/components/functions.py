@@ -16,7 +16,7 @@ import numpy as np
 
 from trueground.components.checks import describe_value
 from trueground.errors import ProtocolError, UsageError, fails_alone, unknown_name
-from trueground.execution.loop import LoopThread
+from trueground.execution import LoopThread
 
 # Calls of one async function that wait at the same time.
 MAX_CONCURRENT_CALLS = 16

@@ -14,8 +14,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
 
 from trueground.errors import UsageError, unknown_name
-from trueground.options.declaration import DeclaredOption, Option, declare
-from trueground.options.values import ValueRejectedError, parse_value
+from trueground.options import DeclaredOption, Option, ValueRejectedError, declare, parse_value
 
 _QUOTES = "\"'"
 _QUOTED = r"\"(?:[^\"]|\"\")*+\"|'(?:[^']|'')*+'"

@@ -19,7 +19,7 @@ from trueground.encoders.base import EncoderOptions, Floats
 from trueground.encoders.loading import Checkpoint, ModelKind, class_to_load, is_dpr
 from trueground.encoders.tiles import TokenTile, Whole, Workers, library_version
 from trueground.errors import InputError, UsageError
-from trueground.net.checkpoints import check_complete, import_optional, loading, reason
+from trueground.net import check_complete, import_optional, loading, reason
 
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(float)": np.float32}
 _CUDA = "CUDAExecutionProvider"

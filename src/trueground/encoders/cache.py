@@ -16,7 +16,7 @@ from threading import RLock
 import numpy as np
 
 from trueground.encoders.base import Floats
-from trueground.net.cache import ResponseCache
+from trueground.net import ResponseCache
 
 # Part of every key: a change of the arithmetic here must not meet older entries.
 _VERSION = "2"

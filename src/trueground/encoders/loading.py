@@ -14,10 +14,7 @@ import msgspec
 
 from trueground.encoders.base import POOLINGS, EncoderOptions
 from trueground.errors import InputError, MissingExtraError, UsageError
-from trueground.net.checkpoints import (
-    CheckpointSource,
-    RequestedModel,
-)
+from trueground.net import CheckpointSource, RequestedModel
 
 _SETTINGS = (".json", ".txt", ".model")
 _INTEGER_STEPS = (b"DynamicQuantizeLinear", b"MatMulInteger", b"QLinearMatMul", b"DequantizeLinear")

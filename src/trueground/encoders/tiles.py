@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.encoders.base import Floats
-from trueground.execution.processors import cores
+from trueground.execution import cores
 
 Whole = NDArray[np.int64]
 T = TypeVar("T")

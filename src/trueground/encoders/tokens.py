@@ -18,7 +18,7 @@ from trueground.encoders.base import Pair, Parts, Prompt
 from trueground.encoders.loading import takes_types
 from trueground.encoders.tiles import TileRow
 from trueground.errors import InputError, UsageError
-from trueground.net.checkpoints import RequestedModel, import_optional, reason
+from trueground.net import RequestedModel, import_optional, reason
 
 _WHAT = "counting a model's tokens"
 # What the library gives for a text is twenty times the size of its ids.

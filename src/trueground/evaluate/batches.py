@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, OutputError
-from trueground.models.batch_runner import BatchState
-from trueground.runs.directory import BATCHES, write_json
+from trueground.models import BatchState
+from trueground.runs import BATCHES, write_json
 
 
 class BatchStateFile:

@@ -8,21 +8,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from trueground.claims.base import Decomposer, SupportsDecompose
-from trueground.claims.registry import get_decomposer
-from trueground.claims.registry import decomposers as decomposer_registry
-from trueground.components.base import AnyComponent, total_spent
-from trueground.components.specs import ComponentSpec
+from trueground.claims import (
+    Decomposer,
+    SupportsDecompose,
+    decomposers as decomposer_registry,
+    get_decomposer,
+)
+from trueground.components import AnyComponent, ComponentSpec, total_spent
 from trueground.errors import UsageError
-from trueground.judges.base import Judge, SupportsJudge
-from trueground.judges.registry import get_judge
-from trueground.judges.registry import judges as judge_registry
-from trueground.judges.calibrations import with_calibration
-from trueground.metrics.context import Role
+from trueground.judges import (
+    Judge,
+    SupportsJudge,
+    get_judge,
+    judges as judge_registry,
+    with_calibration,
+)
+from trueground.metrics import Role
 
 if TYPE_CHECKING:
-    from trueground.judges.comparing import Comparer
-    from trueground.judges.rating import Rater
+    from trueground.judges import Comparer, Rater
     from trueground.types import PromptFile, Usage
 
 
@@ -61,7 +65,7 @@ class Components:
         UsageError: an unknown name or option, no language model where one is needed. InputError.
         """
         if written not in self.comparers:
-            from trueground.judges.comparing import Comparer
+            from trueground.judges import Comparer
 
             self.comparers[written] = Comparer.make(written, self.rater_spec, cache=self.cache)
         return self.comparers[written]
@@ -156,7 +160,7 @@ def make_components(
     if not isinstance(decomposer, str):
         decomposer = Decomposer.adapt(decomposer)
     if rater is not None and not isinstance(rater, str):
-        from trueground.judges.rating import Rater
+        from trueground.judges import Rater
 
         rater = Rater.adapt(rater)
     written = tuple(one if isinstance(one, str) else None for one in (*wanted, decomposer))
@@ -166,7 +170,7 @@ def make_components(
     splits = get_decomposer(decomposer, cache=cache)
     llms = [j for j in named if isinstance(j, str) and j.strip().startswith("llm:")]
     if rater is None and llms:
-        from trueground.models.options import OPTIONS
+        from trueground.models import OPTIONS
 
         spec = ComponentSpec.parse("judge", llms[0])  # without the options that only judges have
         shared = spec.options.keys() & {*OPTIONS, "temperature", "max_tokens"}
@@ -176,7 +180,7 @@ def make_components(
         ComponentSpec.parse("rater", rater, cache=cache) if isinstance(rater, str) else None
     )
     if isinstance(rater, str):
-        from trueground.judges.rating import Rater
+        from trueground.judges import Rater
 
         rates: Rater | None = Rater.make(rater, cache=cache)
     else:

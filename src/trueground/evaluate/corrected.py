@@ -14,14 +14,18 @@ from msgspec.structs import replace
 from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
-from trueground.files.digests import file_digest
-from trueground.labels.base import TIED, LabelDraw, LabelRule, RecordLabel
-from trueground.labels.files import LabelFiles, describe_changed, list_paths
-from trueground.metrics.base import Metric, Spec
-from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
-from trueground.stats.arithmetic.sums import count_true, mean, total
-from trueground.stats.bootstrap import Floats, Ints, Mask
-from trueground.stats.rates import LabelSample
+from trueground.files import file_digest
+from trueground.labels import (
+    TIED,
+    LabelDraw,
+    LabelFiles,
+    LabelRule,
+    RecordLabel,
+    describe_changed,
+    list_paths,
+)
+from trueground.metrics import ANSWER_VERDICTS, Metric, Spec, code_verdicts
+from trueground.stats import Floats, Ints, LabelSample, Mask, count_true, mean, total
 from trueground.types import Record
 
 # The label that metrics of a family predict.

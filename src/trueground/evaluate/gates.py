@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueground.components.specs import split_key
+from trueground.components import split_key
 from trueground.errors import UsageError
 from trueground.evaluate.plan import ABSTAINED
-from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.options.declaration import Option, declare
-from trueground.options.values import ValueRejectedError, parse_value
-from trueground.options.pairs import split_pair
-from trueground.runs.schema import Summary
+from trueground.metrics import ANSWER_VERDICTS
+from trueground.options import Option, ValueRejectedError, declare, parse_value, split_pair
+from trueground.runs import Summary
 
 _MOST_NAMED = 3  # metrics that one message names
 _GATE_FORM = "METRIC=NUMBER, as in k_precision=0.8, or VERDICT=SHARE, as in grounded=0.5"
@@ -40,7 +38,7 @@ class Gate:
     @property
     def higher_is_better(self) -> bool | None:
         """Which way is better; None where that is not known."""
-        from trueground.metrics.registry import higher_is_better
+        from trueground.metrics import higher_is_better
 
         return self.metric == "grounded" if self.is_share else higher_is_better(self.metric)
 
@@ -66,7 +64,7 @@ class GateOutcome:
 def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
     """`k_precision(abstain=zero)=0.8` or `grounded=0.5` → Gate. Raises UsageError."""
     from trueground.evaluate.plan import macro_key, micro_key
-    from trueground.metrics.registry import all_metrics, parse_spec
+    from trueground.metrics import all_metrics, parse_spec
 
     option = f"--fail-{'over' if ceiling else 'under'}"
     name, number = split_pair(option, text, _GATE_FORM, last=True)
@@ -103,7 +101,7 @@ def judge_gates(
     Where metrics were not `chosen` by name, a run that only tells whether answers decline counts as
     one in which nothing could be scored, unless its records say what can be answered.
     """
-    from trueground.metrics.registry import metric_of_key
+    from trueground.metrics import metric_of_key
 
     messages = []
     for gate in gates:

@@ -11,17 +11,23 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from trueground.components.specs import keys_named
+from trueground.components import keys_named
 from trueground.errors import UsageError, spoken
 from trueground.evaluate.components import Components
-from trueground.metrics.base import Spec
-from trueground.metrics.batch import harmonic_mean
-from trueground.metrics.context import ClaimCheck
-from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
-from trueground.metrics.registry import MICRO, harmonic_parts, parse_spec, parse_specs
-from trueground.records.checks import Check
-from trueground.runs.schema import MetricSummary
-from trueground.stats.bootstrap import Floats, percentiles
+from trueground.metrics import (
+    ANSWER_VERDICTS,
+    MICRO,
+    ClaimCheck,
+    Spec,
+    harmonic_mean,
+    harmonic_parts,
+    parse_spec,
+    parse_specs,
+    verdict_spec,
+)
+from trueground.records import Check
+from trueground.runs import MetricSummary
+from trueground.stats import Floats, percentiles
 
 if TYPE_CHECKING:
     from trueground.types import PromptFile
@@ -237,7 +243,7 @@ class Plan:
         rated = [(spec, spec.rating.rubric) for spec in self.chosen if spec.rating]
         if not rated:
             return {}
-        from trueground.judges.rating import Rater
+        from trueground.judges import Rater
 
         return {spec.key: Rater.find_rubric(*rubric()).file for spec, rubric in rated}
 

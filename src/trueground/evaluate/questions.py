@@ -10,18 +10,24 @@ from typing import NamedTuple
 
 import msgspec
 
-from trueground.benchmarks.base import Question, Task
+from trueground.benchmarks import Question, Task
 from trueground.errors import InputError, fails_alone
 from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.table import BY_ID, REPEAT
-from trueground.models.base import ChatModel, ChatRequest, Reply, prompt_sha256, sanitize_text
-from trueground.models.runner import ModelRequest, ReplySlot, ReplyStore
-from trueground.net.redact import raised
-from trueground.records.checks import Check
-from trueground.records.problems import LARGEST_RESPONSE
-from trueground.runs.responses import Response, ResponseLog
-from trueground.runs.schema import Manifest
+from trueground.models import (
+    ChatModel,
+    ChatRequest,
+    ModelRequest,
+    Reply,
+    ReplySlot,
+    ReplyStore,
+    prompt_sha256,
+    sanitize_text,
+)
+from trueground.net import raised
+from trueground.records import LARGEST_RESPONSE, Check
+from trueground.runs import Manifest, Response, ResponseLog
 from trueground.types import Answered, Failure, Record, Status
 
 _BATCH = 1024

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from trueground.evaluate.run_settings import RunRequest, RunSettings
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-    from asyncio import Task as AsyncTask
+    from asyncio import AbstractEventLoop, Task as AsyncTask
 
-    from trueground.benchmarks.base import Task
+    from trueground.benchmarks import Task
     from trueground.evaluate.session import Session
-    from trueground.models.base import ChatModel
-    from trueground.records.checks import Check
-    from trueground.runs.page import PageWriter
-    from trueground.runs.result import Result
+    from trueground.models import ChatModel
+    from trueground.records import Check
+    from trueground.runs import PageWriter, Result
 
 
 T = TypeVar("T")
@@ -41,13 +39,12 @@ def _prepare(
     request: RunRequest, write_page: PageWriter | None
 ) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
     """The components that the request names. Raises UsageError, InputError."""
-    from trueground.benchmarks.base import Sources, get_benchmark
+    from trueground.benchmarks import Sources, get_benchmark
     from trueground.errors import UsageError
     from trueground.evaluate.components import make_components
-    from trueground.execution.progress import open_progress
-    from trueground.models.base import check_model
-    from trueground.models.registry import make_model
-    from trueground.runs.directory import free_path
+    from trueground.execution import open_progress
+    from trueground.models import check_model, make_model
+    from trueground.runs import free_path
 
     name, slash, task_name = request.benchmark.partition("/")
     model, options = request.model, request.options or {}
@@ -112,9 +109,7 @@ def ask_shard(task: Task, model: ChatModel, out: Path, settings: RunSettings) ->
     """
     from trueground.errors import OutputError
     from trueground.evaluate.session import Session, check_same, identify_run
-    from trueground.runs.directory import RESPONSES, count_lines
-    from trueground.runs.job import Shards
-    from trueground.runs.run_directory import check_resumable
+    from trueground.runs import RESPONSES, Shards, check_resumable, count_lines
 
     check_resumable(out, sharded=True)
     folder = Shards(out).folder(*(settings.shard or (0, 1)))

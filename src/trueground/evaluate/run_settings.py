@@ -15,18 +15,25 @@ from trueground.evaluate.score import (
     KeepRecords,
     RaterName,
 )
-from trueground.models.base import Params
-from trueground.models.options import ModelOptions
-from trueground.models.prices import PriceTable
-from trueground.options.values import MAX_SEED, check_settings
-from trueground.options.shared import Cache, LabelsDrawn, Progress, RateLabels, ShowProgress, check_resamples, no_progress
-from trueground.options.declaration import Option
-from trueground.options.parsing import Value
-from trueground.runs.page import PageWriter
+from trueground.models import ModelOptions, Params, PriceTable
+from trueground.options import (
+    MAX_SEED,
+    Cache,
+    LabelsDrawn,
+    Option,
+    Progress,
+    RateLabels,
+    ShowProgress,
+    Value,
+    check_resamples,
+    check_settings,
+    no_progress,
+)
+from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     from trueground.evaluate.components import Components
-    from trueground.models.base import ChatModel
+    from trueground.models import ChatModel
 
 
 _NO_PARAMS = Params()

@@ -11,23 +11,32 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
-from trueground.options.shared import Cache, LabelsDrawn, OnBadRow, Overwrite, RateLabels, Seed, ShowProgress, Workers, check_resamples, no_progress
-from trueground.options.declaration import Option
-from trueground.options.values import check_settings
-from trueground.records.options import Columns, SplitContexts
-from trueground.runs.page import PageWriter
+from trueground.options import (
+    Cache,
+    LabelsDrawn,
+    OnBadRow,
+    Option,
+    Overwrite,
+    RateLabels,
+    Seed,
+    ShowProgress,
+    Workers,
+    check_resamples,
+    check_settings,
+    no_progress,
+)
+from trueground.records import Columns, SplitContexts
+from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
-    from trueground.claims.base import Decomposer
+    from trueground.claims import Decomposer
     from trueground.evaluate.components import Components
     from trueground.evaluate.corrected import LabelledSlice
     from trueground.evaluate.plan import Plan
-    from trueground.judges.base import Judge
-    from trueground.judges.rating import Rater
-    from trueground.metrics.base import Spec
-    from trueground.records.checks import Check
-    from trueground.records.reading import RecordSource
-    from trueground.runs.result import Result
+    from trueground.judges import Judge, Rater
+    from trueground.metrics import Spec
+    from trueground.records import Check, RecordSource
+    from trueground.runs import Result
 
 
 Judges = Annotated[
@@ -152,9 +161,9 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
     from trueground.errors import tell
     from trueground.evaluate.components import make_components
     from trueground.evaluate.scoring import Scoring, identify_score
-    from trueground.execution.progress import open_progress
-    from trueground.metrics.registry import describe_renamed
-    from trueground.records.reading import open_records
+    from trueground.execution import open_progress
+    from trueground.metrics import describe_renamed
+    from trueground.records import open_records
 
     parts = make_components(
         request.judge,

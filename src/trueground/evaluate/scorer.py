@@ -14,19 +14,23 @@ from numpy.typing import NDArray
 from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import Scored, answer_hash, question_of
-from trueground.metrics.base import Spec
-from trueground.metrics.batch import CODES, STATUSES, Batch, Column
-from trueground.metrics.context import (
+from trueground.metrics import (
+    ANSWER_VERDICTS,
+    CODES,
+    STATUSES,
+    Batch,
     BatchContext,
     ClaimCheck,
+    Column,
     Results,
     Role,
+    Spec,
+    code_verdicts,
 )
-from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
-from trueground.net.redact import raised
-from trueground.records.columns import field_text
-from trueground.stats.bootstrap import Mask
-from trueground.text.hashing import hash_text
+from trueground.net import raised
+from trueground.records import field_text
+from trueground.stats import Mask
+from trueground.text import hash_text
 from trueground.types import (
     Answered,
     Failure,

@@ -12,24 +12,33 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trueground._version import __version__
-from trueground.components.base import AnyComponent
+from trueground.components import AnyComponent
 from trueground.errors import RunInterrupted, tell
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
-from trueground.net.redact import redact_command, redact_urls
-from trueground.options.shared import Progress, no_progress
-from trueground.records.checks import Check
-from trueground.runs.directory import count_lines, replacing
-from trueground.runs.files import RunFiles
-from trueground.runs.identity import as_stored
-from trueground.runs.job import next_session, noting_end, status_after
-from trueground.runs.page import PageWriter
-from trueground.runs.result import Result
-from trueground.runs.run_directory import RunDirectory, open_run
-from trueground.runs.schema import InputFile, Manifest, Summary, UsedComponent
+from trueground.net import redact_command, redact_urls
+from trueground.options import Progress, no_progress
+from trueground.records import Check
+from trueground.runs import (
+    InputFile,
+    Manifest,
+    PageWriter,
+    Result,
+    RunDirectory,
+    RunFiles,
+    Summary,
+    UsedComponent,
+    as_stored,
+    count_lines,
+    next_session,
+    noting_end,
+    open_run,
+    replacing,
+    status_after,
+)
 from trueground.types import PromptFile, Record
 
 if TYPE_CHECKING:

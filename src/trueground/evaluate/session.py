@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.benchmarks.base import Task
+from trueground.benchmarks import Task
 from trueground.errors import UnreachableError, tell
 from trueground.evaluate.questions import (
     AnsweredQuestions,
@@ -23,19 +23,34 @@ from trueground.evaluate.questions import (
 )
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
-from trueground.models.base import ChatModel, estimate_tokens, request_key
-from trueground.models.prices import price_of
-from trueground.models.runner import ModelRequest, RequestRunner
-from trueground.net.cache import ResponseCache
-from trueground.records.checks import Check
-from trueground.runs.directory import BATCHES, RESPONSES, write_error
-from trueground.runs.files import RunFiles
-from trueground.runs.identity import as_stored
-from trueground.runs.job import next_session, noting_end
-from trueground.runs.responses import ResponseIndex, ResponseLog
-from trueground.runs.result import Result
-from trueground.runs.run_directory import RunDirectory, find_earlier
-from trueground.runs.schema import Manifest, RunBenchmark, RunCost, UsedComponent
+from trueground.models import (
+    ChatModel,
+    ModelRequest,
+    RequestRunner,
+    estimate_tokens,
+    price_of,
+    request_key,
+)
+from trueground.net import ResponseCache
+from trueground.records import Check
+from trueground.runs import (
+    BATCHES,
+    RESPONSES,
+    Manifest,
+    ResponseIndex,
+    ResponseLog,
+    Result,
+    RunBenchmark,
+    RunCost,
+    RunDirectory,
+    RunFiles,
+    UsedComponent,
+    as_stored,
+    find_earlier,
+    next_session,
+    noting_end,
+    write_error,
+)
 from trueground.types import PromptFile, Usage
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
@@ -90,7 +105,7 @@ class Session(AbstractContextManager["Session"]):
         another run in it, UsageError for a model without batches where it is to use them.
         """
         if settings.batch:
-            from trueground.models.batch_runner import check_batches
+            from trueground.models import check_batches
 
             check_batches(model)
         self._model = model
@@ -182,7 +197,7 @@ class Session(AbstractContextManager["Session"]):
 
     async def _ask_in_batches(self, runner: RequestRunner) -> None:
         from trueground.evaluate.batches import BatchStateFile
-        from trueground.models.batch_runner import BatchRequestRunner
+        from trueground.models import BatchRequestRunner
 
         settings, path = self._settings, self._directory.path
         batches = BatchRequestRunner(

@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from trueground.evaluate.plan import ABSTAINED, Draws, Entries, Plan
 from trueground.evaluate.table import NO_ANSWER, ItemTable
-from trueground.judges.people import FitFigures
-from trueground.metrics.base import Spec
-from trueground.metrics.batch import STATUSES
-from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
-from trueground.records.checks import Check
-from trueground.runs.schema import (
+from trueground.judges import FitFigures
+from trueground.metrics import ANSWER_VERDICTS, STATUSES, Spec, code_verdicts
+from trueground.records import Check
+from trueground.runs import (
     Abstention,
     Average,
     JudgeAgreement,
@@ -29,20 +27,23 @@ from trueground.runs.schema import (
     Verdicts,
     VerdictShare,
 )
-from trueground.stats.arithmetic.sums import count_true, mean, sum_counts, total
-from trueground.stats.bootstrap import (
+from trueground.stats import (
     Floats,
     Interval,
     NumberTable,
+    count_true,
+    mean,
     percentiles,
     resampled_means,
     stratum_seed,
+    sum_counts,
+    total,
 )
-from trueground.text.refusal import MEASURED
+from trueground.text import MEASURED
 from trueground.types import ReasonKind, Status
 
 if TYPE_CHECKING:
-    from trueground.stats.repeats import PerQuestion
+    from trueground.stats import PerQuestion
 
 
 _ROWS = 65_536
@@ -187,7 +188,7 @@ def _verdict_share(
     """
     share = count / n if n else None
     if ci is not None and share is not None and ci[0] == ci[1]:
-        from trueground.stats.rates import clopper_pearson
+        from trueground.stats import clopper_pearson
 
         ci = clopper_pearson(share * units, units, level)
     return VerdictShare(count, share, ci)
@@ -300,7 +301,7 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[JudgeAgreeme
 
     Both are None where no verdict could be compared; kappa too where all are the same.
     """
-    from trueground.stats.agreement import cohen_kappa
+    from trueground.stats import cohen_kappa
 
     entries = []
     for judges, tables in zip(combinations(plan.components.labels, 2), counts, strict=True):
@@ -327,7 +328,7 @@ def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[b
     None where no question has a second answer. Numbers of whole runs, harmonic means of means and
     micro values, have no value for an answer and are left out.
     """
-    from trueground.stats.repeats import PerQuestion
+    from trueground.stats import PerQuestion
 
     names = list(table.questions)
     codes = table.question_codes

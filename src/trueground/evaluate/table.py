@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.records.checks import Check
-from trueground.records.columns import field_text
-from trueground.stats.arithmetic.sums import count_true
-from trueground.stats.bootstrap import NumberTable
-from trueground.text.hashing import hash_text
+from trueground.records import Check, field_text
+from trueground.stats import NumberTable, count_true
+from trueground.text import hash_text
 from trueground.types import Answered, Record
 
 _MOST_VALUES = 1_000

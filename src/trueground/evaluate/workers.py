@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
 
-from trueground.execution.processes import WorkerPool
+from trueground.execution import WorkerPool
 
 if TYPE_CHECKING:
     from trueground.evaluate.plan import Plan
@@ -24,7 +24,7 @@ _WORTH_PROCESSES = 20_000
 
 def make_job(plan: Plan) -> dict[str, Any] | None:
     """What another process needs to build the same scorer, names only; None where it could not."""
-    from trueground.metrics.registry import METRICS
+    from trueground.metrics import METRICS
 
     specs, names = plan.chosen, plan.components.names
     known = (

@@ -229,7 +229,7 @@ def _run_picklably(work: Callable[..., Any], *args: Any, **options: Any) -> Any:
             pickle.loads(pickle.dumps(error))
         except Exception:
             from trueground.errors import WorkerError
-            from trueground.net.redact import raised
+            from trueground.net import raised
 
             raise WorkerError(f"the work of a process failed: {raised(error)}") from error
         raise

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trueground.errors import UsageError
-from trueground.options.shared import Progress, ShowProgress, no_progress
+from trueground.options import Progress, ShowProgress, no_progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,8 +96,7 @@ def draw_bars(
             bars count bytes.
         transient: Erase the bars at the end.
     """
-    from rich.progress import Progress as Bars
-    from rich.progress import TaskID
+    from rich.progress import Progress as Bars, TaskID
 
     columns = _count_columns() if file_label is None else _file_columns()
 

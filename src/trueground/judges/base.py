@@ -10,9 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from trueground.components.base import Component
-from trueground.components.checks import check_answers
-from trueground.components.specs import ComponentSpec
+from trueground.components import Component, ComponentSpec, check_answers
 from trueground.errors import ProtocolError
 from trueground.types import JudgeRequest, Status, Verdict
 

@@ -18,11 +18,11 @@ from typing import Any, ClassVar, Literal
 import msgspec
 import numpy as np
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge, SupportsJudge
 from trueground.judges.people import FitFigures
-from trueground.stats.calibration import IsotonicCurve, LogisticCurve
+from trueground.stats import IsotonicCurve, LogisticCurve
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
-from trueground.judges.registry import get_judge
 from trueground.judges.calibrated import calibrated, open_calibration, with_option
+from trueground.judges.registry import get_judge
 
 
 def with_calibration(

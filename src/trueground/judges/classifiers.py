@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions
-from trueground.encoders.models import CrossEncoder, FirstTokenModel, TokenClassifier
+from trueground.components import ComponentSpec
+from trueground.encoders import CrossEncoder, EncoderOptions, FirstTokenModel, TokenClassifier
 from trueground.errors import UsageError
 from trueground.judges.base import MODELS
 from trueground.judges.encoder import (

@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions
-from trueground.encoders.models import BiEncoder, CrossEncoder, Encoder, FirstTokenModel
+from trueground.components import ComponentSpec
+from trueground.encoders import BiEncoder, CrossEncoder, Encoder, EncoderOptions, FirstTokenModel
 from trueground.errors import UsageError
 from trueground.judges.base import MODELS, Judge, warn_of_licence
 from trueground.judges.calibrated import sign, threshold_of
 from trueground.judges.people import FitFigures
 from trueground.judges.windows import RULE, Span, cut, heads
-from trueground.net.checkpoints import RequestedModel
+from trueground.net import RequestedModel
 from trueground.types import JudgeRequest, Status, Verdict
 
 Floats = NDArray[np.float32]

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
-from trueground.stats.arithmetic.scalars import log
-from trueground.text.sentences import split_sentences
+from trueground.stats import log
+from trueground.text import split_sentences
 
 EVIDENCE_RULE = "evidence-1"
 WORDS = 70

@@ -9,12 +9,11 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from trueground.components.functions import CallError, UserFunction
-from trueground.components.specs import ComponentSpec
+from trueground.components import CallError, ComponentSpec, UserFunction
 from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import Judge
 from trueground.judges.calibrated import rethresholded, sign
-from trueground.net.redact import raised
+from trueground.net import raised
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 P = ParamSpec("P")

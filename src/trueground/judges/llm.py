@@ -14,13 +14,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.judges.base import Judge
-from trueground.models.base import ChatRequest, Reply, TokenLogprob
-from trueground.models.component import LLMComponent, describe_failure, shorten_reply
-from trueground.models.prompts import Prompt, TextMarks
-from trueground.stats.arithmetic.scalars import exp
-from trueground.text.sentences import split_sentences
+from trueground.models import (
+    ChatRequest,
+    LLMComponent,
+    Prompt,
+    Reply,
+    TextMarks,
+    TokenLogprob,
+    describe_failure,
+    shorten_reply,
+)
+from trueground.stats import exp
+from trueground.text import split_sentences
 from trueground.types import JudgeRequest, PromptFile, Status, Verdict
 
 _PACKAGE = "trueground.judges"

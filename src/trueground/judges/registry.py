@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from trueground.components.registry import Registry
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec, Registry
 from trueground.judges.base import MODELS, Judge, SupportsJudge, lazy_factory
 from trueground.judges.lexical import LexicalJudge
 
@@ -177,7 +176,7 @@ def judge(
 
 def _forget_earlier(made: FunctionJudge[..., Any]) -> None:
     """Free the name if this is the same function, defined again in a notebook's cell."""
-    from trueground.components.functions import is_redefinition
+    from trueground.components import is_redefinition
 
     earlier = _functions.get(made.name)
     if earlier is not None and is_redefinition(made.function, earlier.function):

@@ -17,9 +17,8 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
-from trueground.components.base import total_spent
-from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions
+from trueground.components import ComponentSpec, total_spent
+from trueground.encoders import EncoderOptions
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge
 from trueground.judges.calibrated import CalibrationFile, read_fitted, rethresholded
@@ -27,9 +26,7 @@ from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical import LexicalJudge
 from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
-from trueground.stats.arithmetic.scalars import log, logistic
-from trueground.stats.arithmetic.sums import combine
-from trueground.stats.bootstrap import Floats
+from trueground.stats import Floats, combine, log, logistic
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 MakeJudge = Callable[..., Judge]
@@ -175,7 +172,7 @@ class EncoderMember(StackMember):
     uses_encoder = True
 
     def __init__(self, model: str, options: EncoderOptions, label: str) -> None:
-        from trueground.encoders.models import BiEncoder
+        from trueground.encoders import BiEncoder
 
         self.label, self.names, self.judge = label, BiEncoder.COMPARED, None
         self.encoder = BiEncoder(model, options)

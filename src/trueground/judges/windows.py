@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, pairwise
 
-from trueground.text.sentences import split_sentences
+from trueground.text import split_sentences
 
 RULE = "windows-1"
 

@@ -14,8 +14,7 @@ from trueground.errors import InputError, UsageError
 from trueground.labels.base import BY, DEFAULT_LABEL, LabelDraw, Votes
 from trueground.labels.formats import LabelScope, TaskLabels, label_formats
 from trueground.labels.lines import decode_lines
-from trueground.records.files import open_unpacked
-from trueground.records.problems import UNREADABLE, shorten
+from trueground.records import UNREADABLE, open_unpacked, shorten
 from trueground.types import Record
 
 _LABELS: dict[str, LabelScope] = {"faithful": "record", "correct": "record"}

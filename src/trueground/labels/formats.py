@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar
 
-from trueground.components.registry import Registry
+from trueground.components import Registry
 from trueground.labels.base import LabelDraw, Votes
 from trueground.types import Record
 

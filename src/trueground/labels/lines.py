@@ -9,8 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from trueground.errors import InputError
-from trueground.records.files import open_unpacked
-from trueground.records.problems import UNREADABLE
+from trueground.records import UNREADABLE, open_unpacked
 
 T = TypeVar("T")
 

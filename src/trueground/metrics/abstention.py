@@ -13,8 +13,7 @@ import numpy as np
 from trueground.metrics.base import FAITHEVAL_SOURCE, READ, Metric, MetricOption
 from trueground.metrics.batch import Column, Options
 from trueground.metrics.context import BatchContext
-from trueground.text.normalize import contains_words
-from trueground.text.refusal import REFUSAL_RULES, find_refusal_phrase
+from trueground.text import REFUSAL_RULES, contains_words, find_refusal_phrase
 from trueground.types import Status
 
 _SOURCE = "Adlakha et al. 2023, section 5.3"

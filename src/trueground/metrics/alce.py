@@ -30,7 +30,7 @@ from trueground.metrics.cited_sentences import (
     without,
 )
 from trueground.metrics.context import BatchContext, ClaimCheck
-from trueground.text.citations import read_numbers
+from trueground.text import read_numbers
 from trueground.types import Failure, Passage, Status, Verdict
 
 REFERENCE = "reference-code"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import ProtocolError, UsageError
 from trueground.metrics.batch import CODES, Column, Counts, Floats, Options, check_column
 from trueground.metrics.context import (
@@ -19,8 +19,7 @@ from trueground.metrics.context import (
     Query,
     RatingQuery,
 )
-from trueground.text.normalize import NORMALIZERS
-from trueground.text.refusal import REFUSAL_RULES
+from trueground.text import NORMALIZERS, REFUSAL_RULES
 from trueground.types import Status
 
 Compute = Callable[[BatchContext, Options], Column]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components.checks import describe_value
+from trueground.components import describe_value
 from trueground.errors import ProtocolError, UsageError
 from trueground.types import (
     Choice,
@@ -26,7 +26,7 @@ from trueground.types import (
 )
 
 if TYPE_CHECKING:
-    from trueground.text.citations import Sentence
+    from trueground.text import Sentence
 
 
 _TESTS: dict[str, Callable[[Batch], Iterable[bool]]] = {
@@ -146,7 +146,7 @@ class Batch:
     @cached_property
     def numbered(self) -> list[tuple[Sentence, ...]]:
         """The sentences of each response with the numbers of passages that they cite."""
-        from trueground.text.citations import read_numbers
+        from trueground.text import read_numbers
 
         return [read_numbers(response) for response in self.responses]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from trueground.text.normalize import contains_words
+from trueground.text import contains_words
 from trueground.types import Choice
 
 Normalise = Callable[[str], str]

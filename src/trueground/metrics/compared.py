@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.metrics.base import (
     Metric,
     MetricOption,

@@ -18,8 +18,7 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.metrics.batch import Batch, Floats, Mask, Options
 from trueground.metrics.tokens import Ids, Overlap, Tokens, overlap, overlap_with_each, tokenise
-from trueground.text.normalize import fact_key, get_normalizer
-from trueground.text.refusal import find_refusal
+from trueground.text import fact_key, find_refusal, get_normalizer
 from trueground.types import (
     Claim,
     Comparison,

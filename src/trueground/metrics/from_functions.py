@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.components.functions import CallError, UserFunction
+from trueground.components import CallError, UserFunction
 from trueground.metrics.batch import CODES, Batch, Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.types import Status

@@ -28,7 +28,7 @@ from trueground.metrics.base import (
 from trueground.metrics.batch import Column, Floats, Options, harmonic_mean, ratio
 from trueground.metrics.context import BatchContext
 from trueground.metrics.tokens import Bags, Ids, Overlap, overlap_with_each, tokenise
-from trueground.text.normalize import FAITHEVAL, contains_words, get_normalizer
+from trueground.text import FAITHEVAL, contains_words, get_normalizer
 from trueground.types import Status
 
 _CORRECTNESS = "Adlakha et al. 2023, section 4.1"

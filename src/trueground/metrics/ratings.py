@@ -15,9 +15,7 @@ from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Metric, MetricOption, Requirement
 from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import BatchContext, RatingQuery
-from trueground.text.citations import remove_citations
-from trueground.text.placeholders import placeholders_in
-from trueground.text.triples import format_graph
+from trueground.text import format_graph, placeholders_in, remove_citations
 from trueground.types import RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"

@@ -14,9 +14,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeVar, overload
 
-from trueground.components.checks import describe_value
-from trueground.components.registry import Registry
-from trueground.components.specs import ComponentSpec, split_key, split_outside
+from trueground.components import ComponentSpec, Registry, describe_value, split_key, split_outside
 from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
@@ -325,7 +323,7 @@ def _register_function(
     version: int | str | None = None,
 ) -> ItemFunction:
     """Register a function of one item. If the same function is defined again, replace it."""
-    from trueground.components.functions import UserFunction, is_redefinition
+    from trueground.components import UserFunction, is_redefinition
     from trueground.metrics.from_functions import FIELDS, ItemMetric
 
     user = UserFunction("metric", function, allowed=FIELDS, name=name, version=version)

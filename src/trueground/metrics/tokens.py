@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.text.normalize import ASCII_SPACE, Normalizer
+from trueground.text import ASCII_SPACE, Normalizer
 
 Ids = NDArray[np.int64]
 Words = NDArray[np.uint64]

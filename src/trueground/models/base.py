@@ -12,11 +12,10 @@ from typing import Annotated, Any, Protocol
 
 import msgspec
 
-from trueground.components.checks import check_members
+from trueground.components import check_members
 from trueground.models.options import Extra
-from trueground.net.redact import Secrets
-from trueground.options.values import MAX_SEED
-from trueground.options.declaration import Option
+from trueground.net import Secrets
+from trueground.options import MAX_SEED, Option
 from trueground.types import Status
 
 # The finish reason of a call that came to no model: nobody there, not let in, no such model.

@@ -21,13 +21,12 @@ import msgspec
 import orjson
 
 from trueground.errors import RunInterrupted, UnreachableError, UsageError
-from trueground.files.writing import open_no_follow
+from trueground.files import open_no_follow
 from trueground.models.base import UNREACHABLE, ChatModel, Reply
 from trueground.models.batches import BatchApi, EndpointBatch
 from trueground.models.openai import OpenAIModel
 from trueground.models.runner import ModelRequest, ReplySlot, RequestRunner
-from trueground.net.failures import HttpError
-from trueground.net.redact import Secrets
+from trueground.net import HttpError, Secrets
 from trueground.types import Status
 
 # What goes into one file of calls. OpenAI takes 50,000 calls and 200 MB.

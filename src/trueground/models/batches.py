@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 import orjson
 
-from trueground.files.writing import write_atomically
+from trueground.files import write_atomically
 from trueground.models.base import ChatRequest, Reply, without_secrets
 from trueground.models.openai import OpenAIModel
 from trueground.models.openai_replies import (
@@ -27,9 +27,7 @@ from trueground.models.openai_replies import (
     trouble_in,
     wants_other_limit,
 )
-from trueground.net.failures import HttpError, HttpReply, UnusableError, readable
-from trueground.net.http import FileForm
-from trueground.net.redact import Secrets
+from trueground.net import FileForm, HttpError, HttpReply, Secrets, UnusableError, readable
 from trueground.types import Status
 
 T = TypeVar("T")

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import UsageError
-from trueground.execution.loop import LoopThread
+from trueground.execution import LoopThread
 from trueground.models.base import ChatModel, ChatRequest, Params, Reply, request_key
 from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
 from trueground.models.registry import make_model
 from trueground.models.runner import ModelRequest, ReplySlot, RequestRunner
-from trueground.net.cache import ResponseCache
+from trueground.net import ResponseCache
 from trueground.types import Status, Usage
 
 # One word is enough, but models that think before they answer do so within the limit too.

@@ -17,7 +17,7 @@ from trueground.models.openai import find_endpoint
 from trueground.models.openai_replies import error_inside, failed, refused
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity import UnscoredText, as_logprob
-from trueground.net.failures import HttpError, HttpReply, UnusableError
+from trueground.net import HttpError, HttpReply, UnusableError
 from trueground.types import Status
 
 _GIVE_UP_AFTER = 20  # calls in a row that came to nobody

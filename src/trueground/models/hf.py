@@ -32,7 +32,7 @@ from trueground.models.openai_replies import split_thinking
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity import UnscoredText, as_logprob
 from trueground.models.prompts import lay_out, read_wrapper
-from trueground.net.checkpoints import CheckpointSource, RequestedModel, check_complete, loading
+from trueground.net import CheckpointSource, RequestedModel, check_complete, loading
 from trueground.types import Status
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")

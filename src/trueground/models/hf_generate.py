@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from trueground.errors import UsageError
 from trueground.models.base import Params, TokenLogprob
 from trueground.models.hf_tokens import PromptTokenizer
-from trueground.net.checkpoints import import_optional
+from trueground.net import import_optional
 
 In = TypeVar("In")
 Out = TypeVar("Out")

@@ -17,10 +17,7 @@ from trueground.models.base import ChatRequest, Reply, estimate_call, without_se
 from trueground.models.openai_replies import failed, read_reply, refuses, wants_other_limit
 from trueground.models.options import ModelOptions
 from trueground.models.prompts import lay_out, read_wrapper
-from trueground.net.failures import HttpError
-from trueground.net.http import HttpClient, Policy
-from trueground.net.pool import Limiter
-from trueground.net.redact import shown
+from trueground.net import HttpClient, HttpError, Limiter, Policy, shown
 from trueground.types import Status
 
 KEY_VARIABLE = "OPENAI_API_KEY"

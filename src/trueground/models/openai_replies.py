@@ -11,14 +11,7 @@ import msgspec
 import orjson
 
 from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, TokenUsage, count
-from trueground.net.failures import (
-    ConnectError,
-    HttpError,
-    HttpReply,
-    UnusableError,
-    is_passing,
-    readable,
-)
+from trueground.net import ConnectError, HttpError, HttpReply, UnusableError, is_passing, readable
 from trueground.types import Status
 
 _CUT = {"length", "max_tokens"}

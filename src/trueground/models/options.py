@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import UsageError
-from trueground.options.declaration import Option
-from trueground.options.values import check_settings
-from trueground.options.pairs import split_pair
+from trueground.options import Option, check_settings, split_pair
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 

@@ -12,8 +12,8 @@ from typing import Protocol
 import msgspec
 
 from trueground.models.runner import InFlight, ReplyStore
-from trueground.net.cache import ResponseCache
-from trueground.stats.arithmetic.scalars import exp
+from trueground.net import ResponseCache
+from trueground.stats import exp
 from trueground.types import Usage
 
 # Part of every key: a change of what a kept value means must not meet older entries.

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from trueground.errors import InputError, unknown_name
-from trueground.options.declaration import Option
+from trueground.options import Option
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
-from trueground.text.placeholders import PLACEHOLDER, placeholders_in
+from trueground.text import PLACEHOLDER, placeholders_in
 from trueground.types import PromptFile
 
 # A place alone on its line takes the line with it where it has nothing to say.

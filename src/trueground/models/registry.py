@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trueground.components.registry import Registry
-from trueground.components.specs import parse_model_spec
+from trueground.components import Registry, parse_model_spec
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel
 from trueground.models.options import OPTIONS, ModelOptions, endpoint_options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trueground.models.base import Reply
-from trueground.net.cache import ResponseCache
+from trueground.net import ResponseCache
 from trueground.types import Status
 
 CACHED_STATUSES = (None, Status.TRUNCATED)

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, contextmanager
 from itertools import chain, islice
 from typing import NamedTuple
 
-from trueground.components.checks import check_struct
+from trueground.components import check_struct
 from trueground.errors import RunInterrupted, UnreachableError, fails_alone
 from trueground.models.base import (
     UNREACHABLE,
@@ -25,8 +25,7 @@ from trueground.models.base import (
     request_key,
 )
 from trueground.models.reply_cache import cache_reply, load_cached_reply
-from trueground.net.cache import ResponseCache
-from trueground.net.redact import raised
+from trueground.net import ResponseCache, raised
 from trueground.types import Status, Usage
 
 # After this many calls in a row that don't reach the model, the rest won't either.

@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 
 import zstandard
 
-from trueground.files.home_folder import home
+from trueground.files import home
 from trueground.net.cache_file import describe_failure, open_cache, read_cache, retry_while_locked
 
 _INTERVAL_S = 0.05

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from trueground.errors import UsageError
-from trueground.files.home_folder import HOME_VARIABLE
+from trueground.files import HOME_VARIABLE
 
 T = TypeVar("T")
 # Marks a database as ours ("tgrc"), so that nobody else's is ever written to or removed.

@@ -22,8 +22,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError, MissingExtraError, TruegroundError, UsageError
-from trueground.files.digests import file_digest
-from trueground.files.home_folder import HOME_VARIABLE, home
+from trueground.files import HOME_VARIABLE, file_digest, home
 
 _PLACES = {"HF_HOME", "HF_HUB_CACHE"}
 _YES = ("1", "on", "yes", "true")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.errors import InputError, TruegroundError, UnreachableError, UsageError, WriteError
-from trueground.files.writing import open_no_follow
+from trueground.files import open_no_follow
 from trueground.net.failures import HttpError
 from trueground.net.http import HttpClient, Policy, Progress, WrongFileError
 from trueground.net.redact import shown

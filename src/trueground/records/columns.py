@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import UsageError, unknown_name
-from trueground.options.pairs import split_pair
+from trueground.options import split_pair
 from trueground.records.column_names import (
     ROWS_REMEMBERED,
     WATCHED,

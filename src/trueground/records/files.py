@@ -22,7 +22,7 @@ from pathlib import Path, PurePath
 from typing import IO, Any
 
 from trueground.errors import InputError, MissingExtraError, TruegroundError, find_near
-from trueground.net.redact import redact_urls
+from trueground.net import redact_urls
 
 STDIN = "-"
 PACKINGS = (".gz", ".zst")
@@ -319,7 +319,7 @@ def _missing_message(error: FileNotFoundError) -> str:
     """Why nothing was found; fsspec says so of web addresses whatever has gone wrong."""
     import aiohttp
 
-    from trueground.net.failures import describe_network_error
+    from trueground.net import describe_network_error
 
     cause = error.__cause__
     if isinstance(cause, aiohttp.ClientResponseError):

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from trueground.errors import BadRow, InputError
-from trueground.net.redact import redact_urls
+from trueground.net import redact_urls
 from trueground.records.files import (
     KINDS,
     PACKINGS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from trueground.options.declaration import Option
+from trueground.options import Option
 
 
 def _parse_columns(texts: Sequence[str]) -> dict[str, str]:

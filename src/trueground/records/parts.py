@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueground.errors import InputError
-from trueground.net.redact import redact_urls
+from trueground.net import redact_urls
 from trueground.records.checks import RepeatedIds, SeenIds, Tally
 from trueground.records.columns import ColumnMap
 from trueground.records.files import (

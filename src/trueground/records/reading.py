@@ -25,7 +25,7 @@ from trueground.errors import (
     tell,
     unknown_name,
 )
-from trueground.net.redact import redact_urls
+from trueground.net import redact_urls
 from trueground.records.checks import Check, FileInfo, RepeatedIds, SeenIds, Tally, file_stamp
 from trueground.records.column_names import ALIASES
 from trueground.records.columns import ColumnMap, check_fields

@@ -17,18 +17,15 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from trueground.components.specs import split_key
-from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.metrics.registry import higher_is_better, metric_of_key
-from trueground.records.columns import field_text
+from trueground.components import split_key
+from trueground.metrics import ANSWER_VERDICTS, higher_is_better, metric_of_key
+from trueground.records import field_text
 from trueground.reports.items import claims_of
 from trueground.reports.selection import Selection
 from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes, packed_block
-from trueground.runs.directory import replacing
-from trueground.runs.files import Gaps, RunFiles
-from trueground.runs.schema import CheckedClaim, ClaimEvidence, Item
-from trueground.text.triples import Key, keys_of, pairs_of, triple_key
+from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, Item, RunFiles, replacing
+from trueground.text import Key, keys_of, pairs_of, triple_key
 from trueground.types import REASON_TITLES, Answered, Failure, Graph, Record, Status
 
 FOLDER = "report_items"

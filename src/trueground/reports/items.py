@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
-from trueground.records.problems import UNREADABLE
-from trueground.runs.directory import ITEMS, RECORDS, REPORT
-from trueground.runs.files import Gaps
-from trueground.runs.schema import CheckedClaim, ClaimEvidence
-from trueground.text.wording import several
+from trueground.records import UNREADABLE
+from trueground.runs import ITEMS, RECORDS, REPORT, CheckedClaim, ClaimEvidence, Gaps
+from trueground.text import several
 
 T = TypeVar("T")
 

@@ -19,8 +19,8 @@ from trueground.reports.blocks import (
     Text,
     code,
 )
-from trueground.runs.directory import REPEATS
-from trueground.text.wording import docs_page, several
+from trueground.runs import REPEATS
+from trueground.text import docs_page, several
 
 UNSTEADY = 10  # questions named on the page
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueground.components.specs import split_key
+from trueground.components import split_key
 from trueground.errors import spoken
 from trueground.reports.blocks import Block, Head, Page, Part, Row, Table, Text
 from trueground.reports.sentences import (
@@ -18,9 +18,8 @@ from trueground.reports.sentences import (
     trust_sentence,
 )
 from trueground.reports.text import COLUMNS, clip, wrap
-from trueground.runs.directory import REPORT
-from trueground.runs.worst import WorstItem, worst_metrics, worst_order
-from trueground.text.wording import NO_VALUE, number, one_line, several, shown_name
+from trueground.runs import REPORT, WorstItem, worst_metrics, worst_order
+from trueground.text import NO_VALUE, number, one_line, several, shown_name
 
 _MAX_METRICS, _MAX_VALUES = 6, 6
 _MAX_ROWS, _MIN_ROWS = 14, 3  # of the table of a summary in Python

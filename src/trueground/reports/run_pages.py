@@ -67,10 +67,8 @@ from trueground.reports.sentences import (
     trust_sentence,
 )
 from trueground.reports.viewer import write_page
-from trueground.runs.directory import REPORT
-from trueground.runs.files import Gaps, RunFiles
-from trueground.runs.worst import headline_metric
-from trueground.text.wording import number, percent, several
+from trueground.runs import REPORT, Gaps, RunFiles, headline_metric
+from trueground.text import number, percent, several
 from trueground.types import REASON_TITLES, ReasonKind
 
 MARK = "trueground-run-1"

@@ -13,10 +13,9 @@ from typing import IO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.metrics.registry import higher_is_better
-from trueground.runs.files import Gaps, RunFiles
-from trueground.runs.schema import ItemScores
-from trueground.stats.arithmetic.sums import count_true
+from trueground.metrics import higher_is_better
+from trueground.runs import Gaps, ItemScores, RunFiles
+from trueground.stats import count_true
 
 _BLOCK = 4096
 _LARGEST = float(np.finfo(np.float32).max)

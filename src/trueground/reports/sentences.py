@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from trueground.judges.people import FitFigures, LabelledVerdicts
-from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.judges import FitFigures, LabelledVerdicts
+from trueground.metrics import ANSWER_VERDICTS
 from trueground.reports.blocks import Rich, strong
-from trueground.text.wording import docs_page, percent, several
+from trueground.text import docs_page, percent, several
 from trueground.types import Status
 
 DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.box import SQUARE
 from rich.cells import cell_len, chop_cells, set_cell_size
 
-from trueground.records.problems import shorten
+from trueground.records import shorten
 from trueground.reports.blocks import (
     Axis,
     Block,
@@ -41,7 +41,7 @@ from trueground.reports.blocks import (
     Tiles,
     select_blocks,
 )
-from trueground.text.wording import NO_VALUE
+from trueground.text import NO_VALUE
 
 COLUMNS = 80
 _MAX_CHART_POINTS = 12  # of a series that is shown as a table

@@ -20,7 +20,7 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.reports.blocks import Page
-from trueground.runs.directory import find_outputs, replacing
+from trueground.runs import find_outputs, replacing
 
 _SCRIPTS = (
     "vendor/htm-preact.js",

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from trueground.errors import InputError, OutputError, UsageError, WriteError
-from trueground.files.writing import open_no_follow, write_atomically
+from trueground.files import open_no_follow, write_atomically
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"

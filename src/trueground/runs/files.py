@@ -17,9 +17,8 @@ from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, cast, 
 import msgspec
 
 from trueground.errors import InputError
-from trueground.files.locks import FolderLock
-from trueground.records.files import open_unpacked
-from trueground.records.problems import UNREADABLE, shorten, too_deep
+from trueground.files import FolderLock
+from trueground.records import UNREADABLE, open_unpacked, shorten, too_deep
 from trueground.runs.directory import (
     ITEMS,
     MANIFEST,
@@ -40,7 +39,7 @@ from trueground.runs.schema import (
     RecordTexts,
     Summary,
 )
-from trueground.text.hashing import hash_text
+from trueground.text import hash_text
 from trueground.types import Answered
 
 MAX_NAMED_GAPS = 5  # lines of each kind that are named

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from trueground.errors import OutputError, RunInterrupted, TruegroundError
-from trueground.files.locks import FolderLock
-from trueground.files.writing import part_of
+from trueground.files import FolderLock, part_of
 from trueground.runs.directory import MANIFEST, unusable, write_error
 from trueground.runs.identity import FINISHED
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import msgspec
 
 from trueground.errors import InputError
-from trueground.models.base import (
+from trueground.models import (
     UNREACHABLE,
     Reply,
     TokenLogprob,

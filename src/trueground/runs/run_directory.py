@@ -12,7 +12,7 @@ import zstandard
 
 from trueground._version import __version__
 from trueground.errors import OutputError, TruegroundError
-from trueground.files.writing import NewFolders, part_of
+from trueground.files import NewFolders, part_of
 from trueground.runs.directory import (
     BATCHES,
     ITEMS,

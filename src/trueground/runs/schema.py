@@ -13,10 +13,10 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from trueground.components.specs import keys_named, split_key
+from trueground.components import keys_named, split_key
 from trueground.errors import unknown_name
-from trueground.judges.people import FitFigures
-from trueground.metrics.grounding import ANSWER_VERDICTS
+from trueground.judges import FitFigures
+from trueground.metrics import ANSWER_VERDICTS
 from trueground.types import PromptFile, Usage
 
 FORMAT_VERSION = 2
@@ -424,7 +424,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         return self.corrected_rates or {}
 
     def __getitem__(self, name: str) -> MetricSummary:
-        from trueground.metrics.registry import SAME, plain_name
+        from trueground.metrics import SAME, plain_name
 
         declared = SAME.get(plain_name(name), name)  # for the name that another tool uses
         keys = keys_named(name, self.metrics) or keys_named(declared, self.metrics)

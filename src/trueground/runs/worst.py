@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.components.specs import split_key
-from trueground.metrics.registry import higher_is_better, metric_of_key
+from trueground.components import split_key
+from trueground.metrics import higher_is_better, metric_of_key
 from trueground.runs.directory import replacing
 from trueground.runs.schema import Item, ItemScores, RecordTexts
-from trueground.text.refusal import find_refusal_phrase
+from trueground.text import find_refusal_phrase
 
 WORST_BY = (
     "support", "support_min", "grounding_f1", "grounding_precision", "citation_f1",
@@ -124,7 +124,7 @@ def write_worst_csv(
 
 
 def _csv_row(cells: Sequence[Any]) -> bytes:
-    from trueground.records.formulas import guard
+    from trueground.records import guard
 
     text = io.StringIO()
     guarded = (guard(cell, numbers=False) if isinstance(cell, str) else cell for cell in cells)

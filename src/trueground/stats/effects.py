@@ -30,8 +30,7 @@ import numpy as np
 
 from trueground.stats.agreement import average_ranks
 from trueground.stats.arithmetic.arrays import arcsin
-from trueground.stats.arithmetic.distributions import normal_quantile
-from trueground.stats.arithmetic.distributions import t_quantile as quantile_of_t
+from trueground.stats.arithmetic.distributions import normal_quantile, t_quantile as quantile_of_t
 from trueground.stats.arithmetic.sums import (
     count_true,
     dot,

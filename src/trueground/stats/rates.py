@@ -21,8 +21,7 @@ import numpy as np
 
 from trueground.errors import InputError
 from trueground.stats.agreement import pearson
-from trueground.stats.arithmetic.distributions import beta_quantile
-from trueground.stats.arithmetic.distributions import t_quantile as quantile_of_t
+from trueground.stats.arithmetic.distributions import beta_quantile, t_quantile as quantile_of_t
 from trueground.stats.arithmetic.scalars import logistic, logit, power
 from trueground.stats.arithmetic.sums import count_true, dot, mean, total, variance
 from trueground.stats.bootstrap import Floats, Interval, Ints, Mask, variance_of_mean

@@ -10,18 +10,10 @@ from typing import Any
 import numpy as np
 
 from trueground.errors import InputError, UsageError
-from trueground.evaluate.corrected import (
-    Drawn,
-    LabelledSlice,
-    note_unknown,
-    predicted_label,
-    read_slice,
-)
-from trueground.labels.files import list_paths
-from trueground.metrics.registry import metric_of_key
-from trueground.stats.arithmetic.sums import count_true, mean
-from trueground.stats.bootstrap import Floats, Ints
-from trueground.stats.rates import LabelSample
+from trueground.evaluate import Drawn, LabelledSlice, note_unknown, predicted_label, read_slice
+from trueground.labels import list_paths
+from trueground.metrics import metric_of_key
+from trueground.stats import Floats, Ints, LabelSample, count_true, mean
 from trueground.studies.compare_pair import PairComparison
 from trueground.studies.finished import FinishedRun, read_records
 from trueground.studies.pairing import Aligned

@@ -11,19 +11,10 @@ from typing import Any
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.evaluate.plan import macro_key
-from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.metrics.registry import higher_is_better
-from trueground.reports.items import item_links
-from trueground.stats.arithmetic.sums import count_true
-from trueground.stats.bootstrap import Floats
-from trueground.stats.effects import Sizes
-from trueground.stats.paired_tests import (
-    Paired,
-    differences,
-    holm,
-    paired,
-)
+from trueground.evaluate import macro_key
+from trueground.metrics import ANSWER_VERDICTS, higher_is_better
+from trueground.reports import item_links
+from trueground.stats import Floats, Paired, Sizes, count_true, differences, holm, paired
 from trueground.studies.pairing import (
     SCORED,
     Aligned,

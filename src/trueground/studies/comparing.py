@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueground.components.specs import keys_named
+from trueground.components import keys_named
 from trueground.errors import UsageError
-from trueground.options.shared import LabelsDrawn, Level, RateLabels, Resamples, Seed
-from trueground.options.declaration import Option, declare
-from trueground.options.values import ValueRejectedError, check_arguments, parse_value
-from trueground.options.pairs import split_pair
+from trueground.options import (
+    LabelsDrawn,
+    Level,
+    Option,
+    RateLabels,
+    Resamples,
+    Seed,
+    ValueRejectedError,
+    check_arguments,
+    declare,
+    parse_value,
+    split_pair,
+)
 
 if TYPE_CHECKING:
     from trueground.studies.compare_pair import MetricComparison, PairComparison
@@ -22,7 +31,7 @@ _LIMIT = declare("limit", float, 0.0, Option(None, min=0))
 
 
 def _split(texts: Sequence[str]) -> list[str]:
-    from trueground.metrics.registry import split_specs
+    from trueground.metrics import split_specs
 
     return [name for text in texts for name in split_specs(text)]
 

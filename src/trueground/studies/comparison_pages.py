@@ -10,8 +10,8 @@ from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
-from trueground.records.problems import shorten
-from trueground.reports.blocks import (
+from trueground.records import shorten
+from trueground.reports import (
     Block,
     Bullets,
     Entries,
@@ -32,10 +32,10 @@ from trueground.reports.blocks import (
     link,
     quiet,
     strong,
+    way_to,
+    write_page,
 )
-from trueground.reports.items import way_to
-from trueground.reports.viewer import write_page
-from trueground.runs.directory import REPORT, make_folder
+from trueground.runs import REPORT, make_folder
 from trueground.studies.comparison_words import (
     OTHERS,
     changed_most,
@@ -51,7 +51,7 @@ from trueground.studies.comparison_words import (
     tabulate_shares,
     tabulate_statistics,
 )
-from trueground.text.wording import docs_page, percent, several
+from trueground.text import docs_page, percent, several
 
 COMPARISON_MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from trueground.reports.blocks import Estimate, Head, Row, Span, Table, quiet, strong
-from trueground.reports.overview import group_by_question
-from trueground.reports.sentences import PEOPLE_SAY, first_of_labels
-from trueground.text.wording import NO_VALUE, p_value, percent, several
+from trueground.reports import (
+    PEOPLE_SAY,
+    Estimate,
+    Head,
+    Row,
+    Span,
+    Table,
+    first_of_labels,
+    group_by_question,
+    quiet,
+    strong,
+)
+from trueground.text import NO_VALUE, p_value, percent, several
 
 _TESTS = {
     "mcnemar": "exact McNemar",

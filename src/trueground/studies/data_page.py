@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from trueground.benchmarks.statistics import TaskStatistics
-from trueground.reports.blocks import Block, Head, Row, Table
+from trueground.benchmarks import TaskStatistics
+from trueground.reports import Block, Head, Row, Table
 
 _COUNTED = {
     "groups": "conversations or groups",

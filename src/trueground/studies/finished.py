@@ -19,15 +19,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components.specs import keys_named
+from trueground.components import keys_named
 from trueground.errors import InputError
-from trueground.evaluate.table import BY_ID, question_of
-from trueground.metrics.batch import CODES
-from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.runs.files import RunFiles
-from trueground.runs.schema import ItemNumbers, ItemScores, Manifest, Summary
-from trueground.stats.repeats import PerQuestion
-from trueground.text.hashing import hash_text
+from trueground.evaluate import BY_ID, question_of
+from trueground.metrics import ANSWER_VERDICTS, CODES
+from trueground.runs import ItemNumbers, ItemScores, Manifest, RunFiles, Summary
+from trueground.stats import PerQuestion
+from trueground.text import hash_text
 from trueground.types import Answered, Record, Status
 
 # What an answer is made of differs between runs; all other fields say what it is measured against.

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueground.options.shared import LabelsDrawn, Level, Overwrite, Seed
-from trueground.options.declaration import Option
+from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
 
 if TYPE_CHECKING:
-    from trueground.labels.base import PlannedLabels
-    from trueground.stats.bootstrap import Floats, Ints
+    from trueground.labels import PlannedLabels
+    from trueground.stats import Floats, Ints
     from trueground.studies.finished import FinishedRun
 
 
@@ -55,12 +54,11 @@ def plan_labels(
     import numpy as np
 
     from trueground.errors import UsageError
-    from trueground.evaluate.corrected import LABEL_OF
-    from trueground.labels.base import LabelStratum, PlannedLabels
-    from trueground.metrics.registry import metric_of_key
-    from trueground.runs.directory import check_out_file
-    from trueground.stats.arithmetic.sums import mean, sum_counts
-    from trueground.stats.effects import allocate_labels
+    from trueground.evaluate import LABEL_OF
+    from trueground.labels import LabelStratum, PlannedLabels
+    from trueground.metrics import metric_of_key
+    from trueground.runs import check_out_file
+    from trueground.stats import allocate_labels, mean, sum_counts
     from trueground.studies.finished import open_run, read_scores
 
     if not 0 < half_width < 0.5 or not 0 < level < 1:
@@ -109,9 +107,9 @@ def plan_labels(
 def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     """The metric by whose scores is drawn. InputError, UsageError."""
     from trueground.errors import InputError, UsageError
-    from trueground.evaluate.corrected import predicted_label
-    from trueground.metrics.registry import metric_of_key
-    from trueground.stats.rates import LabelSample
+    from trueground.evaluate import predicted_label
+    from trueground.metrics import metric_of_key
+    from trueground.stats import LabelSample
 
     run.files.check_records()
     if (run.manifest.n or 0) < LabelSample.LEAST_LABELS:
@@ -150,9 +148,9 @@ def _guess_shares(
     import numpy as np
 
     from trueground.errors import InputError
-    from trueground.evaluate.corrected import read_slice
-    from trueground.judges.people import LabelledVerdicts
-    from trueground.stats.arithmetic.sums import combine, total
+    from trueground.evaluate import read_slice
+    from trueground.judges import LabelledVerdicts
+    from trueground.stats import combine, total
     from trueground.studies.finished import read_records, read_scores
     from trueground.types import Answered
 
@@ -190,8 +188,8 @@ def _write_drawn(
     import msgspec
     import numpy as np
 
-    from trueground.labels.base import LabelDraw
-    from trueground.runs.directory import replacing
+    from trueground.labels import LabelDraw
+    from trueground.runs import replacing
     from trueground.studies.finished import hash_texts, read_records
     from trueground.types import Answered, Record
 

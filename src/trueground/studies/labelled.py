@@ -16,11 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.labels.base import BY, DEFAULT_LABEL, NO_LABEL, TIED, LabelRule, RecordLabel, Votes
-from trueground.labels.files import LabelFiles, describe_changed
-from trueground.options.pairs import split_pair
-from trueground.records.checks import Check
-from trueground.records.reading import RecordSource, open_records
+from trueground.labels import (
+    BY,
+    DEFAULT_LABEL,
+    NO_LABEL,
+    TIED,
+    LabelFiles,
+    LabelRule,
+    RecordLabel,
+    Votes,
+    describe_changed,
+)
+from trueground.options import split_pair
+from trueground.records import Check, RecordSource, open_records
 from trueground.studies.finished import FinishedRun, hash_texts, open_run
 from trueground.types import Record
 

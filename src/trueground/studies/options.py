@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from trueground.options.declaration import Option
+from trueground.options import Option
 
 Label = Annotated[
     str | None,

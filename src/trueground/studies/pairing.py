@@ -10,11 +10,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components.specs import keys_named, split_key
+from trueground.components import keys_named, split_key
 from trueground.errors import UsageError
-from trueground.metrics.batch import CODES, STATUSES
-from trueground.metrics.registry import parse_spec
-from trueground.records.problems import shorten
+from trueground.metrics import CODES, STATUSES, parse_spec
+from trueground.records import shorten
 from trueground.studies.finished import FIELDS, NO_HASH, FinishedRun, Hashes, Scores, read_contents
 from trueground.studies.run_level import names_of
 from trueground.types import Status

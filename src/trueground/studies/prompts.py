@@ -13,12 +13,20 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from trueground.metrics.registry import metric_of_key
-from trueground.runs.files import RunFiles
-from trueground.stats.arithmetic.sums import count_true, mean, sum_counts, total, variance
-from trueground.stats.bootstrap import Floats, intervals
-from trueground.stats.paired_tests import holm, paired
-from trueground.stats.repeats import PerQuestion
+from trueground.metrics import metric_of_key
+from trueground.runs import RunFiles
+from trueground.stats import (
+    Floats,
+    PerQuestion,
+    count_true,
+    holm,
+    intervals,
+    mean,
+    paired,
+    sum_counts,
+    total,
+    variance,
+)
 from trueground.studies.finished import (
     NO_HASH,
     FinishedRun,

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueground.reports.blocks import (
-    Block,
-    Estimate,
-    Head,
-    Only,
-    Part,
-    Row,
-    Table,
-    Text,
-    code,
-)
-from trueground.text.wording import docs_page, number, p_value, shown_name
+from trueground.reports import Block, Estimate, Head, Only, Part, Row, Table, Text, code
+from trueground.text import docs_page, number, p_value, shown_name
 
 _P = 0.05
 Study = Mapping[str, Any]

@@ -14,15 +14,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components.specs import split_key
+from trueground.components import split_key
 from trueground.errors import UsageError
-from trueground.evaluate.plan import TOTAL_NAMES, Entries, RunLevel, macro_key
-from trueground.metrics.base import Spec
-from trueground.metrics.registry import parse_spec
-from trueground.runs.schema import MetricSummary
-from trueground.stats.arithmetic.sums import sum_counts
-from trueground.stats.arithmetic.sums import total as add_rows
-from trueground.stats.bootstrap import Floats, Interval, all_alike, percentiles, resampled_means
+from trueground.evaluate import TOTAL_NAMES, Entries, RunLevel, macro_key
+from trueground.metrics import Spec, parse_spec
+from trueground.runs import MetricSummary
+from trueground.stats import (
+    Floats,
+    Interval,
+    all_alike,
+    percentiles,
+    resampled_means,
+    sum_counts,
+    total as add_rows,
+)
 from trueground.studies.finished import Scores
 
 

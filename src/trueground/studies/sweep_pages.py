@@ -7,12 +7,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.reports.blocks import Block, Head, Page, Row, Table, Text
-from trueground.reports.overview import format_spread
-from trueground.reports.sentences import DATASET, REPEAT, notices
-from trueground.runs.directory import REPORT
+from trueground.reports import (
+    DATASET,
+    REPEAT,
+    Block,
+    Head,
+    Page,
+    Row,
+    Table,
+    Text,
+    format_spread,
+    notices,
+)
+from trueground.runs import REPORT
 from trueground.studies.prompts_page import prompts_section
-from trueground.text.wording import NO_VALUE, number, shown_name
+from trueground.text import NO_VALUE, number, shown_name
 
 _MAX_NAME = 52  # characters of a model, so that a task fits next to it
 # What its task is called here, its summary, its manifest, and its folder.

@@ -13,21 +13,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.base import Benchmark, Sources, Task
+from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
-from trueground.evaluate.questions import check_questions
-from trueground.evaluate.run import run_task
-from trueground.evaluate.run_settings import RunSettings
-from trueground.evaluate.session import check_same, identify_run
-from trueground.models.base import ChatModel
-from trueground.models.batch_runner import check_batches
-from trueground.models.prices import price_of
-from trueground.options.parsing import Value, default_of
-from trueground.runs.directory import free_path, safe_name
-from trueground.runs.files import RunFiles
-from trueground.runs.result import Result
-from trueground.runs.run_directory import check_resumable
-from trueground.runs.schema import Manifest
+from trueground.evaluate import RunSettings, check_questions, check_same, identify_run, run_task
+from trueground.models import ChatModel, check_batches, price_of
+from trueground.options import Value, default_of
+from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path, safe_name
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
 

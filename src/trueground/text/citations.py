@@ -16,8 +16,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueground.text.sentences import split_sentences
 from trueground.text.brackets import triple_brackets
+from trueground.text.sentences import split_sentences
 from trueground.text.triples import Bracket, Citation
 from trueground.types import Graph
 

@@ -20,13 +20,10 @@ import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
-from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.records.formulas import guard
-from trueground.reports.answers import STATUS_NAMES, detail, list_words
-from trueground.reports.sentences import first_judge
-from trueground.runs.files import RunFiles, TooDeepError
-from trueground.runs.schema import Item, Manifest
-from trueground.runs.worst import headline_metric
+from trueground.metrics import ANSWER_VERDICTS
+from trueground.records import guard
+from trueground.reports import STATUS_NAMES, detail, first_judge, list_words
+from trueground.runs import Item, Manifest, RunFiles, TooDeepError, headline_metric
 from trueground.types import REASON_TITLES, Answered
 from trueground.view.segments import find_rows
 from trueground.view.stored import (

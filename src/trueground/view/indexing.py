@@ -19,16 +19,17 @@ import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import OutputError
-from trueground.files.locks import FolderLock
-from trueground.files.writing import write_atomically
-from trueground.records.columns import field_text
-from trueground.records.problems import UNREADABLE
-from trueground.reports.answers import STATUS_NAMES, cut_text, make_listed, shown_answer
-from trueground.reports.items import claims_of
-from trueground.reports.selection import short_numbers
-from trueground.runs.files import RecordLines, RunFiles
-from trueground.runs.frames import read_frames
-from trueground.runs.schema import ClaimEvidence, ItemParts
+from trueground.files import FolderLock, write_atomically
+from trueground.records import UNREADABLE, field_text
+from trueground.reports import (
+    STATUS_NAMES,
+    claims_of,
+    cut_text,
+    make_listed,
+    short_numbers,
+    shown_answer,
+)
+from trueground.runs import ClaimEvidence, ItemParts, RecordLines, RunFiles, read_frames
 from trueground.types import Failure, Record
 from trueground.view.segments import SegmentWriter
 from trueground.view.stored import (

@@ -21,11 +21,9 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError
-from trueground.execution.processes import start_module_async
-from trueground.reports.blocks import Page, Pair
-from trueground.reports.run_pages import write_run_page
-from trueground.reports.viewer import write_page
-from trueground.runs.directory import check_ours, unusable, write_error
+from trueground.execution import start_module_async
+from trueground.reports import Page, Pair, write_page, write_run_page
+from trueground.runs import check_ours, unusable, write_error
 from trueground.view.runs import MARK, FoundRun, RunFolders, list_page, readable
 
 PAIRED = 8  # runs, at most, of which every two are set side by side
@@ -62,18 +60,20 @@ async def work(task: str, *words: str, told: Callable[[int, int], None] | None =
 
 def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
     """The page of two runs; `places` are what leads to each."""
-    from trueground.studies.comparing import compare
-    from trueground.studies.comparison_pages import comparison_page
+    from trueground.studies import compare, comparison_page
 
     return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places).for_viewer())
 
 
 def rank_runs(runs: Sequence[Path], places: Sequence[str]) -> Page:
     """The leaderboard's page; `places` are what leads to each run."""
-    from trueground.studies.leaderboard.page import leaderboard_page
-    from trueground.studies.leaderboard.runs import label_runs
-    from trueground.studies.leaderboard.study import leaderboard_data
-    from trueground.studies.prompts import in_order, prompt_studies
+    from trueground.studies import (
+        in_order,
+        label_runs,
+        leaderboard_data,
+        leaderboard_page,
+        prompt_studies,
+    )
 
     hrefs = {label: place for (label, _), place in zip(label_runs(runs), places, strict=True)}
     found = leaderboard_page(leaderboard_data(runs), prompt_studies(in_order(runs)), hrefs)

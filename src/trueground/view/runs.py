@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
-from trueground.files.locks import FolderLock
-from trueground.reports.blocks import (
+from trueground.files import FolderLock
+from trueground.reports import (
     Cell,
     Estimate,
     Head,
@@ -23,17 +23,14 @@ from trueground.reports.blocks import (
     Table,
     Text,
     code,
+    has_verdicts,
+    input_names,
     link,
     quiet,
 )
-from trueground.reports.sentences import has_verdicts, input_names
-from trueground.runs.directory import safe_name
-from trueground.runs.files import RunFiles
-from trueground.runs.identity import resume_advice
-from trueground.runs.schema import Manifest, Summary
-from trueground.runs.worst import headline_metric
-from trueground.studies.leaderboard.runs import find_runs
-from trueground.text.wording import few, several
+from trueground.runs import Manifest, RunFiles, Summary, headline_metric, resume_advice, safe_name
+from trueground.studies import find_runs
+from trueground.text import few, several
 
 MARK = "trueground-runs-1"
 _SEARCHED = 10  # from more runs on, the list has a field for words

@@ -23,16 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, TruegroundError, WriteError
-from trueground.files.home_folder import home
-from trueground.files.locks import FolderLock
-from trueground.files.writing import write_atomically
-from trueground.metrics.grounding import verdict_spec
-from trueground.metrics.registry import higher_is_better, parse_specs
-from trueground.net.cache_contents import CacheStats
-from trueground.reports.answers import ListedAnswer
-from trueground.runs.files import Gaps, RunFiles
-from trueground.runs.schema import Manifest
-from trueground.runs.worst import headline_metric
+from trueground.files import FolderLock, home, write_atomically
+from trueground.metrics import higher_is_better, parse_specs, verdict_spec
+from trueground.net import CacheStats
+from trueground.reports import ListedAnswer
+from trueground.runs import Gaps, Manifest, RunFiles, headline_metric
 from trueground.view.segments import Segment
 
 VERSION = 4

@@ -19,12 +19,8 @@ from typing import Any
 from aiohttp import web
 
 from trueground.errors import TruegroundError
-from trueground.reports.blocks import Page, Pair
-from trueground.reports.items import gap_notices
-from trueground.reports.run_pages import run_page, unfinished_run_page
-from trueground.reports.viewer import viewer_assets
-from trueground.runs.directory import REPORT
-from trueground.runs.files import RunFiles
+from trueground.reports import Page, Pair, gap_notices, run_page, unfinished_run_page, viewer_assets
+from trueground.runs import REPORT, RunFiles
 from trueground.view.access import LinkAccess
 from trueground.view.browser import html_document
 from trueground.view.index import RunIndex, read_query

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from trueground.components.specs import ComponentSpec
-from trueground.judges.lexical.judge import LexicalJudge
 from trueground.judges.calibrated import rethresholded
+from trueground.judges.lexical.judge import LexicalJudge
 from trueground.types import REASON_TITLES, JudgeRequest, ReasonKind, Verdict
 
 

@@ -14,18 +14,17 @@ import pytest
 from tests.marks import mostly_long
 
 import trueground as tg
-from trueground.judges.lexical.judge import LexicalJudge
 from trueground.judges.lexical import judge
 from trueground.judges.lexical.claim import ClaimView
 from trueground.judges.lexical.judge import (
     MAX_COMPARISONS,
+    LexicalJudge,
     count_comparisons,
     find_evidence,
     find_verbatim,
 )
 from trueground.judges.lexical.texts import ContextView, TextView
-from trueground.metrics import cited_sentences
-from trueground.metrics import context as metrics_context
+from trueground.metrics import cited_sentences, context as metrics_context
 from trueground.metrics.context import MAX_CHARACTERS_COMPARED, MAX_TEXTS_COMPARED
 from trueground.types import JudgeRequest
 

@@ -9,10 +9,10 @@ import pytest
 from tests.metrics.citations.made import PairJudge, claim, graph, k
 
 import trueground as tg
-from trueground.wings.papers.kalma.entailment import find_value
 from trueground.errors import UsageError
 from trueground.metrics.registry import all_metrics
 from trueground.testing import FakeJudge
+from trueground.wings.papers.kalma.entailment import find_value
 
 METRICS = all_metrics()
 

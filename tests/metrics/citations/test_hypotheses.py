@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.metrics.citations.entailment_pairs import PAIRS
 
-from trueground.wings.papers.kalma.entailment import entailment_request, find_value
 from trueground.judges.lexical import LexicalJudge
 from trueground.text.triples import hypothesis
+from trueground.wings.papers.kalma.entailment import entailment_request, find_value
 
 # Known mistakes of the lexical judge: two places in one sentence, dates of a life in brackets,
 # other forms of a word, "never".

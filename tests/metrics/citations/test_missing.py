@@ -11,10 +11,10 @@ import pytest
 from tests.metrics.citations.made import PairJudge, Row, claim, graph, k, triples
 
 import trueground as tg
-from trueground.wings.papers.kalma.entailment import off_topic
 from trueground.errors import UsageError
 from trueground.metrics import context
 from trueground.testing import FakeJudge
+from trueground.wings.papers.kalma.entailment import off_topic
 
 NAMES = "na_precision,na_recall,na_f1"
 ROW: Row = {

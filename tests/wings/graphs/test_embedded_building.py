@@ -21,10 +21,10 @@ from tests.wings.graphs.people import people
 
 from trueground.errors import GraphError, OutputError
 from trueground.files.locks import FolderLock
-from trueground.wings.graphs.operations import open_graph
 from trueground.wings.graphs.embedded import EmbeddedGraph
 from trueground.wings.graphs.folder import build_graph, open_folder, read_graph_file
 from trueground.wings.graphs.loading import Loading
+from trueground.wings.graphs.operations import open_graph
 
 MORE = '<http://www.wikidata.org/entity/Q77> <http://www.w3.org/2000/01/rdf-schema#label> "Ulm" .\n'
 

@@ -11,9 +11,9 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from tests.wings.graphs.people import PREFIXES, people
 
 from trueground.errors import GraphError
-from trueground.wings.graphs.operations import open_graph
 from trueground.wings.graphs.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
 from trueground.wings.graphs.embedded import EmbeddedGraph
+from trueground.wings.graphs.operations import open_graph
 
 
 @pytest.fixture(scope="module")

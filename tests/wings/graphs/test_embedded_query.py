@@ -15,8 +15,8 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from tests.wings.graphs.people import people
 
 from trueground.errors import GraphError
-from trueground.wings.graphs.operations import open_graph
 from trueground.wings.graphs.embedded import EmbeddedGraph
+from trueground.wings.graphs.operations import open_graph
 
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 BY_NAME = f"SELECT ?s {{ ?s {LABEL} ?l FILTER(STR(?l) = ?name) }} ORDER BY ?s"

@@ -7,8 +7,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trueground.wings.graphs.base import KnowledgeGraph
 from trueground.wings.graphs.json_graph import JsonGraph

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from trueground.errors import GraphError
-from trueground.wings.graphs.operations import open_graph
 from trueground.wings.graphs.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
 from trueground.wings.graphs.folder import build_graph
 from trueground.wings.graphs.json_graph import JsonGraph
 from trueground.wings.graphs.loading import Loading
+from trueground.wings.graphs.operations import open_graph
 
 RUCK = {
     "qid": "Q2",

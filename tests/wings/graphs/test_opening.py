@@ -16,11 +16,11 @@ from tests.wings.graphs.loading.files import write
 from tests.wings.graphs.people import people
 
 from trueground.errors import GraphError
-from trueground.wings.graphs.operations import open_graph
 from trueground.wings.graphs import plain_rdf
 from trueground.wings.graphs.embedded import EmbeddedGraph
 from trueground.wings.graphs.folder import build_graph
 from trueground.wings.graphs.loading import Loading
+from trueground.wings.graphs.operations import open_graph
 
 
 def test_triples_are_read_packed_too(tmp_path: Path) -> None:

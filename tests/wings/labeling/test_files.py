@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.wings.labeling.filling import GOLD, VALID, build_of, fill, fill_sheet
 
-from trueground.wings.labeling.operations import export_tasks, import_answers
+from trueground.errors import InputError, OutputError, UsageError
+from trueground.records.formulas import guard, unguard
 from trueground.wings.labeling.answers import read_answers
 from trueground.wings.labeling.base import AnnotationTask, item_of
 from trueground.wings.labeling.labels import read_labels
-from trueground.errors import InputError, OutputError, UsageError
-from trueground.records.formulas import guard, unguard
+from trueground.wings.labeling.operations import export_tasks, import_answers
 
 YES = {"if": "yes", "only_if": "no"}
 

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from tests.wings.labeling.filling import fill, fill_sheet
 
-from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
-from trueground.wings.labeling.answers import Answer, merge, parse_values
-from trueground.wings.labeling.base import AnnotationTask, BadAnswer
-from trueground.wings.labeling.files import ShownTask
-from trueground.wings.labeling.kinds import KINDS, Tie
-from trueground.wings.labeling.spans import SpanMark, label_words
 from trueground.errors import InputError
 from trueground.labels.files import LabelFiles
 from trueground.records.reading import open_records
 from trueground.studies.calibration.study import calibrate
 from trueground.studies.validation.study import validate
 from trueground.types import Record
+from trueground.wings.labeling.answers import Answer, merge, parse_values
+from trueground.wings.labeling.base import AnnotationTask, BadAnswer
+from trueground.wings.labeling.files import ShownTask
+from trueground.wings.labeling.kinds import KINDS, Tie
+from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
+from trueground.wings.labeling.spans import SpanMark, label_words
 
 RESPONSE = "Lind Hall, built in 1912 by Per Holt, is of  brick. It was built well."
 TYPES = ("contradiction", "not-in-contexts", "other")

@@ -15,6 +15,7 @@ from tests.texts import errors_text
 import trueground as tg
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges.comparing.llm import CATEGORIES
+from trueground.types import Status
 from trueground.wings.papers.errors.lines import (
     GROUPS,
     NAME,
@@ -24,7 +25,6 @@ from trueground.wings.papers.errors.lines import (
     read_errors,
 )
 from trueground.wings.papers.errors.study import sort_errors
-from trueground.types import Status
 
 LONG = " and much more is said of it here, at some length and to no end that one could see."
 ROWS: list[dict[str, Any]] = [

@@ -19,6 +19,8 @@ from tests.wings.papers.faitheval_files import (
 )
 
 from trueground.benchmarks.datasets import FileRecord, Origin, folder, get_dataset
+from trueground.errors import InputError, UsageError
+from trueground.types import Choice
 from trueground.wings.papers.faitheval import TASKS
 from trueground.wings.papers.faitheval.source import (
     DATASETS,
@@ -29,8 +31,6 @@ from trueground.wings.papers.faitheval.source import (
     task_files,
 )
 from trueground.wings.papers.faitheval.task import split_documents
-from trueground.errors import InputError, UsageError
-from trueground.types import Choice
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -20,8 +20,8 @@ from tests.wings.papers.faitheval_files import (
 )
 
 import trueground as tg
-from trueground.benchmarks.data import fetch_data
 from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
+from trueground.benchmarks.data import fetch_data
 from trueground.benchmarks.datasets import get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec

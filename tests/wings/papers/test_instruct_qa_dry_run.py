@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.instruct_qa_files import QUESTIONS, jsonl, single, world
 from tests.chaos import KEY
+from tests.wings.papers.instruct_qa_files import QUESTIONS, jsonl, single, world
 from typer.testing import CliRunner, Result
 
 from trueground.cli.app import app

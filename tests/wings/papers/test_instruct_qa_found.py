@@ -10,14 +10,14 @@ from tests.wings.papers.instruct_qa_files import CHEESES, QUESTIONS, jsonl, worl
 from typer.testing import CliRunner
 
 from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
-from trueground.wings.papers.instruct_qa.corpus import shuffled
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import Comparer
 from trueground.options.parsing import Value
-from trueground.wings.search.search_words import words
 from trueground.studies.sweeps import variants
 from trueground.types import Record
+from trueground.wings.papers.instruct_qa.corpus import shuffled
+from trueground.wings.search.search_words import words
 
 
 @pytest.fixture(autouse=True)

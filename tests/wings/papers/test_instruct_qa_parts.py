@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from trueground.types import Passage, Turn
 from trueground.wings.papers.instruct_qa.source import QaQuestion
 from trueground.wings.papers.instruct_qa.task import (
     cut_turns,
@@ -16,7 +17,6 @@ from trueground.wings.papers.instruct_qa.task import (
     query_of,
 )
 from trueground.wings.search.gold import same_text
-from trueground.types import Passage, Turn
 
 # How many turns there are, how many may stay, and which do: taken out of the middle by twos.
 CUTS: list[tuple[int, int, list[int]]] = [

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.instruct_qa_files import PEOPLE, jsonl, single, world
 from tests.chaos import KEY, ChaosServer
 from tests.commands import PROGRAM, trueground
 from tests.marks import mostly_long
+from tests.wings.papers.instruct_qa_files import PEOPLE, jsonl, single, world
 
 from trueground.benchmarks.base import Sources, Task, get_benchmark
-from trueground.wings.search.building import add_retrievers, build_index, default_place
 from trueground.studies.sweeps import variants
+from trueground.wings.search.building import add_retrievers, build_index, default_place
 
 BOTH = ("--retriever", "bm25", "--retriever", "bm25(k1=0.9)")
 N = 40

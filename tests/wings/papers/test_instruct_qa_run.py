@@ -13,6 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 from tests import commands
+from tests.chaos import KEY, ChaosServer
+from tests.net.loopback_hub import Repo, loopback_hub
 from tests.wings.papers.instruct_qa_files import (
     NQ,
     PEOPLE,
@@ -27,12 +29,10 @@ from tests.wings.papers.instruct_qa_files import (
     whole,
     world,
 )
-from tests.chaos import KEY, ChaosServer
-from tests.net.loopback_hub import Repo, loopback_hub
 
 import trueground as tg
-from trueground.benchmarks.data import count_data, fetch_data
 from trueground.benchmarks.base import Sources, get_benchmark
+from trueground.benchmarks.data import count_data, fetch_data
 from trueground.errors import InputError, UsageError
 from trueground.models.options import ModelOptions
 from trueground.studies.sweeps import variants

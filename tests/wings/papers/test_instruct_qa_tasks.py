@@ -37,9 +37,9 @@ from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
 from trueground.models.base import Params
+from trueground.types import Passage
 from trueground.wings.search.building import build_index
 from trueground.wings.search.corpus import CorpusReading
-from trueground.types import Passage
 
 
 def task(

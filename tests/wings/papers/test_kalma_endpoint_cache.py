@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("pyoxigraph")
 
-from tests.wings.papers.kalma_files import data_folder
 from tests.wings.graphs.endpoint.invented import store_of
 from tests.wings.graphs.endpoint.sparql_server import SparqlServer
+from tests.wings.papers.kalma_files import data_folder
 
 from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.net.cache import ResponseCache

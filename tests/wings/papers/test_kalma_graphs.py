@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.kalma_files import EDDA, IVAR, ORLA, PIM, data_folder, write
 from tests.commands import trueground
+from tests.wings.papers.kalma_files import EDDA, IVAR, ORLA, PIM, data_folder, write
 
 from trueground.benchmarks.base import Sources, Task, get_benchmark
 from trueground.errors import GraphError, InputError, UsageError
-from trueground.wings.graphs.json_graph import JsonGraph
 from trueground.net.cache import ResponseCache
+from trueground.wings.graphs.json_graph import JsonGraph
 
 pytest.importorskip("pyoxigraph")
 pytest.importorskip("ahocorasick")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.kalma_files import EDDA, IVAR, MINIMUM, ORLA, SPECIFIC, data_folder, write
 from tests.commands import trueground
+from tests.wings.papers.kalma_files import EDDA, IVAR, MINIMUM, ORLA, SPECIFIC, data_folder, write
 
 from trueground.benchmarks.base import Sources, Task, get_benchmark
 from trueground.errors import InputError

@@ -10,10 +10,10 @@ import pytest
 from tests.wings.papers.kalma_files import IVAR, ORLA, write
 
 from trueground.benchmarks.base import Sources
-from trueground.wings.papers.kalma import KalmaOptions, source
 from trueground.errors import InputError, UsageError
 from trueground.text.citations import read_triples
 from trueground.text.triples import keys_of, triple_key
+from trueground.wings.papers.kalma import KalmaOptions, source
 
 
 def make_prompt(path: Path | None, demonstration: str | None) -> source.KalmaPrompt:

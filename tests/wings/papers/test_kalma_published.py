@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.wings.papers.kalma import BENCHMARK
 from trueground.benchmarks.model_info import find_model
 from trueground.benchmarks.publications import PublishedScore, PublishedTable, published
 from trueground.evaluate.plan import macro_key
 from trueground.metrics.registry import parse_spec
+from trueground.wings.papers.kalma import BENCHMARK
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("kalma")}
 Place = tuple[str, str, str]

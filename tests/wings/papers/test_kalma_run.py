@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import zstandard
 from tests import commands
+from tests.chaos import ChaosServer
+from tests.judges.rule_endpoint import shown
 from tests.wings.papers.kalma_files import (
     EDDA,
     MINIMUM,
@@ -21,8 +23,6 @@ from tests.wings.papers.kalma_files import (
     rule,
     write,
 )
-from tests.chaos import ChaosServer
-from tests.judges.rule_endpoint import shown
 
 import trueground as tg
 from trueground.benchmarks.base import Sources, Task, get_benchmark

@@ -21,6 +21,8 @@ from tests.wings.papers.kalma_files import (
 
 from trueground.benchmarks.data import fetch_data
 from trueground.benchmarks.datasets import get_dataset
+from trueground.errors import InputError, UsageError
+from trueground.text.triples import keys_of, plain_property, triple_key
 from trueground.wings.papers.kalma.source import (
     TRIVIAL,
     draw_sets,
@@ -29,8 +31,6 @@ from trueground.wings.papers.kalma.source import (
     read_published,
     read_sets,
 )
-from trueground.errors import InputError, UsageError
-from trueground.text.triples import keys_of, plain_property, triple_key
 
 
 @pytest.fixture

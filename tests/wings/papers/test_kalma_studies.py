@@ -7,11 +7,11 @@ import copy
 import pytest
 from tests.wings.papers.kalma_files import EDDA, IVAR, MINIMUM, ORLA, PIM
 
-from trueground.wings.papers.kalma.graphs import gold_graphs, remove_pieces, replace_graphs
-from trueground.wings.papers.kalma.source import GraphQuestion
 from trueground.errors import InputError
 from trueground.text.triples import keys_of, triple_key
 from trueground.types import Graph, Triple
+from trueground.wings.papers.kalma.graphs import gold_graphs, remove_pieces, replace_graphs
+from trueground.wings.papers.kalma.source import GraphQuestion
 
 SET: list[Triple] = MINIMUM[0][1]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.encoders.tiny import tiny_text_encoder
 from tests.wings.papers.truly_ground_files import (
     CORPUS,
     DISTRACTORS,
@@ -19,13 +20,12 @@ from tests.wings.papers.truly_ground_files import (
     data_folder,
     write,
 )
-from tests.encoders.tiny import tiny_text_encoder
 
 from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
-from trueground.wings.papers.truly_ground.distractors import APPROXIMATION, make_counter, place_gold
-from trueground.wings.papers.truly_ground.source import format_context
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.types import Passage
+from trueground.wings.papers.truly_ground.distractors import APPROXIMATION, make_counter, place_gold
+from trueground.wings.papers.truly_ground.source import format_context
 
 needs_bm25 = pytest.mark.skipif(
     not find_spec("bm25s"),

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from trueground.wings.papers.truly_ground.mining import Gold, fill, mine
 from trueground.errors import UsageError
+from trueground.wings.papers.truly_ground.mining import Gold, fill, mine
 from trueground.wings.search.base import Hit, Retriever
 from trueground.wings.search.bm25 import BM25
 from trueground.wings.search.corpus import read_corpus, read_title

@@ -24,6 +24,8 @@ from tests.wings.papers.truly_ground_files import (
 
 from trueground.benchmarks.data import fetch_data
 from trueground.benchmarks.datasets import get_dataset
+from trueground.errors import InputError, UsageError
+from trueground.types import Passage
 from trueground.wings.papers.truly_ground.source import (
     PUBLISHED,
     VersionQuestion,
@@ -32,8 +34,6 @@ from trueground.wings.papers.truly_ground.source import (
     parse_references,
     read_items,
 )
-from trueground.errors import InputError, UsageError
-from trueground.types import Passage
 
 
 def read(folder: Path, version: str = "original_version") -> list[VersionQuestion]:

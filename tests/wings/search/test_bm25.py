@@ -8,12 +8,10 @@ import unicodedata
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trueground.errors import MissingExtraError, UsageError
-from trueground.wings.search import bm25 as module
-from trueground.wings.search import search_words as words_module
+from trueground.wings.search import bm25 as module, search_words as words_module
 from trueground.wings.search.base import Hit, Retriever
 from trueground.wings.search.bm25 import BM25
 from trueground.wings.search.search_words import words

@@ -11,17 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
 from trueground.options.shared import no_progress
+from trueground.types import Passage
 from trueground.wings.search import bm25, bm25_index, bm25_search
 from trueground.wings.search.base import Hit, Retriever, RetrieverKind
 from trueground.wings.search.bm25 import BM25, BM25_KIND, BM25OnDisk, Bm25Options, build_bm25
 from trueground.wings.search.search_words import stemmer
-from trueground.types import Passage
 
 for library in ("bm25s", "Stemmer"):
     pytest.importorskip(library, reason="the retrieval extra is not installed")

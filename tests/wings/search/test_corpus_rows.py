@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from trueground.errors import InputError
+from trueground.types import Passage
 from trueground.wings.search.corpus import read_corpus, read_title
 from trueground.wings.search.store import PassageStore, page_key
-from trueground.types import Passage
 
 LISZT = "https://en.wikipedia.org/wiki/Lisztomania"
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "truly-ground"

@@ -10,8 +10,7 @@ from types import ModuleType
 
 import pypdf
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.wings.search.corpus_files import pdf
 
 from trueground.errors import InputError, MissingExtraError

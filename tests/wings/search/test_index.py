@@ -31,8 +31,7 @@ from trueground.wings.search.building import (
 )
 from trueground.wings.search.corpus import CorpusReading
 from trueground.wings.search.index import Index, is_index
-from trueground.wings.search.kinds import bases, compose, open_over
-from trueground.wings.search.kinds import kinds as all_kinds
+from trueground.wings.search.kinds import bases, compose, kinds as all_kinds, open_over
 from trueground.wings.search.store import PassageEntry, PassageStore
 
 ROWS = [

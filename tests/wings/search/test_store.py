@@ -14,8 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.wings.search.corpus_files import generated
 
 from trueground.errors import InputError, OutputError, WriteError

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 
 from trueground.errors import MissingExtraError, TruegroundError, UsageError, WorkerError
-from trueground.execution.processes import WorkerPool, library_processes
+from trueground.execution import WorkerPool, library_processes
 
 ATTEMPTS = 3
 _KNOCK_S = 10.0  # to reach the head of a cluster

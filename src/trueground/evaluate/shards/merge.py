@@ -37,27 +37,33 @@ from trueground.evaluate.shards.work import (
     shard_name,
 )
 from trueground.evaluate.table import ItemTable
-from trueground.execution.progress import open_progress
-from trueground.metrics.registry import higher_is_better
-from trueground.options.shared import Progress, ShowProgress, no_progress
-from trueground.records.files import open_unpacked
-from trueground.runs.directory import (
+from trueground.execution import open_progress
+from trueground.metrics import higher_is_better
+from trueground.options import Progress, ShowProgress, no_progress
+from trueground.records import open_unpacked
+from trueground.runs import (
     ITEMS,
     MANIFEST,
     RECORDS,
     RESPONSES,
+    SHARDS,
     SUMMARY,
+    Manifest,
+    MergedShards,
+    PageWriter,
+    Result,
+    RunBenchmark,
+    RunDirectory,
+    RunFiles,
+    Shards,
+    Summary,
+    decode_file,
+    describe_unfinished,
+    headline_metric,
+    noting_end,
     replacing,
     write_error,
 )
-from trueground.runs.files import RunFiles, decode_file
-from trueground.runs.identity import describe_unfinished
-from trueground.runs.job import SHARDS, Shards, noting_end
-from trueground.runs.page import PageWriter
-from trueground.runs.result import Result
-from trueground.runs.run_directory import RunDirectory
-from trueground.runs.schema import Manifest, MergedShards, RunBenchmark, Summary
-from trueground.runs.worst import headline_metric
 from trueground.types import Usage
 
 _LISTED = 20_000  # items on the page of a run in shards, and in a store

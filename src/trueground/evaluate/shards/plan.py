@@ -16,11 +16,10 @@ from trueground._version import __version__
 from trueground.errors import InputError, OutputError
 from trueground.evaluate.shards.engines import Engine
 from trueground.evaluate.shards.store import RunStore
-from trueground.net.redact import redact_urls
-from trueground.options.shared import Progress
-from trueground.records.row_plan import RowPlan, plan_rows
-from trueground.runs.identity import list_differences
-from trueground.runs.job import SHARDS
+from trueground.net import redact_urls
+from trueground.options import Progress
+from trueground.records import RowPlan, plan_rows
+from trueground.runs import SHARDS, list_differences
 
 PLAN = "shards/plan.json"
 

@@ -17,9 +17,9 @@ from trueground.evaluate.score import (
     ScoreRequest,
     ShardCount,
 )
-from trueground.options.shared import Cache, Progress, Workers, parse_shard
-from trueground.records.options import Columns, SplitContexts
-from trueground.runs.page import PageWriter
+from trueground.options import Cache, Progress, Workers, parse_shard
+from trueground.records import Columns, SplitContexts
+from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from trueground.evaluate.shards.engines import Engine
     from trueground.evaluate.shards.plan import ShardPlan, ShardSettings
     from trueground.evaluate.shards.store import RunStore
-    from trueground.files.writing import NewFolders
-    from trueground.runs.result import Result
+    from trueground.files import NewFolders
+    from trueground.runs import Result
 
 
 MERGE_ATTEMPTS = 3  # in each, shards that prove damaged are found and scored again
@@ -63,7 +63,7 @@ def score_shards_request(
     from trueground.evaluate.shards.engines import make_engine
     from trueground.evaluate.shards.merge import DamagedShardsError, finish_merge, merge_shards
     from trueground.evaluate.shards.store import open_store
-    from trueground.execution.progress import open_progress
+    from trueground.execution import open_progress
 
     records, shards, shard = request.records, request.shards, request.shard
     names = [str(one) for one in ([records] if isinstance(records, str | Path) else records)]
@@ -117,7 +117,7 @@ def _shard_settings(request: ShardsRequest) -> "ShardSettings":
     """What every shard computes. Raises UsageError for components that are no names."""
     from trueground.errors import UsageError
     from trueground.evaluate.shards.plan import ShardSettings
-    from trueground.metrics.registry import parse_specs
+    from trueground.metrics import parse_specs
 
     judge, decomposer, rater = request.judge, request.decomposer, request.rater
     judges = list(judge) if isinstance(judge, list | tuple) and judge else [judge or "lexical"]
@@ -306,8 +306,7 @@ def _check_place(store: "RunStore", *, overwrite: bool) -> "NewFolders | None":
     """Return the folders that were made. OutputError if a run or something else is there."""
     from trueground.errors import OutputError
     from trueground.evaluate.shards.plan import PLAN
-    from trueground.runs.directory import MANIFEST
-    from trueground.runs.run_directory import claim_folder
+    from trueground.runs import MANIFEST, claim_folder
 
     if store.read(PLAN) is not None:
         return None

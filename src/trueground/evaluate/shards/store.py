@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from trueground.errors import OutputError, TruegroundError, WriteError
-from trueground.net.redact import redact_urls
-from trueground.records.files import is_remote, missing_package
-from trueground.runs.directory import write_error
+from trueground.net import redact_urls
+from trueground.records import is_remote, missing_package
+from trueground.runs import write_error
 
 T = TypeVar("T")
 _ATTEMPTS, _LONGEST_WAIT_S = 6, 20.0

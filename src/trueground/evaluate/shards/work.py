@@ -33,8 +33,8 @@ from trueground.evaluate.shards.plan import (
 )
 from trueground.evaluate.shards.store import MissingFileError, RunStore, open_store
 from trueground.evaluate.table import Scored
-from trueground.net.pool import Limiter
-from trueground.runs.directory import ITEMS, RECORDS
+from trueground.net import Limiter
+from trueground.runs import ITEMS, RECORDS
 
 NUMBERS = "numbers"
 _LENGTH = struct.Struct("<Q")

@@ -11,10 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from trueground.components.base import Component
-from trueground.components.checks import check_answers
-from trueground.components.registry import Registry
-from trueground.components.specs import ComponentSpec
+from trueground.components import Component, ComponentSpec, Registry, check_answers
 from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import lazy_factory
 from trueground.types import Comparison, ComparisonRequest, Status

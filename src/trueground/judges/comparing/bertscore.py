@@ -9,9 +9,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions
-from trueground.encoders.models import LayerEncoder
+from trueground.components import ComponentSpec
+from trueground.encoders import EncoderOptions, LayerEncoder
 from trueground.errors import UsageError
 from trueground.judges.comparing import Comparer
 from trueground.judges.comparing.small import BROKEN, check_options

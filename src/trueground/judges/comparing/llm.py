@@ -14,12 +14,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.judges.comparing import Comparer
 from trueground.judges.llm import read_verdict
-from trueground.models.base import ChatRequest, Reply
-from trueground.models.component import LLMComponent, describe_failure, shorten_reply
-from trueground.models.prompts import Prompt, TextMarks
+from trueground.models import (
+    ChatRequest,
+    LLMComponent,
+    Prompt,
+    Reply,
+    TextMarks,
+    describe_failure,
+    shorten_reply,
+)
 from trueground.types import Comparison, ComparisonRequest, PromptFile, Status
 
 CATEGORY = "category"

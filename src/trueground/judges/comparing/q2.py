@@ -15,16 +15,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions
-from trueground.encoders.models import CrossEncoder
-from trueground.encoders.whole import AnswerFinder, QuestionWriter
+from trueground.components import ComponentSpec
+from trueground.encoders import AnswerFinder, CrossEncoder, EncoderOptions, QuestionWriter
 from trueground.errors import UsageError
 from trueground.judges.comparing import Comparer
 from trueground.judges.encoder import OnEncoder
 from trueground.judges.windows import cut
-from trueground.text.sentences import split_sentences
-from trueground.text.words import View, Word, among, is_adverb, is_finite
+from trueground.text import View, Word, among, is_adverb, is_finite, split_sentences
 from trueground.types import Comparison, ComparisonRequest, Status
 
 MODELS = {

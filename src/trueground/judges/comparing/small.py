@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions
-from trueground.encoders.models import CrossEncoder
+from trueground.components import ComponentSpec
+from trueground.encoders import CrossEncoder, EncoderOptions
 from trueground.errors import MissingExtraError
 from trueground.judges.classifiers import find_output
 from trueground.judges.comparing import Comparer

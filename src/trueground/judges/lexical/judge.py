@@ -29,7 +29,7 @@ from trueground.judges.lexical.reasons import (
 from trueground.judges.lexical.rivals import find_rival
 from trueground.judges.lexical.texts import ContextView, TextView, WeighedItem
 from trueground.judges.lexical.weights import FOR, NAMES, capped, lifted, probability, weights
-from trueground.text.refusal import REFUSAL_RULES, find_refusal
+from trueground.text import REFUSAL_RULES, find_refusal
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 _AT_MOST = 2

@@ -11,7 +11,7 @@ from importlib.resources import files
 import msgspec
 
 from trueground.judges.lexical.values import STARTERS, Value
-from trueground.text.stemming import stem
+from trueground.text import stem
 
 NUMERIC = "#"  # the key of every word that may begin a number or a date
 _CACHED = 200_000

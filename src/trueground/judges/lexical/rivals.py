@@ -28,7 +28,7 @@ from trueground.judges.lexical.lexicon import (
 from trueground.judges.lexical.reasons import Reason, contradicts, differs
 from trueground.judges.lexical.texts import PartWords, SentenceView, TextView
 from trueground.judges.lexical.values import Value, same_kind
-from trueground.text.words import is_finite
+from trueground.text import is_finite
 from trueground.types import ReasonKind
 
 _SAID = 0.5  # share of the claim's telling words that the sentence must have in their order

@@ -32,7 +32,7 @@ from trueground.judges.lexical.reading import (
 )
 from trueground.judges.lexical.value_index import ValueIndex
 from trueground.judges.lexical.values import Value, find_values
-from trueground.text.sentences import split_sentences
+from trueground.text import split_sentences
 
 _MAX_SENTENCE = 2000  # characters
 _TAKEN_BACK = re.compile(  # what may stand before a quoted claim; May is a month

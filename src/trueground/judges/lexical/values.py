@@ -19,7 +19,7 @@ from trueground.judges.lexical.numerals import (
     number_in_words,
     unit_at,
 )
-from trueground.stats.arithmetic.scalars import log10
+from trueground.stats import log10
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th)?"

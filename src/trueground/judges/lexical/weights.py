@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats.arithmetic.scalars import logistic
+from trueground.stats import logistic
 
 FOR = (
     "words",  # words of the claim that stand in the texts, each as often as there

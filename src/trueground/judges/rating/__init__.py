@@ -20,15 +20,19 @@ from typing import ClassVar
 
 import msgspec
 
-from trueground.components.base import Component
-from trueground.components.checks import check_answers
-from trueground.components.registry import Registry
-from trueground.components.specs import ComponentSpec
+from trueground.components import Component, ComponentSpec, Registry, check_answers
 from trueground.errors import UsageError
 from trueground.judges.llm import expected_score, read_score
-from trueground.models.base import ChatRequest, Message, Params, Reply
-from trueground.models.component import LLMComponent, shorten_reply
-from trueground.models.prompts import Prompt, TextMarks
+from trueground.models import (
+    ChatRequest,
+    LLMComponent,
+    Message,
+    Params,
+    Prompt,
+    Reply,
+    TextMarks,
+    shorten_reply,
+)
 from trueground.types import PromptFile, Rating, RatingRequest, Status
 
 _PACKAGE = "trueground.judges.rating"

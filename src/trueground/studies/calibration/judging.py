@@ -12,13 +12,11 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.claims.base import Decomposer
-from trueground.components.specs import ComponentSpec
+from trueground.claims import Decomposer
+from trueground.components import ComponentSpec
 from trueground.errors import CoverageError, UsageError
-from trueground.judges.base import Judge, SupportsJudge
-from trueground.judges.registry import get_judge
-from trueground.stats.bootstrap import Floats, Mask
-from trueground.stats.thresholds import ScoredLabels
+from trueground.judges import Judge, SupportsJudge, get_judge
+from trueground.stats import Floats, Mask, ScoredLabels
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
-from trueground.reports.blocks import (
+from trueground.reports import (
     Axis,
     Block,
     Cell,
@@ -28,10 +28,10 @@ from trueground.reports.blocks import (
     Text,
     quiet,
     strong,
+    write_page,
 )
-from trueground.reports.viewer import write_page
-from trueground.stats.arithmetic.scalars import logistic
-from trueground.text.wording import number, percent, percent_of, several
+from trueground.stats import logistic
+from trueground.text import number, percent, percent_of, several
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
 Raw = Mapping[str, Any]

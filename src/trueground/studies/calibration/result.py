@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError, tell
-from trueground.judges.calibrated import CalibrationFile
-from trueground.runs.directory import find_outputs, make_folder, write_json
-from trueground.stats.rates import LabelSample
+from trueground.judges import CalibrationFile
+from trueground.runs import find_outputs, make_folder, write_json
+from trueground.stats import LabelSample
 
 _FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
 _CLEAR = 2  # standard errors

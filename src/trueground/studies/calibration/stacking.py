@@ -17,20 +17,27 @@ from typing import Any
 import numpy as np
 
 from trueground._version import __version__
-from trueground.claims.base import Decomposer
+from trueground.claims import Decomposer
 from trueground.errors import CoverageError, InputError
-from trueground.judges.base import Judge
-from trueground.judges.registry import get_judge
-from trueground.judges.stack import StackFile, StackMember
-from trueground.net.redact import redact_urls
-from trueground.runs.directory import check_ours, check_out_file, write_json
-from trueground.stats.arithmetic.distributions import normal_quantile
-from trueground.stats.arithmetic.sums import count_true, dot, mean
-from trueground.stats.bootstrap import Floats, Ints, Mask
-from trueground.stats.calibration import LabelledProbabilities, LogisticCurve
-from trueground.stats.human.measure import measure_all
-from trueground.stats.monotone import LabelledClaims, LogisticModel
-from trueground.stats.thresholds import ScoredLabels, folds
+from trueground.judges import Judge, StackFile, StackMember, get_judge
+from trueground.net import redact_urls
+from trueground.runs import check_ours, check_out_file, write_json
+from trueground.stats import (
+    Floats,
+    Ints,
+    LabelledClaims,
+    LabelledProbabilities,
+    LogisticCurve,
+    LogisticModel,
+    Mask,
+    ScoredLabels,
+    count_true,
+    dot,
+    folds,
+    mean,
+    measure_all,
+    normal_quantile,
+)
 from trueground.studies.calibration.judging import context_texts
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Failure, JudgeRequest, Status

@@ -14,15 +14,26 @@ from numpy.typing import NDArray
 
 from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.judges.calibrated import CalibrationFile
-from trueground.net.redact import redact_urls
-from trueground.options.shared import check_draws
-from trueground.stats.arithmetic.sums import count_true, dot, mean
-from trueground.stats.bootstrap import Floats, Mask, sum_clusters
-from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve
-from trueground.stats.human.measure import Measured, measure_all
-from trueground.stats.rates import lower_bound
-from trueground.stats.thresholds import HeldOut, ScoredLabels, folds
+from trueground.judges import CalibrationFile
+from trueground.net import redact_urls
+from trueground.options import check_draws
+from trueground.stats import (
+    Floats,
+    HeldOut,
+    IsotonicCurve,
+    LabelledProbabilities,
+    LogisticCurve,
+    Mask,
+    Measured,
+    ScoredLabels,
+    count_true,
+    dot,
+    folds,
+    lower_bound,
+    mean,
+    measure_all,
+    sum_clusters,
+)
 from trueground.studies.calibration.judging import JudgedRecords
 from trueground.studies.calibration.result import Calibration, format_notes
 

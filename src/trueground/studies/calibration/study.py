@@ -8,14 +8,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.options.shared import Cache, Level, OnBadRow, Resamples, Seed, ShowProgress, no_progress
-from trueground.options.declaration import Option
-from trueground.records.options import Columns
+from trueground.options import (
+    Cache,
+    Level,
+    OnBadRow,
+    Option,
+    Resamples,
+    Seed,
+    ShowProgress,
+    no_progress,
+)
+from trueground.records import Columns
 from trueground.studies.options import Label, LabelPaths, PositiveAbove
 
 if TYPE_CHECKING:
-    from trueground.claims.base import Decomposer
-    from trueground.judges.base import Judge
+    from trueground.claims import Decomposer
+    from trueground.judges import Judge
     from trueground.studies.calibration.result import Calibration
     from trueground.studies.calibration.stacking import FittedStack
 
@@ -75,9 +83,9 @@ def calibrate(
     equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
     RunInterrupted on Ctrl-C.
     """
-    from trueground.claims.registry import get_decomposer
-    from trueground.execution.progress import open_progress
-    from trueground.labels.files import LabelFiles
+    from trueground.claims import get_decomposer
+    from trueground.execution import open_progress
+    from trueground.labels import LabelFiles
     from trueground.studies.calibration.judging import (
         judge_records,
         make_uncalibrated,
@@ -150,12 +158,12 @@ def fit_judge(
     label or model that cannot be used, too few labels of a kind. UnreachableError: a judge.
     RunInterrupted on Ctrl-C.
     """
-    from trueground.claims.registry import get_decomposer
-    from trueground.components.specs import split_outside
+    from trueground.claims import get_decomposer
+    from trueground.components import split_outside
     from trueground.errors import UsageError
-    from trueground.execution.progress import open_progress
-    from trueground.labels.files import LabelFiles
-    from trueground.options.shared import check_draws
+    from trueground.execution import open_progress
+    from trueground.labels import LabelFiles
+    from trueground.options import check_draws
     from trueground.studies.calibration.judging import why_unfit
     from trueground.studies.calibration.stacking import compute_stack, measure_claims, open_judges
     from trueground.studies.labelled import LabelledSets

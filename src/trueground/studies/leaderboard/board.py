@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueground.benchmarks.base import all_benchmarks
-from trueground.benchmarks.model_info import ModelInfo, Models, find_model
-from trueground.benchmarks.studies import Studies
-from trueground.components.specs import split_key
-from trueground.metrics.registry import higher_is_better
-from trueground.runs.worst import WORST_BY
+from trueground.benchmarks import ModelInfo, Models, Studies, all_benchmarks, find_model
+from trueground.components import split_key
+from trueground.metrics import higher_is_better
+from trueground.runs import WORST_BY
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
-from trueground.text.wording import shown_name
+from trueground.text import shown_name
 
 LONG = 40  # characters; what is shorter stands as it is
 _DIGITS = re.compile(r"\d+")

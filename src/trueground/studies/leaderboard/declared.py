@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueground.benchmarks.model_info import size_of
-from trueground.benchmarks.publications import published
-from trueground.benchmarks.studies import (
+from trueground.benchmarks import (
     Delta,
     Mean,
     Measure,
@@ -21,11 +19,13 @@ from trueground.benchmarks.studies import (
     Sweep,
     Where,
     fits,
+    published,
+    size_of,
     value_of,
 )
-from trueground.components.specs import split_key
+from trueground.components import split_key
 from trueground.errors import UsageError
-from trueground.reports.sentences import short_checksums
+from trueground.reports import short_checksums
 from trueground.studies.leaderboard.board import (
     Board,
     BoardColumn,

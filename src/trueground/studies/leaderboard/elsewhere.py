@@ -11,19 +11,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.base import all_benchmarks
-from trueground.benchmarks.model_info import Models, find_model
-from trueground.benchmarks.publications import PublishedScore, PublishedTable, published
-from trueground.benchmarks.studies import PaperJudge
-from trueground.components.specs import split_key
+from trueground.benchmarks import (
+    Models,
+    PaperJudge,
+    PublishedScore,
+    PublishedTable,
+    all_benchmarks,
+    find_model,
+    published,
+)
+from trueground.components import split_key
 from trueground.errors import InputError, UsageError
-from trueground.metrics.registry import parse_spec
-from trueground.reports.sentences import DATASET
-from trueground.runs.schema import Manifest, RunBenchmark, UsedComponent
+from trueground.metrics import parse_spec
+from trueground.reports import DATASET
+from trueground.runs import Manifest, RunBenchmark, UsedComponent
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
 from trueground.studies.leaderboard.results import over_models
 from trueground.studies.leaderboard.runs import MetricEntry, Run, RunSummary
-from trueground.text.wording import few
+from trueground.text import few
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
 _MISSING = {"", "-", "–", "na", "n/a", "null", "none"}

@@ -10,7 +10,8 @@ from typing import Literal
 import msgspec
 
 from trueground.errors import OutputError, UsageError
-from trueground.reports.blocks import (
+from trueground.reports import (
+    STATUS_WORDS,
     Axis,
     Block,
     Bullets,
@@ -28,13 +29,14 @@ from trueground.reports.blocks import (
     Table,
     Text,
     code,
+    find_page,
     link,
     quiet,
+    refusal_rules,
     strong,
+    write_page,
 )
-from trueground.reports.sentences import STATUS_WORDS, refusal_rules
-from trueground.reports.viewer import find_page, write_page
-from trueground.runs.directory import check_page_file, make_folder
+from trueground.runs import check_page_file, make_folder
 from trueground.studies.leaderboard.study_blocks import (
     LEAST,
     SIZES,
@@ -50,8 +52,7 @@ from trueground.studies.leaderboard.study_blocks import (
     study_sections,
 )
 from trueground.studies.prompts_page import prompts_section
-from trueground.text.refusal import MEASURED
-from trueground.text.wording import docs_page, few, join_alike, several
+from trueground.text import MEASURED, docs_page, few, join_alike, several
 from trueground.types import Status
 
 LEADERBOARD_MARK = "trueground-leaderboard-1"

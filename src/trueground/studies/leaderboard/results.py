@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from trueground.benchmarks.studies import Scatter
+from trueground.benchmarks import Scatter
 from trueground.errors import InputError
-from trueground.stats.agreement import Correlation
+from trueground.stats import Correlation
 from trueground.studies.finished import open_run, read_scores
 from trueground.studies.leaderboard.board import BoardRow
 from trueground.studies.leaderboard.runs import BoardCell, Run, difference, same_files
-from trueground.text.wording import few
+from trueground.text import few
 
 OTHERWISE = "scored otherwise:"
 

@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
-from trueground.reports.sentences import DATASET, REPEAT, SHOWN
-from trueground.runs.files import RunFiles
-from trueground.runs.schema import Manifest
+from trueground.reports import DATASET, REPEAT, SHOWN
+from trueground.runs import Manifest, RunFiles
 from trueground.types import PromptFile, Status
 
 DEFAULT = "default"  # what prompts of ours are called

@@ -10,9 +10,8 @@ from typing import Any
 
 import msgspec
 
-from trueground.benchmarks.model_info import load_models
-from trueground.reports.sentences import DATASET, REPEAT
-from trueground.reports.viewer import find_page
+from trueground.benchmarks import load_models
+from trueground.reports import DATASET, REPEAT, find_page
 from trueground.studies.leaderboard.board import Board, BoardColumn, BoardRow, lay_out, studies_of
 from trueground.studies.leaderboard.declared import study_tables
 from trueground.studies.leaderboard.elsewhere import (
@@ -25,7 +24,7 @@ from trueground.studies.leaderboard.elsewhere import (
 from trueground.studies.leaderboard.page import LEADERBOARD_MARK, write
 from trueground.studies.leaderboard.results import study_warnings
 from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
-from trueground.text.wording import few, join_alike
+from trueground.text import few, join_alike
 
 Json = dict[str, Any]
 _Of = Callable[[Run, BoardColumn], str]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from trueground.reports.blocks import (
+from trueground.reports import (
     Axis,
     Block,
     Cell,
@@ -30,7 +30,7 @@ from trueground.reports.blocks import (
     link,
     quiet,
 )
-from trueground.text.wording import join_alike, number, several
+from trueground.text import join_alike, number, several
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _FEWER = (

@@ -13,15 +13,21 @@ from numpy.typing import NDArray
 
 from trueground._version import __version__
 from trueground.errors import CoverageError, InputError
-from trueground.evaluate.plan import Plan
-from trueground.evaluate.scoring import score_batches
-from trueground.labels.base import LabelRule
-from trueground.metrics.registry import higher_is_better
-from trueground.options.shared import Progress
-from trueground.stats.arithmetic.sums import count_true, mean
-from trueground.stats.human.estimates import OverSets
-from trueground.stats.human.measure import Measured, measure_all, paired_differences
-from trueground.stats.human.people import ceiling, preference_ceiling, preferences
+from trueground.evaluate import Plan, score_batches
+from trueground.labels import LabelRule
+from trueground.metrics import higher_is_better
+from trueground.options import Progress
+from trueground.stats import (
+    Measured,
+    OverSets,
+    ceiling,
+    count_true,
+    mean,
+    measure_all,
+    paired_differences,
+    preference_ceiling,
+    preferences,
+)
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.validation.notes import RunMetrics, format_unscored, one_kind, shared_groups
 from trueground.studies.validation.result import FORMAT

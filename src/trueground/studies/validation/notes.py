@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from trueground.benchmarks.base import all_benchmarks
-from trueground.benchmarks.publications import PublishedTable, published
-from trueground.components.specs import keys_named, split_key
+from trueground.benchmarks import PublishedTable, all_benchmarks, published
+from trueground.components import keys_named, split_key
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.labels.base import LabelRule
-from trueground.metrics.base import Spec
-from trueground.metrics.registry import parse_spec, parse_specs, split_specs
+from trueground.labels import LabelRule
+from trueground.metrics import Spec, parse_spec, parse_specs, split_specs
 from trueground.studies.finished import FinishedRun
 from trueground.studies.labelled import LabelledSet
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from trueground.reports.blocks import (
+from trueground.reports import (
     Block,
     Bullets,
     Cell,
@@ -28,8 +28,8 @@ from trueground.reports.blocks import (
     code,
     quiet,
     strong,
+    write_page,
 )
-from trueground.reports.viewer import write_page
 from trueground.studies.calibration.page import (
     draw_confusion,
     draw_histogram,
@@ -55,7 +55,7 @@ from trueground.studies.validation.sentences import (
     unused,
     worst_disagreements,
 )
-from trueground.text.wording import number, percent_of, several
+from trueground.text import number, percent_of, several
 
 MARK = "trueground-validation-1"  # what tells our pages from other people's files
 _LEADING = (

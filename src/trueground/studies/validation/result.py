@@ -15,8 +15,8 @@ import orjson
 
 from trueground._version import __version__
 from trueground.errors import RunInterrupted, UsageError
-from trueground.files.writing import NewFolders, make_folder
-from trueground.runs.directory import (
+from trueground.files import NewFolders, make_folder
+from trueground.runs import (
     MANIFEST,
     OTHER_FILE,
     check_ours,
@@ -30,7 +30,7 @@ from trueground.runs.directory import (
 )
 
 if TYPE_CHECKING:
-    from trueground.evaluate.components import Components
+    from trueground.evaluate import Components
     from trueground.studies.labelled import LabelledSet
 
 
@@ -166,8 +166,8 @@ def make_manifest(
     sets: Sequence[LabelledSet], parts: Components, command: Sequence[str], start: str
 ) -> dict[str, Any]:
     """The manifest in the folder of a finished validation; `start` is a time (ISO 8601)."""
-    from trueground.net.redact import redact_command
-    from trueground.runs.schema import CallCosts
+    from trueground.net import redact_command
+    from trueground.runs import CallCosts
 
     return {
         "trueground": __version__,

@@ -15,12 +15,11 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from trueground.evaluate.plan import Plan
-from trueground.evaluate.scoring import score_batches
-from trueground.labels.base import RecordLabel
-from trueground.metrics.batch import STATUSES
-from trueground.options.shared import Progress
-from trueground.runs.schema import Item
+from trueground.evaluate import Plan, score_batches
+from trueground.labels import RecordLabel
+from trueground.metrics import STATUSES
+from trueground.options import Progress
+from trueground.runs import Item
 from trueground.studies.finished import FinishedRun, read_scores
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.types import Record

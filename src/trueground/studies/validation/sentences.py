@@ -7,7 +7,7 @@ from itertools import zip_longest
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from trueground.reports.blocks import (
+from trueground.reports import (
     Block,
     Bullets,
     Entries,
@@ -21,7 +21,7 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.studies.calibration.page import short
-from trueground.text.wording import docs_page, percent_of, several
+from trueground.text import docs_page, percent_of, several
 
 Raw = Mapping[str, Any]
 Sentence = list[str | Span]

@@ -4,16 +4,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.evaluate.score import JudgeCalibrations, Judges, RaterName
-from trueground.options.shared import Cache, Level, OnBadRow, Overwrite, Resamples, Seed, ShowProgress, Workers, no_progress
-from trueground.options.declaration import Option
-from trueground.options.values import check_arguments
-from trueground.records.options import Columns
+from trueground.evaluate import JudgeCalibrations, Judges, RaterName
+from trueground.options import (
+    Cache,
+    Level,
+    OnBadRow,
+    Option,
+    Overwrite,
+    Resamples,
+    Seed,
+    ShowProgress,
+    Workers,
+    check_arguments,
+    no_progress,
+)
+from trueground.records import Columns
 from trueground.studies.options import Label, LabelPaths, PositiveAbove
 
 if TYPE_CHECKING:
-    from trueground.claims.base import Decomposer
-    from trueground.metrics.base import Spec
+    from trueground.claims import Decomposer
+    from trueground.metrics import Spec
     from trueground.studies.validation.result import Validation
 
 
@@ -105,11 +115,9 @@ def validate(
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime
 
-    from trueground.evaluate.components import make_components
-    from trueground.evaluate.plan import make_plan
-    from trueground.execution.progress import open_progress
-    from trueground.labels.base import DEFAULT_LABEL
-    from trueground.labels.files import LabelFiles
+    from trueground.evaluate import make_components, make_plan
+    from trueground.execution import open_progress
+    from trueground.labels import DEFAULT_LABEL, LabelFiles
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.validation import measures, notes
     from trueground.studies.validation.result import (

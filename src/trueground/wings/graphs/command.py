@@ -8,8 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from trueground.cli import Screen, takes
-from trueground.wings.graphs.operations import find_entities, link_questions, load_graph, query_graph
-from trueground.options.shared import Overwrite
+from trueground.options import Overwrite
+from trueground.wings.graphs.operations import (
+    find_entities,
+    link_questions,
+    load_graph,
+    query_graph,
+)
 
 graph = typer.Typer(name="graph", help="Knowledge graphs: load, query, show, link.")
 
@@ -46,8 +51,8 @@ def link(
     **options: Any,
 ) -> None:
     """Find entities in questions, re-ranked; against gold ids also precision and recall."""
+    from trueground.runs import check_out_file, replacing
     from trueground.wings.graphs.pages import show_links
-    from trueground.runs.directory import check_out_file, replacing
 
     if out is not None:
         check_out_file(out, "linked.json", overwrite=overwrite)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.errors import GraphError, MissingExtraError, WriteError
+from trueground.options import Progress, no_progress
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, Row, id_order
 from trueground.wings.graphs.names import name_key
 from trueground.wings.graphs.onehop import EntityReader
@@ -39,7 +40,6 @@ from trueground.wings.graphs.rdf import (
     qid_of,
 )
 from trueground.wings.graphs.sparql import UPDATES, bound, first_word, is_text
-from trueground.options.shared import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Store

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from trueground.errors import GraphError, unknown_name
-from trueground.execution.loop import LoopClosedError, LoopThread
+from trueground.execution import LoopClosedError, LoopThread
 from trueground.wings.graphs import endpoint_queries as queries
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, Row, id_order
 from trueground.wings.graphs.endpoint_client import (
@@ -47,7 +47,14 @@ from trueground.wings.graphs.rdf import (
     qid_of,
     to_historical,
 )
-from trueground.wings.graphs.sparql import bound, check_reading, is_iri, is_language, is_text, language
+from trueground.wings.graphs.sparql import (
+    bound,
+    check_reading,
+    is_iri,
+    is_language,
+    is_text,
+    language,
+)
 
 WIKIDATA = "https://query.wikidata.org/sparql"
 PAGE = 5_000  # rows

@@ -18,15 +18,13 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import GraphError, TruegroundError, UnreachableError, UsageError
+from trueground.net import ResponseCache, shown
 from trueground.wings.graphs.base import Row
 from trueground.wings.graphs.endpoint_queries import SparqlQuery
 from trueground.wings.graphs.sparql import is_text
-from trueground.net.cache import ResponseCache
-from trueground.net.redact import shown
 
 if TYPE_CHECKING:
-    from trueground.net.failures import HttpError, HttpReply, UnusableError
-    from trueground.net.http import HttpClient
+    from trueground.net import HttpClient, HttpError, HttpReply, UnusableError
 
 CONTACT_VARIABLE = "TRUEGROUND_CONTACT"
 RATE = 120.0  # calls a minute
@@ -157,7 +155,7 @@ class SparqlEndpoint:
 
     async def ask(self, query: str) -> SparqlResults:
         """What the endpoint says to a SELECT or ASK. Raises GraphError, UnreachableError."""
-        from trueground.net.failures import HttpError
+        from trueground.net import HttpError
 
         if self._cache is None and self._cached:
             self._cache = ResponseCache.open("graphs")
@@ -227,8 +225,7 @@ class SparqlEndpoint:
 
     def _open_client(self) -> HttpClient:
         if self._client is None:
-            from trueground.net.http import HttpClient, Policy
-            from trueground.net.pool import Limiter
+            from trueground.net import HttpClient, Limiter, Policy
 
             policy = Policy(
                 max_connections=_CONNECTIONS,
@@ -250,7 +247,7 @@ class SparqlEndpoint:
         return hashlib.sha256(msgspec.json.encode([_FORMAT, self._public, query])).hexdigest()
 
     def _failure(self, error: HttpError, query: str) -> TruegroundError:
-        from trueground.net.failures import ConnectError, SlowError
+        from trueground.net import ConnectError, SlowError
 
         # Some engines begin their complaint with the query.
         words = str(error).replace(query, "…")
@@ -304,7 +301,7 @@ def _decode(body: bytes) -> SparqlResults:
 
 def _read_results(reply: HttpReply) -> tuple[bytes, SparqlResults]:
     """The body and what it holds. Raises HttpError, retryable where another attempt may help."""
-    from trueground.net.failures import UnusableError
+    from trueground.net import UnusableError
 
     def useless(reason: str) -> UnusableError:
         return UnusableError(reason, status=reply.status, retryable=False)
@@ -337,7 +334,7 @@ def _read_results(reply: HttpReply) -> tuple[bytes, SparqlResults]:
 
 def _complaint(body: bytes) -> str:
     """What an endpoint complains of, on one line, without its page around it and shortened."""
-    from trueground.net.failures import readable
+    from trueground.net import readable
 
     text = body[:50_000].decode("utf-8", "replace")
     if re.match(r"(?i)\s*(<!doctype|<html|<\?xml)", text):

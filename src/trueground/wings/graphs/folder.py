@@ -26,17 +26,20 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import GraphError, OutputError, TruegroundError, WriteError
-from trueground.files.digests import file_digest
-from trueground.files.locks import FolderLock
-from trueground.files.state import StateFile
-from trueground.files.writing import NewFolders, part_of
-from trueground.wings.graphs.embedded import EmbeddedGraph, empty_store, index_names, read_store, readable
+from trueground.files import FolderLock, NewFolders, StateFile, file_digest, part_of
+from trueground.options import Progress, no_progress
+from trueground.wings.graphs.embedded import (
+    EmbeddedGraph,
+    empty_store,
+    index_names,
+    read_store,
+    readable,
+)
 from trueground.wings.graphs.loading import LoadCounts, Loading, format_of, rdf_format, require_file
 from trueground.wings.graphs.plain_rdf import load_lines, rdf_quads
 from trueground.wings.graphs.tables import graph_quads, table_quads
 from trueground.wings.graphs.wikidata_json import entity_quads
 from trueground.wings.graphs.wikidata_rdf import truthy_quads
-from trueground.options.shared import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad, Store

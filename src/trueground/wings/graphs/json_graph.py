@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from trueground.errors import GraphError, InputError
+from trueground.records import Problem, clean, decode, describe, read_values
+from trueground.text import format_value
+from trueground.types import Graph
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, id_order
 from trueground.wings.graphs.loading import bare_ending, reading
 from trueground.wings.graphs.names import name_key
 from trueground.wings.graphs.rdf import TYPES, property_iri
-from trueground.records.jsonl import decode, read_values
-from trueground.records.problems import Problem, clean, describe
-from trueground.text.triples import format_value
-from trueground.types import Graph
 
 PAIR = "[question, [graph, …]]"
 GRAPH = 'a graph such as {"qid": "Q42", "name": "…", "occupation": ["…", "…"]}'

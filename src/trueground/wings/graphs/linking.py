@@ -15,15 +15,19 @@ from typing import Any, TypeVar
 import msgspec
 
 from trueground.errors import InputError
+from trueground.options import Progress, no_progress
+from trueground.records import describe, inner_ending, open_unpacked, plain_rows
+from trueground.types import Graph
 from trueground.wings.graphs.base import Entity, KnowledgeGraph, NamedEntity, id_order
 from trueground.wings.graphs.json_graph import PAIR, array_items, decoded
 from trueground.wings.graphs.names import fold, name_key, nfc
-from trueground.wings.graphs.recognizers import Mention, Recognizer, get_recognizer, has_type, stands_alone
-from trueground.options.shared import Progress, no_progress
-from trueground.records.files import inner_ending, open_unpacked
-from trueground.records.problems import describe
-from trueground.records.reading import plain_rows
-from trueground.types import Graph
+from trueground.wings.graphs.recognizers import (
+    Mention,
+    Recognizer,
+    get_recognizer,
+    has_type,
+    stands_alone,
+)
 
 Span = tuple[int, int]
 Sought = tuple[tuple[str, ...], tuple[str, ...]]  # names to look for, types

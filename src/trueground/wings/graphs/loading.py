@@ -16,8 +16,8 @@ from trueground.errors import (
     UsageError,
     unknown_name,
 )
+from trueground.records import open_unpacked, require_readable
 from trueground.wings.graphs.sparql import is_language
-from trueground.records.files import open_unpacked, require_readable
 
 if TYPE_CHECKING:
     pass

@@ -6,15 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.options.shared import Note, Progress, no_note, no_progress
-from trueground.options.declaration import Option
-from trueground.options.pairs import split_pair
+from trueground.options import Note, Option, Progress, no_note, no_progress, split_pair
 
 if TYPE_CHECKING:
+    from trueground.types import Graph
     from trueground.wings.graphs.base import Entity, KnowledgeGraph, NamedEntity, Row
     from trueground.wings.graphs.folder import GraphFile
     from trueground.wings.graphs.linking import LinkedQuestions
-    from trueground.types import Graph
 
 KeepReplies = Annotated[
     bool, Option("Ask an endpoint again, and keep nothing of it.", "--no-cache")

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from trueground.wings.graphs.base import Entity, NamedEntity
-from trueground.wings.graphs.base import Row as GraphRow
+from trueground.records import shorten
+from trueground.reports import Block, Head, Row, Table, Text
+from trueground.text import several
+from trueground.wings.graphs.base import Entity, NamedEntity, Row as GraphRow
 from trueground.wings.graphs.folder import GraphFile
 from trueground.wings.graphs.linking import LinkedQuestion, LinkedQuestions, Retrieval
-from trueground.records.problems import shorten
-from trueground.reports.blocks import Block, Head, Row, Table, Text
-from trueground.text.wording import several
 
 _MAX_ROWS = 1_000  # of a query that are laid out together
 _MAX_CELL, _MAX_LINE = 60, 2_000  # characters

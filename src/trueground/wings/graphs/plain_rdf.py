@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from trueground.errors import GraphError
+from trueground.options import Progress
 from trueground.wings.graphs.loading import LONGEST_LINE, rdf_format, reading
-from trueground.options.shared import Progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad, Store

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import msgspec
 import regex
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import GraphError, MissingExtraError, UsageError, unknown_name
 from trueground.wings.graphs.base import KnowledgeGraph, Listed, NamedEntity
 from trueground.wings.graphs.names import APOSTROPHES, fold, name_key

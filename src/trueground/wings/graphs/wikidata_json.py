@@ -21,6 +21,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from trueground.errors import GraphError
+from trueground.options import Progress, no_progress
+from trueground.records import Problem, read_values
 from trueground.wings.graphs import quads
 from trueground.wings.graphs.loading import LoadCounts, Loading, lines, no_entity, reading
 from trueground.wings.graphs.quads import LABEL
@@ -35,9 +37,6 @@ from trueground.wings.graphs.rdf import (
     format_period,
 )
 from trueground.wings.graphs.wikidata_rdf import IdSet, is_for_computers
-from trueground.options.shared import Progress, no_progress
-from trueground.records.jsonl import read_values
-from trueground.records.problems import Problem
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Quad

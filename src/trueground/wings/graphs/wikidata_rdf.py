@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.errors import GraphError
+from trueground.options import Progress, no_progress
 from trueground.wings.graphs.loading import LoadCounts, Loading, lines, no_entity, reading
 from trueground.wings.graphs.rdf import (
     ALIAS,
@@ -25,7 +26,6 @@ from trueground.wings.graphs.rdf import (
     LABELS,
     WIKIBASE,
 )
-from trueground.options.shared import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad

@@ -11,17 +11,21 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.wings.labeling.answers import Annotator, Answer, Answers, compute_median
-from trueground.wings.labeling.kinds import KINDS, YES_NO, Field, TaskKind
-from trueground.stats.agreement import (
+from trueground.stats import (
     Statistic,
     bootstrap_agreement,
     cohen,
+    count_true,
+    dot,
     fleiss_kappa,
     krippendorff_alpha,
+    mean,
     raw_agreement,
+    sum_counts,
+    total,
 )
-from trueground.stats.arithmetic.sums import count_true, dot, mean, sum_counts, total
+from trueground.wings.labeling.answers import Annotator, Answer, Answers, compute_median
+from trueground.wings.labeling.kinds import KINDS, YES_NO, Field, TaskKind
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

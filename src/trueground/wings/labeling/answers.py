@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
+from trueground.errors import InputError, OutputError, UsageError
+from trueground.records import describe, shorten
 from trueground.wings.labeling.base import BadAnswer, Label
 from trueground.wings.labeling.export import check_free, write_all
 from trueground.wings.labeling.files import FilledTask, ShownTask, format_tasks, read_filled
 from trueground.wings.labeling.kinds import Tie
-from trueground.errors import InputError, OutputError, UsageError
-from trueground.records.problems import describe, shorten
 
 _SHOWN = 10
 _LONGEST = 86_400.0  # seconds; who needs more has left the file open

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from trueground.labels.base import LabelDraw
-from trueground.records.problems import describe
+from trueground.labels import LabelDraw
+from trueground.records import describe
 
 _MARK, _DIGEST = "~", 8
 _canonical = msgspec.json.Encoder(order="sorted").encode

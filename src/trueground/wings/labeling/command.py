@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
 from trueground.cli import Screen, takes
-from trueground.studies.label_plan import plan_labels
+from trueground.studies import plan_labels
+from trueground.wings.labeling.operations import export_tasks, import_answers, measure_agreement
 from trueground.wings.labeling.web import serve_project
 
 annotate = typer.Typer(name="annotate", help="Tasks for annotators, and labels of their answers.")

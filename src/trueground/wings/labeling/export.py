@@ -13,19 +13,16 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
+from trueground.errors import InputError, OutputError, UsageError
+from trueground.labels import LabelDraw, decode_lines
+from trueground.options import split_pair
+from trueground.records import UNREADABLE, field_text
+from trueground.runs import RunFiles, check_out_file, replacing
+from trueground.text import draw_number
 from trueground.wings.labeling.base import AnnotationTask, item_of
 from trueground.wings.labeling.files import LONGEST_CELL, ShownTask, format_tasks, render_value
 from trueground.wings.labeling.kinds import KINDS, TaskKind
 from trueground.wings.labeling.record_parts import MissingPart, Pairing
-from trueground.errors import InputError, OutputError, UsageError
-from trueground.labels.base import LabelDraw
-from trueground.labels.lines import decode_lines
-from trueground.options.pairs import split_pair
-from trueground.records.columns import field_text
-from trueground.records.problems import UNREADABLE
-from trueground.runs.directory import check_out_file, replacing
-from trueground.runs.files import RunFiles
-from trueground.text.draws import draw_number
 
 ANNOTATE = "annotate"  # the folder of tasks in that of a build
 _LONGEST_LINE = 16 << 20  # bytes; a record of a run may be longer
@@ -171,7 +168,7 @@ def _read_records(
     on_bad_row: OnBadRow,
     where: Mapping[str, re.Pattern[str]],
 ) -> Iterator[Found]:
-    from trueground.records.reading import open_records
+    from trueground.records import open_records
 
     with open_records(source, mapping=mapping, on_bad_row=on_bad_row) as records:
         for _ in range(records.check().bad_total):

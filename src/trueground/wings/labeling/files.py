@@ -20,13 +20,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trueground.errors import InputError
+from trueground.labels import LabelDraw, decode_lines
+from trueground.records import describe, guard, shorten, unguard
 from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.labeling.kinds import KINDS, NONE, Field, TaskKind
-from trueground.errors import InputError
-from trueground.labels.base import LabelDraw
-from trueground.labels.lines import decode_lines
-from trueground.records.formulas import guard, unguard
-from trueground.records.problems import describe, shorten
 
 LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer
 _HALF = 10  # letters and digits in each half of a check

@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from trueground.errors import unknown_name
+from trueground.labels import LabelDraw
+from trueground.types import Record
 from trueground.wings.labeling.base import AnnotationTask, BadAnswer
 from trueground.wings.labeling.record_parts import PARTS, Pairing, TaskPart
 from trueground.wings.labeling.spans import label_words, merge_marks, read_marks
-from trueground.errors import unknown_name
-from trueground.labels.base import LabelDraw
-from trueground.types import Record
 
 NONE = "none"  # typed in a spreadsheet where none of several values apply
 YES_NO = ("yes", "no")

@@ -8,17 +8,22 @@ from typing import ClassVar, NamedTuple
 
 import msgspec
 
+from trueground.errors import InputError
+from trueground.labels import (
+    BY,
+    LabelDraw,
+    LabelScope,
+    TaskLabels,
+    Votes,
+    decode_lines,
+    label_format,
+)
+from trueground.records import UNREADABLE, describe, open_unpacked
+from trueground.types import Record
 from trueground.wings.labeling.answers import read_answers
 from trueground.wings.labeling.base import Label, item_of
 from trueground.wings.labeling.kinds import KINDS, TaskKind
 from trueground.wings.labeling.record_parts import MissingPart, TaskPart
-from trueground.errors import InputError
-from trueground.labels.base import BY, LabelDraw, Votes
-from trueground.labels.formats import LabelScope, TaskLabels, label_format
-from trueground.labels.lines import decode_lines
-from trueground.records.files import open_unpacked
-from trueground.records.problems import UNREADABLE, describe
-from trueground.types import Record
 
 # The kinds that give labels, the most telling first: the first label in the files counts. If two
 # kinds give a record the same label, the first kind does.

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from trueground.options.shared import OnBadRow, Resamples, Seed
-from trueground.options.declaration import Option
-from trueground.records.options import Columns
+from trueground.options import OnBadRow, Option, Resamples, Seed
+from trueground.records import Columns
 
 if TYPE_CHECKING:
     from trueground.wings.labeling.agreement import Agreement

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trueground.records.problems import shorten
-from trueground.reports.blocks import (
+from trueground.records import shorten
+from trueground.reports import (
     Block,
     Bullets,
     Entries,
@@ -21,9 +21,10 @@ from trueground.reports.blocks import (
     Table,
     Text,
 )
-from trueground.text.wording import docs_page, several
+from trueground.text import docs_page, several
 
 if TYPE_CHECKING:
+    from trueground.labels import PlannedLabels
     from trueground.wings.labeling.agreement import (
         Agreement,
         AgreementEstimate,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     )
     from trueground.wings.labeling.answers import Annotator, Imported
     from trueground.wings.labeling.export import Exported
-    from trueground.labels.base import PlannedLabels
 
 
 MARK = "trueground-agreement-1"

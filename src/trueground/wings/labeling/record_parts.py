@@ -84,8 +84,7 @@ def _support(record: Record, _pairing: Pairing, *, span: bool = False) -> Iterat
 
 def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     """Each sentence with each piece of knowledge, or else each passage, that it cites."""
-    from trueground.text.citations import read_numbers, read_triples
-    from trueground.text.triples import hypothesis
+    from trueground.text import hypothesis, read_numbers, read_triples
 
     graphs, passages = record.knowledge or [], record.contexts or []
     by_qid = {str(graph.get("qid")): graph for graph in graphs}
@@ -133,7 +132,7 @@ def _facts(record: Record, of: Pairing) -> list[str]:
         return _need("gold_facts", record.gold_facts)
     if record.response_facts is not None:
         return _need("response_facts", record.response_facts)
-    from trueground.claims.rules import RuleDecomposer
+    from trueground.claims import RuleDecomposer
 
     claims = RuleDecomposer().decompose([record.response])[0]
     return _need("facts in its response", [claim.text for claim in claims])

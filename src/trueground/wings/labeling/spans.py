@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import msgspec
 import regex
 
+from trueground.records import shorten
+from trueground.text import NO_SPACES
 from trueground.wings.labeling.base import BadAnswer
-from trueground.records.problems import shorten
-from trueground.text.normalize import NO_SPACES
 
 _LETTERS = rf"(?:(?![{NO_SPACES}])[\w\p{{M}}])+"
 _SIGNS = r"[^\w\p{M}\s]"

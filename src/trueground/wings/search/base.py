@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import InputError
-from trueground.options.shared import Progress
-from trueground.records.problems import describe
+from trueground.options import Progress
+from trueground.records import describe
 
 if TYPE_CHECKING:
     from trueground.wings.search.store import PassageStore

@@ -20,11 +20,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
-from trueground.execution.processors import cores
-from trueground.execution.processes import WorkerPool
-from trueground.options.shared import Progress
+from trueground.execution import WorkerPool, cores
+from trueground.options import Progress
 from trueground.wings.search.base import TITLED, Hit, OpenedRetriever, RetrieverKind
 from trueground.wings.search.bm25_index import (
     BLOCK,
@@ -36,8 +35,8 @@ from trueground.wings.search.bm25_index import (
     write_index,
 )
 from trueground.wings.search.bm25_search import Searcher
-from trueground.wings.search.store import PassageStore, next_step
 from trueground.wings.search.search_words import stemmer, words
+from trueground.wings.search.store import PassageStore, next_step
 
 _HEADER = "bm25.json"
 _MOST_K1 = 1_000  # far beyond, float32 would round scores to 0

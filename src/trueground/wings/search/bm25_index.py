@@ -14,10 +14,9 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.options.shared import Progress
+from trueground.options import Progress
+from trueground.stats import log, sum_counts
 from trueground.wings.search.search_words import stemmer, words
-from trueground.stats.arithmetic.scalars import log
-from trueground.stats.arithmetic.sums import sum_counts
 
 # Of each term's postings, one term after the other: where they begin, the passages, the scores; the
 # highest score of each term. The terms in the order of their letters: as text, where each line

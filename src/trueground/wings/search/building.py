@@ -17,12 +17,9 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
-from trueground.files.digests import file_digest
-from trueground.files.home_folder import home
-from trueground.files.locks import FolderLock
-from trueground.files.writing import NewFolders, part_of
-from trueground.options.shared import Note, Progress, no_note, no_progress
-from trueground.records.files import unreadable
+from trueground.files import FolderLock, NewFolders, file_digest, home, part_of
+from trueground.options import Note, Progress, no_note, no_progress
+from trueground.records import unreadable
 from trueground.wings.search.corpus import CorpusReading, corpus_files, read_entries
 from trueground.wings.search.index import (
     FORMAT,

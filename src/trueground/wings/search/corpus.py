@@ -14,11 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError, UsageError
-from trueground.options.shared import Note, no_note
-from trueground.records.checks import SeenIds
-from trueground.records.files import KINDS, PACKINGS, data_files, files_below, inner_ending
-from trueground.records.problems import describe
-from trueground.records.reading import plain_rows
+from trueground.options import Note, no_note
+from trueground.records import (
+    KINDS,
+    PACKINGS,
+    SeenIds,
+    data_files,
+    describe,
+    files_below,
+    inner_ending,
+    plain_rows,
+)
 from trueground.wings.search import formats
 from trueground.wings.search.cutting import cut
 from trueground.wings.search.documents import ENDINGS, read_document

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from trueground.text import split_sentences
 from trueground.wings.search.sections import Document, Section
-from trueground.text.sentences import split_sentences
 
 # A character of a script without spaces counts as a word.
 _WORD = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_]+")

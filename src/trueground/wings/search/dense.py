@@ -23,15 +23,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.components.specs import ComponentSpec
-from trueground.encoders.base import EncoderOptions
-from trueground.encoders.models import BiEncoder
+from trueground.components import ComponentSpec
+from trueground.encoders import BiEncoder, EncoderOptions
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
-from trueground.execution.processors import cores
-from trueground.files.state import StateFile
-from trueground.files.writing import make_folder
-from trueground.net.checkpoints import reason
-from trueground.options.shared import Progress
+from trueground.execution import cores
+from trueground.files import StateFile, make_folder
+from trueground.net import reason
+from trueground.options import Progress
 from trueground.wings.search.base import Hit, OpenedRetriever, RetrieverKind, turns_of
 from trueground.wings.search.store import PassageStore
 from trueground.wings.search.vectors import (

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
+from trueground.stats import Interval, intervals, log2, mean, total
 from trueground.wings.search.base import Hit, Retriever
-from trueground.stats.arithmetic.scalars import log2
-from trueground.stats.arithmetic.sums import mean, total
-from trueground.stats.bootstrap import Interval, intervals
 
 MEASURES = ("recall", "success", "mrr", "ndcg")
 # A query's gold passages: for each the numbers of the passages that it is, any of which will do.

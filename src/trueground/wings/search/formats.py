@@ -20,11 +20,19 @@ from typing import Any
 import orjson
 
 from trueground.errors import InputError
-from trueground.records.files import inner_ending, open_unpacked, require_readable
-from trueground.records.jsonl import decode_row, read_members, read_values
-from trueground.records.problems import Problem, clean, describe
-from trueground.records.reading import plain_rows
-from trueground.records.tables import read_cells
+from trueground.records import (
+    Problem,
+    clean,
+    decode_row,
+    describe,
+    inner_ending,
+    open_unpacked,
+    plain_rows,
+    read_cells,
+    read_members,
+    read_values,
+    require_readable,
+)
 
 Row = tuple[str, dict[str, Any]]
 _DPR = ["id", "text", "title"]

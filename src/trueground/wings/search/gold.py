@@ -13,11 +13,10 @@ from typing import Any
 import orjson
 
 from trueground.errors import InputError
-from trueground.records.problems import Problem, describe, to_record
-from trueground.records.reading import plain_rows
+from trueground.records import Problem, describe, plain_rows, to_record
 from trueground.wings.search.base import SearchQuery
-from trueground.wings.search.store import PassageStore, bare_id, page_key
 from trueground.wings.search.search_words import words
+from trueground.wings.search.store import PassageStore, bare_id, page_key
 
 # A shorter passage may stand within a gold text by chance.
 _LEAST_WORDS = 8

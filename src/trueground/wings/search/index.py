@@ -21,11 +21,11 @@ import msgspec
 import numpy as np
 
 from trueground._version import __version__
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
-from trueground.files.state import StateFile
-from trueground.net.cache import ResponseCache
-from trueground.options.shared import Progress, no_progress
+from trueground.files import StateFile
+from trueground.net import ResponseCache
+from trueground.options import Progress, no_progress
 from trueground.wings.search.base import Hit, OpenedRetriever, Retriever, RetrieverKind, turns_of
 from trueground.wings.search.kinds import bases, compose, kind_of
 from trueground.wings.search.store import PassageStore, TornError, next_step

@@ -17,8 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from trueground.components.registry import Registry
-from trueground.components.specs import ComponentSpec, mask_quoted
+from trueground.components import ComponentSpec, Registry, mask_quoted
 from trueground.errors import UsageError, unknown_name
 from trueground.wings.search import results
 from trueground.wings.search.base import OpenedRetriever, Retriever, RetrieverKind

@@ -8,9 +8,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import UsageError
-from trueground.options.shared import Note, Progress, no_note, no_progress
+from trueground.options import Note, Progress, no_note, no_progress
 from trueground.wings.search.base import OpenedRetriever
 from trueground.wings.search.building import add_retrievers, build_index, default_place, ready_index
 from trueground.wings.search.index import Index, IndexPart, is_index, parts_of

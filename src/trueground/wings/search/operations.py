@@ -5,15 +5,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from trueground.options.shared import Note, Progress, Resamples, Seed, no_note, no_progress
-from trueground.options.declaration import Option
+from trueground.options import Note, Option, Progress, Resamples, Seed, no_note, no_progress
 
 if TYPE_CHECKING:
+    from trueground.types import Passage
     from trueground.wings.search.base import Hit
     from trueground.wings.search.evaluation import IndexEvaluation
     from trueground.wings.search.gold import RetrievalQuestion
     from trueground.wings.search.index import Index
-    from trueground.types import Passage
 
 _BATCH = 10_000  # queries that are searched for together
 _KS = (1, 5, 20)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trueground.records.problems import shorten
-from trueground.reports.blocks import Block, Head, Part, Row, Table, Text
+from trueground.records import shorten
+from trueground.reports import Block, Head, Part, Row, Table, Text
+from trueground.text import NO_VALUE, number
+from trueground.types import Passage
 from trueground.wings.search.base import Hit
 from trueground.wings.search.evaluation import Evaluated
-from trueground.text.wording import NO_VALUE, number
-from trueground.types import Passage
 
 _MAX_QUERY, _MAX_TITLE, _MAX_TEXT = 80, 30, 60  # characters that are shown
 

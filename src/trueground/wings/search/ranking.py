@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trueground.claims.ranking import Ranker, ranker
+from trueground.claims import Ranker, ranker
 
 
 @ranker("bm25")

@@ -13,16 +13,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from trueground.components.specs import ComponentSpec
+from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
-from trueground.files.digests import file_digest
-from trueground.records.files import open_unpacked, require_readable
-from trueground.records.problems import describe
-from trueground.records.reading import plain_rows
+from trueground.files import file_digest
+from trueground.records import describe, open_unpacked, plain_rows, require_readable
 from trueground.wings.search.base import Hit, SearchQuery
 from trueground.wings.search.gold import GoldPassage, same_text
-from trueground.wings.search.store import PassageStore
 from trueground.wings.search.search_words import words
+from trueground.wings.search.store import PassageStore
 
 NAME = "file"
 _IDS = ("id", "id_", "qid", "q_id", "query_id", "question_id", "_id")

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, overload
 import msgspec
 
 from trueground.errors import InputError, OutputError, WriteError
-from trueground.files.writing import part_of
-from trueground.options.shared import Progress, no_progress
+from trueground.files import part_of
+from trueground.options import Progress, no_progress
 from trueground.types import Passage
 
 FORMAT = 2

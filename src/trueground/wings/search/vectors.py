@@ -21,11 +21,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.encoders.models import BiEncoder
+from trueground.encoders import BiEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
-from trueground.files.state import StateFile
-from trueground.files.writing import make_folder, open_no_follow
-from trueground.options.shared import Progress
+from trueground.files import StateFile, make_folder, open_no_follow
+from trueground.options import Progress
 from trueground.wings.search.base import TITLED, Hit
 from trueground.wings.search.store import PassageStore, next_step
 

@@ -15,14 +15,14 @@ from tests.wings.graphs.endpoint.sparql_server import SparqlServer
 from trueground._version import __version__
 from trueground.errors import GraphError, UsageError
 from trueground.execution.loop import LoopThread
+from trueground.net.cache import ResponseCache
+from trueground.net.cache_contents import CacheStats
 from trueground.wings.graphs import endpoint as endpoint_graph
 from trueground.wings.graphs.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
 from trueground.wings.graphs.embedded import EmbeddedGraph, index_names
 from trueground.wings.graphs.endpoint import WIKIDATA, EndpointGraph
 from trueground.wings.graphs.endpoint_queries import wikidata_forms
 from trueground.wings.graphs.rdf import entity_iri
-from trueground.net.cache import ResponseCache
-from trueground.net.cache_contents import CacheStats
 
 IDS = ["Q900001", "Q900002", "Q10", "Q900003", "Q5", "Q404", "Q900022"]
 NAMES = ["Ada Quill", " Ada Quill ", "The Inkwell", "Bo Quill", "Ada Feder", "instance of"]

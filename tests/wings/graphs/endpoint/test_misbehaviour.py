@@ -11,9 +11,9 @@ from tests.wings.graphs.endpoint.invented import FULL, TRUTHY, store_of
 from tests.wings.graphs.endpoint.sparql_server import SparqlServer, without_offset, without_page
 
 from trueground.errors import GraphError, TruegroundError, UnreachableError
-from trueground.wings.graphs.endpoint import EndpointGraph
 from trueground.net.cache import ResponseCache
 from trueground.net.cache_contents import CacheStats
+from trueground.wings.graphs.endpoint import EndpointGraph
 
 STORE = store_of(TRUTHY, FULL)
 

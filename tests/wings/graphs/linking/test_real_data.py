@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 
-from trueground.wings.graphs.operations import open_graph
 from trueground.wings.graphs.json_graph import JsonGraph
 from trueground.wings.graphs.linking import (
     LinkedQuestion,
@@ -19,6 +18,7 @@ from trueground.wings.graphs.linking import (
     retrieval,
 )
 from trueground.wings.graphs.names import fold
+from trueground.wings.graphs.operations import open_graph
 
 SHARED = Path(__file__).parents[5] / "shared" / "data" / "kalma"
 SPECIFIC, GENERAL = SHARED / "complex_question_graph.json", SHARED / "simple_question_graph.json"

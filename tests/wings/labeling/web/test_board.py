@@ -14,8 +14,7 @@ from bench.labelling import enlarge
 from sqlalchemy import Connection, event
 from tests.wings.labeling.web.labelling import make_project
 
-from trueground.wings.labeling.web import board as boards
-from trueground.wings.labeling.web import queue as queues
+from trueground.wings.labeling.web import board as boards, queue as queues
 from trueground.wings.labeling.web.database import LabelDatabase
 from trueground.wings.labeling.web.people import People, Person
 from trueground.wings.labeling.web.queue import Queue, Save, TaskTakenError

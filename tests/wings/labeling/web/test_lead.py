@@ -14,17 +14,17 @@ import pytest
 from tests.commands import trueground
 from tests.wings.labeling.web.labelling import SAYS, Browser, Served, make_project, serving
 
-from trueground.wings.labeling.operations import measure_agreement
 from trueground.wings.labeling.answers import Answer, Answers
 from trueground.wings.labeling.files import ShownTask
 from trueground.wings.labeling.kinds import get_kind
-from trueground.wings.papers.builders import people as building
+from trueground.wings.labeling.operations import measure_agreement
 from trueground.wings.labeling.web import lead
 from trueground.wings.labeling.web.board import TaskBoard
 from trueground.wings.labeling.web.gathered import gather
 from trueground.wings.labeling.web.lead import LeadDesk
 from trueground.wings.labeling.web.serving import open_project
 from trueground.wings.labeling.web.watch import RULES, watch
+from trueground.wings.papers.builders import people as building
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "answers.jsonl"
 
@@ -111,7 +111,9 @@ def test_the_page_and_the_command_give_the_same_numbers(worked: Served, tmp_path
 def test_agreement_follows_the_labels(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trueground.wings.labeling.web.lead._SLOW", float("inf"))  # on a busy machine too
+    monkeypatch.setattr(
+        "trueground.wings.labeling.web.lead._SLOW", float("inf")
+    )  # on a busy machine too
     with serving(make_project(place, tmp_path, 4)) as served:
         nothing = served.lead.get("/api/lead/agreement")
         assert nothing["blocks"][0]["text"] == "Nobody has labelled a task yet."

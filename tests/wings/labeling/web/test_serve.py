@@ -22,9 +22,9 @@ from tests.commands import PROGRAM, trueground
 from tests.postgres import find_binaries, postgres
 from tests.wings.labeling.web.labelling import Browser, write_records
 
+from trueground.view.server import LOOPBACK, Address
 from trueground.wings.labeling.web.database import LabelDatabase
 from trueground.wings.labeling.web.schema import labels, work
-from trueground.view.server import LOOPBACK, Address
 
 LEAD = re.compile(r"^lead {3}(http://127\.0\.0\.1:(\d+))/#token=(\S+)$", re.MULTILINE)
 

@@ -15,10 +15,10 @@ from unittest import mock
 import pytest
 from tests.wings.labeling.web.labelling import Browser, Served, make_project, serving
 
+from trueground.view.server import MOST_BYTES, Address
 from trueground.wings.labeling.web import people, throttle
 from trueground.wings.labeling.web.app import LabelServer
 from trueground.wings.labeling.web.throttle import Doorkeeper
-from trueground.view.server import MOST_BYTES, Address
 
 LEADS = (
     ("GET", "overview"),

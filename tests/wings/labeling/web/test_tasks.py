@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
-from tests.wings.labeling.filling import GOLD, VALID, build_of, fill
 from tests.commands import trueground
+from tests.wings.labeling.filling import GOLD, VALID, build_of, fill
 from tests.wings.labeling.web.labelling import write_records
 
-from trueground.wings.labeling.operations import export_tasks
+from trueground.errors import InputError, UsageError
 from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.labeling.files import ShownTask
 from trueground.wings.labeling.kinds import KINDS, YES_NO
-from trueground.errors import InputError, UsageError
+from trueground.wings.labeling.operations import export_tasks
 from trueground.wings.labeling.web.gathered import gather
 from trueground.wings.labeling.web.hints import find_hints, find_place, shorten_title
 from trueground.wings.labeling.web.people import People

@@ -11,6 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from trueground.models.base import Message
+from trueground.records.checks import FileInfo
+from trueground.testing import FakeModel
 from trueground.wings.labeling.base import AnnotationTask, Label
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.base import (
@@ -28,9 +31,6 @@ from trueground.wings.papers.builders.people import count_labels
 from trueground.wings.papers.builders.quality import BuiltItem
 from trueground.wings.papers.builders.registry import BUILDERS
 from trueground.wings.papers.builders.settings import Material
-from trueground.models.base import Message
-from trueground.records.checks import FileInfo
-from trueground.testing import FakeModel
 
 HOSTILE = '</p><script>hit=1</script><img src=x onerror="hit=1"> | `x` [a](http://e.x) ``` \n# b'
 WORDS = ("harbour", "river", "engine", "lantern", "valley", "clock", "garden", "bridge", "tower")

@@ -14,6 +14,10 @@ from typing import Any
 
 import msgspec
 
+from trueground.errors import InputError
+from trueground.models.prompts import Prompt
+from trueground.options.declaration import Option, declare
+from trueground.records.checks import FileInfo
 from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.papers.builders.base import (
     BatchStage,
@@ -29,10 +33,6 @@ from trueground.wings.papers.builders.base import (
 from trueground.wings.papers.builders.quality import BuiltItem
 from trueground.wings.papers.builders.registry import BUILDERS
 from trueground.wings.papers.builders.settings import Material
-from trueground.errors import InputError
-from trueground.models.prompts import Prompt
-from trueground.options.declaration import Option, declare
-from trueground.records.checks import FileInfo
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -135,7 +135,10 @@ def prepare(options: Mapping[str, Any], material: Material) -> BuildPlan:
     stages: list[Any] = [
         writing(material.prompt("tests.wings.papers.builders", "little_write-1", ("text",))),
         choosing(),
-        judging(material.prompt("tests.wings.papers.builders", "little_judge-1", ("text",)), material.roles),
+        judging(
+            material.prompt("tests.wings.papers.builders", "little_judge-1", ("text",)),
+            material.roles,
+        ),
     ]
     return BuildPlan(
         builder="little",

@@ -15,15 +15,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.builders.building import FAST, built, contents, home, manifest, reasons, source
+from tests.commands import trueground
+from tests.wings.papers.builders.building import (
+    FAST,
+    built,
+    contents,
+    home,
+    manifest,
+    reasons,
+    source,
+)
 from tests.wings.papers.builders.little import answering
 from tests.wings.papers.builders.scripted_server import ScriptedServer, all_text, scripted
-from tests.commands import trueground
 
 import trueground as tg
+from trueground.errors import RunInterrupted, UnreachableError, UsageError
 from trueground.wings.papers.builders.build import BuildSettings
 from trueground.wings.papers.builders.settings import EndpointDefaults
-from trueground.errors import RunInterrupted, UnreachableError, UsageError
 
 __all__ = ["home"]
 

@@ -12,17 +12,17 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from tests.marks import mostly_long
 from tests.wings.papers.builders.building import contents, home, source
 from tests.wings.papers.builders.little import answering
 from tests.wings.papers.builders.scripted_server import ScriptedServer, all_text, scripted
 from tests.wings.papers.builders.test_build import done, start
-from tests.marks import mostly_long
 
+from trueground.models.base import ChatRequest, Reply
+from trueground.testing import FakeModel
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.build import BuildSettings
 from trueground.wings.papers.builders.store import BuildStore
-from trueground.models.base import ChatRequest, Reply
-from trueground.testing import FakeModel
 
 __all__ = ["home"]
 N, CONNECTIONS = 40, 4

@@ -10,9 +10,14 @@ from tests.wings.papers.builders.building import FAST, built, contents, home, so
 from tests.wings.papers.builders.little import answering
 from tests.wings.papers.builders.scripted_server import ScriptedServer, scripted
 
-from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, ask_shard, join_shards
-from trueground.wings.papers.builders.settings import EndpointDefaults
 from trueground.errors import OutputError, WorkerError
+from trueground.wings.papers.builders.build import (
+    BuildRequest,
+    BuildSettings,
+    ask_shard,
+    join_shards,
+)
+from trueground.wings.papers.builders.settings import EndpointDefaults
 
 __all__ = ["home"]
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.marks import mostly_long
 
+from trueground.errors import MissingExtraError
 from trueground.wings.papers.builders import checks
 from trueground.wings.papers.builders.checks import (
     count,
@@ -26,7 +26,6 @@ from trueground.wings.papers.builders.checks import (
     words,
     words_without,
 )
-from trueground.errors import MissingExtraError
 
 DATA = Path(__file__).parents[5] / "shared" / "data" / "truly-ground"
 # Letters of several scripts, digits, and signs that part or join words.

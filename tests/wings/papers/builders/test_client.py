@@ -13,9 +13,6 @@ import msgspec
 import pytest
 from tests.wings.papers.builders.scripted_server import ScriptedServer, last_text, scripted
 
-from trueground.wings.papers.builders.base import REASONS, Rejected
-from trueground.wings.papers.builders.client import ModelClient, RoleModel
-from trueground.wings.papers.builders.store import BuildStore
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import ChatRequest, Message, Reply
 from trueground.models.openai import OpenAIModel
@@ -23,6 +20,9 @@ from trueground.models.options import ModelOptions
 from trueground.net.cache import ResponseCache
 from trueground.testing import FakeModel
 from trueground.types import Status
+from trueground.wings.papers.builders.base import REASONS, Rejected
+from trueground.wings.papers.builders.client import ModelClient, RoleModel
+from trueground.wings.papers.builders.store import BuildStore
 
 
 class Kind(msgspec.Struct):

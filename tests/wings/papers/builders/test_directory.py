@@ -10,6 +10,8 @@ from tests.wings.papers.builders.building import built, contents, home
 from tests.wings.papers.builders.little import Line, answering
 from tests.wings.papers.builders.scripted_server import scripted
 
+from trueground.errors import OutputError, WriteError
+from trueground.testing import FakeModel
 from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.directory import (
@@ -19,8 +21,6 @@ from trueground.wings.papers.builders.directory import (
     write_stage,
     write_tasks,
 )
-from trueground.errors import OutputError, WriteError
-from trueground.testing import FakeModel
 
 __all__ = ["home"]
 

@@ -18,16 +18,16 @@ from tests.wings.papers.builders.little import BUILDER, Line, answering, prepare
 from tests.wings.papers.builders.scripted_server import all_text, scripted
 from tests.wings.papers.builders.test_build import command, done
 
-from trueground.wings.papers.builders.api import build
-from trueground.wings.papers.builders.base import BatchStage, CallEstimate, OtherModel
-from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, estimate_build
-from trueground.wings.papers.builders.registry import BUILDERS
 from trueground.errors import CoverageError, InputError, RunInterrupted, UsageError
 from trueground.models.names import strip_model_folder
 from trueground.models.perplexity import UnscoredText
 from trueground.models.prices import Price
 from trueground.testing import FakeModel
 from trueground.types import Usage
+from trueground.wings.papers.builders.api import build
+from trueground.wings.papers.builders.base import BatchStage, CallEstimate, OtherModel
+from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, estimate_build
+from trueground.wings.papers.builders.registry import BUILDERS
 
 __all__ = ["home"]
 

@@ -10,11 +10,11 @@ from tests.wings.papers.builders.building import built, contents, home, source
 from tests.wings.papers.builders.little import answering
 from tests.wings.papers.builders.scripted_server import scripted
 
+from trueground.errors import UsageError
+from trueground.models.prices import Price
 from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.wings.papers.builders.flow import BuildEstimate
 from trueground.wings.papers.builders.settings import EndpointDefaults
-from trueground.errors import UsageError
-from trueground.models.prices import Price
 
 __all__ = ["home"]
 MODELS = {"writer": "w", "judge": "j"}

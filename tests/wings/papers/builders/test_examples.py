@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from trueground.wings.papers.builders.registry import all_builders, catalogue, copy_example, examples
 from trueground.cli.app import app
 from trueground.errors import OutputError, UsageError
+from trueground.wings.papers.builders.registry import (
+    all_builders,
+    catalogue,
+    copy_example,
+    examples,
+)
 
 
 def test_every_builder_has_an_example_and_no_other() -> None:

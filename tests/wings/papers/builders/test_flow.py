@@ -16,13 +16,19 @@ from tests.wings.papers.builders.building import built, contents, home, manifest
 from tests.wings.papers.builders.little import Line, answering
 from tests.wings.papers.builders.scripted_server import all_text, scripted
 
-from trueground.wings.papers.builders.base import Rejected, SourceStep, Stage
-from trueground.wings.papers.builders.client import ModelClient, RoleModel
-from trueground.wings.papers.builders.flow import FailureLimit, Flow, count_workers, read_source, run_stage
-from trueground.wings.papers.builders.store import STORE, BuildStore
 from trueground.errors import InputError, ProtocolError
 from trueground.options.shared import no_progress
 from trueground.testing import FakeModel
+from trueground.wings.papers.builders.base import Rejected, SourceStep, Stage
+from trueground.wings.papers.builders.client import ModelClient, RoleModel
+from trueground.wings.papers.builders.flow import (
+    FailureLimit,
+    Flow,
+    count_workers,
+    read_source,
+    run_stage,
+)
+from trueground.wings.papers.builders.store import STORE, BuildStore
 
 __all__ = ["home"]
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tests.wings.papers.builders.little import BUILDER
 
+from trueground.errors import InputError, TruegroundError, UsageError
+from trueground.testing import FakeModel
 from trueground.wings.papers.builders.build import make_models
 from trueground.wings.papers.builders.client import RoleModel
 from trueground.wings.papers.builders.settings import EndpointDefaults
-from trueground.errors import InputError, TruegroundError, UsageError
-from trueground.testing import FakeModel
 
 HERE = "http://localhost:1/v1"
 

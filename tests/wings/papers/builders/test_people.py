@@ -13,11 +13,11 @@ from tests.wings.papers.builders.building import built, home, manifest
 from tests.wings.papers.builders.little import BUILDER, Line, answering, prepare
 from tests.wings.papers.builders.scripted_server import scripted
 
+from trueground.errors import InputError
 from trueground.wings.labeling.base import AnnotationTask, Label
 from trueground.wings.papers.builders.build import NO_PEOPLE, OWN_WORK
 from trueground.wings.papers.builders.people import PeopleLabels
 from trueground.wings.papers.builders.registry import BUILDERS
-from trueground.errors import InputError
 
 __all__ = ["home"]
 LINES = [Line(str(number), f"text {number}") for number in range(8)]

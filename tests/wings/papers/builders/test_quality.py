@@ -7,8 +7,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trueground.wings.papers.builders.base import BuiltDataset
 from trueground.wings.papers.builders.quality import (

@@ -7,8 +7,7 @@ from hashlib import sha256
 import msgspec
 import pytest
 
-from trueground.wings.papers.builders.grounding import conflict, facts
-from trueground.wings.papers.builders.grounding import questions as pairs
+from trueground.wings.papers.builders.grounding import conflict, facts, questions as pairs
 from trueground.wings.papers.builders.kalma import paragraphs, questions
 
 KNOWN = {

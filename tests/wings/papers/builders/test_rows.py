@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trueground.wings.papers.builders.rows import Unusable, fault, source_files, source_rows
 from trueground.errors import InputError
+from trueground.wings.papers.builders.rows import Unusable, fault, source_files, source_rows
 
 
 def kinds(path: Path) -> list[str | None]:

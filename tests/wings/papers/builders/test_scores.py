@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from tests.models.test_perplexity import KEY, TEXT, LogprobServer, echo, numbers_of
 
-from trueground.wings.papers.builders.client import ModelClient
-from trueground.wings.papers.builders.store import BuildStore
 from trueground.errors import UsageError
 from trueground.models.perplexity import LogprobRunner
 from trueground.models.registry import make_scorer
 from trueground.net.cache import ResponseCache
 from trueground.types import Usage
+from trueground.wings.papers.builders.client import ModelClient
+from trueground.wings.papers.builders.store import BuildStore
 
 
 @pytest.fixture(autouse=True)

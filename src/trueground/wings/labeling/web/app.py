@@ -18,13 +18,34 @@ from aiohttp import web
 from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import TruegroundError
-from trueground.view.access import cookie_name, is_same_secret, set_cookie
-from trueground.view.connections import read_bytes
+from trueground.view import (
+    PROBLEMS,
+    Address,
+    asset,
+    cookie_name,
+    is_same_secret,
+    new_app,
+    read_bytes,
+    refuse,
+    send_json,
+    set_cookie,
+)
 from trueground.wings.labeling.web.counting import Counted, CountingRoom
 from trueground.wings.labeling.web.database import LabelDatabase, tell_reason
-from trueground.wings.labeling.web.gathered import back_up, labelled_records, write_labels, write_records
+from trueground.wings.labeling.web.gathered import (
+    back_up,
+    labelled_records,
+    write_labels,
+    write_records,
+)
 from trueground.wings.labeling.web.lead import LeadDesk
-from trueground.wings.labeling.web.people import LONGEST, People, Person, UnknownPersonError, csrf_of
+from trueground.wings.labeling.web.people import (
+    LONGEST,
+    People,
+    Person,
+    UnknownPersonError,
+    csrf_of,
+)
 from trueground.wings.labeling.web.project import Project, describe_kinds
 from trueground.wings.labeling.web.queue import (
     NotYoursError,
@@ -46,7 +67,6 @@ from trueground.wings.labeling.web.requests import (
     read_body,
 )
 from trueground.wings.labeling.web.throttle import Doorkeeper, TooManyError
-from trueground.view.server import PROBLEMS, Address, asset, new_app, refuse, send_json
 
 _QUICK = 3  # threads; more would only wait for each other
 _BLOCK = 1 << 20  # bytes of a file that are sent at once

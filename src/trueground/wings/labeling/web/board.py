@@ -14,9 +14,9 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Float, Integer
 
+from trueground.stats import count_true
+from trueground.text import draw_number
 from trueground.wings.labeling.answers import compute_median
-from trueground.stats.arithmetic.sums import count_true
-from trueground.text.draws import draw_number
 from trueground.wings.labeling.web.project import Project
 from trueground.wings.labeling.web.schema import PLACES, labels, tasks, work
 

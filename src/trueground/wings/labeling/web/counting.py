@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from trueground.wings.labeling.operations import LEVEL
+from trueground.errors import InputError, TruegroundError
+from trueground.execution import ChildProcess
+from trueground.metrics import metric_of_key
+from trueground.reports import Block, Page, Part, Span, Text
 from trueground.wings.labeling.agreement import measure_answers, measure_pairs
 from trueground.wings.labeling.base import Label
 from trueground.wings.labeling.kinds import KINDS
+from trueground.wings.labeling.operations import LEVEL
 from trueground.wings.labeling.pages import agreement_page
-from trueground.errors import InputError, TruegroundError
-from trueground.execution.processes import ChildProcess
-from trueground.metrics.registry import metric_of_key
-from trueground.reports.blocks import Block, Page, Part, Span, Text
 from trueground.wings.labeling.web.database import LabelDatabase
 from trueground.wings.labeling.web.gathered import (
     Gathered,
@@ -37,7 +37,7 @@ from trueground.wings.labeling.web.gathered import (
 from trueground.wings.labeling.web.hints import shorten_title
 
 if TYPE_CHECKING:
-    from trueground.studies.finished import FinishedRun
+    from trueground.studies import FinishedRun
 
 
 RESAMPLES, SEED, HARDEST = 2_000, 0, 10  # as `trueground agreement` has them
@@ -132,9 +132,8 @@ def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
 
 
 def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterator[Block]:
-    from trueground.evaluate.corrected import predicted_label
-    from trueground.studies.validation.page import validation_page
-    from trueground.studies.validation.study import validate
+    from trueground.evaluate import predicted_label
+    from trueground.studies import validate, validation_page
 
     label, why = KINDS[name].label, ""
     if not label:
@@ -180,8 +179,7 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
 
     InputError where it cannot be done, as the command says it, too.
     """
-    from trueground.studies.calibration.page import calibration_page
-    from trueground.studies.calibration.study import calibrate
+    from trueground.studies import calibrate, calibration_page
 
     labels = [label for label in gathered.merged() if KINDS[label.kind].label]
     if not labels:
@@ -206,7 +204,7 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
 
 def _find_runs(database: LabelDatabase) -> list[FinishedRun]:
     """The runs among the sources that can be read."""
-    from trueground.studies.finished import open_run
+    from trueground.studies import open_run
 
     runs = []
     for path, _ in read_sources(database).values():

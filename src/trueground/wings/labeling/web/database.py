@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
 
 from trueground.errors import InputError, MissingExtraError, UsageError
-from trueground.net.redact import redact_urls
+from trueground.net import redact_urls
 from trueground.wings.labeling.web import schema
 from trueground.wings.labeling.web.schema import FORMAT, meta, metadata
 

@@ -18,15 +18,23 @@ import sqlalchemy as sql
 from msgspec.structs import replace
 from sqlalchemy import Connection, Row
 
+from trueground.errors import InputError
+from trueground.types import Record
 from trueground.wings.labeling.answers import Answer, Answers, merge, parse_values
 from trueground.wings.labeling.base import Label
 from trueground.wings.labeling.files import FilledTask, ShownTask, TaskLine
-from trueground.errors import InputError
-from trueground.types import Record
 from trueground.wings.labeling.web.database import LabelDatabase
 from trueground.wings.labeling.web.people import names_of
 from trueground.wings.labeling.web.project import decode, read_task
-from trueground.wings.labeling.web.schema import labels, metadata, people, sessions, sources, tasks, work
+from trueground.wings.labeling.web.schema import (
+    labels,
+    metadata,
+    people,
+    sessions,
+    sources,
+    tasks,
+    work,
+)
 from trueground.wings.labeling.web.tasks import read_source, record_of
 
 DECIDED = "decided"  # by a lead, whatever people said

@@ -10,11 +10,9 @@ from typing import Any
 
 import msgspec
 
-from trueground.metrics.tokens import tokenise
-from trueground.stats.arithmetic.scalars import log
-from trueground.text.normalize import get_normalizer
-from trueground.text.sentences import split_sentences
-from trueground.text.stemming import stem
+from trueground.metrics import tokenise
+from trueground.stats import log
+from trueground.text import get_normalizer, split_sentences, stem
 
 # What is judged, and by what, by the names that kinds of tasks show them under; the first counts.
 _CLAIMS = ("response", "sentence", "fact", "new_answer", "answer", "question")

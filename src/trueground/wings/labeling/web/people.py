@@ -18,7 +18,7 @@ import sqlalchemy as sql
 from sqlalchemy import Connection
 
 from trueground.errors import InputError
-from trueground.records.problems import shorten
+from trueground.records import shorten
 from trueground.wings.labeling.web.database import LabelDatabase, insert_row
 from trueground.wings.labeling.web.schema import people, sessions, work
 

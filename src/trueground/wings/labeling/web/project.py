@@ -9,11 +9,11 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy import Connection, Row
 
+from trueground.errors import InputError
+from trueground.labels import LabelDraw
 from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.labeling.files import ShownTask
 from trueground.wings.labeling.kinds import KINDS, TaskKind
-from trueground.errors import InputError
-from trueground.labels.base import LabelDraw
 from trueground.wings.labeling.web.database import read_meta, write_meta
 from trueground.wings.labeling.web.schema import tasks
 

@@ -16,9 +16,9 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy import Connection, Integer, Row, RowMapping
 
+from trueground.errors import InputError
 from trueground.wings.labeling.answers import parse_values
 from trueground.wings.labeling.files import ShownTask
-from trueground.errors import InputError
 from trueground.wings.labeling.web.board import TaskBoard
 from trueground.wings.labeling.web.database import LabelDatabase
 from trueground.wings.labeling.web.hints import shorten_title

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trueground.errors import InputError
+from trueground.records import UNREADABLE
 from trueground.wings.labeling.answers import parse_seconds
 from trueground.wings.labeling.base import BadAnswer
-from trueground.errors import InputError
-from trueground.records.problems import UNREADABLE
 from trueground.wings.labeling.web.people import Person, Role
 from trueground.wings.labeling.web.queue import NotYoursError, Save, WrongValuesError
 

@@ -11,13 +11,25 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from trueground.errors import InputError, UsageError, tell
+from trueground.view import Address, bind, run
 from trueground.wings.labeling.web.app import LabelServer
-from trueground.wings.labeling.web.database import LabelDatabase, is_new, read_meta, tell_reason, write_meta
+from trueground.wings.labeling.web.database import (
+    LabelDatabase,
+    is_new,
+    read_meta,
+    tell_reason,
+    write_meta,
+)
 from trueground.wings.labeling.web.people import People, names_of
 from trueground.wings.labeling.web.project import Project, settle_project
 from trueground.wings.labeling.web.queue import Queue
-from trueground.wings.labeling.web.tasks import find_in_runs, find_parts, has_ranks, read_files, take_in
-from trueground.view.server import Address, bind, run
+from trueground.wings.labeling.web.tasks import (
+    find_in_runs,
+    find_parts,
+    has_ranks,
+    read_files,
+    take_in,
+)
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,17 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy import Connection
 
+from trueground.errors import InputError, UsageError
+from trueground.metrics import higher_is_better
+from trueground.records import open_records
+from trueground.runs import RECORDS
+from trueground.studies import open_run, read_records, read_scores
+from trueground.text import draw_number
+from trueground.types import Answered, Record
 from trueground.wings.labeling.base import item_of
 from trueground.wings.labeling.export import draw_sample, find_tasks
 from trueground.wings.labeling.files import ShownTask, read_filled
 from trueground.wings.labeling.kinds import get_kind
-from trueground.errors import InputError, UsageError
-from trueground.metrics.registry import higher_is_better
-from trueground.records.reading import open_records
-from trueground.runs.directory import RECORDS
-from trueground.studies.finished import open_run, read_records, read_scores
-from trueground.text.draws import draw_number
-from trueground.types import Answered, Record
 from trueground.wings.labeling.web.database import insert_row
 from trueground.wings.labeling.web.hints import WholeAnswer, find_hints, find_place
 from trueground.wings.labeling.web.project import encode

@@ -9,8 +9,8 @@ from statistics import median
 
 import msgspec
 
+from trueground.stats import clopper_pearson
 from trueground.wings.labeling.answers import Answers
-from trueground.stats.rates import clopper_pearson
 
 _LEAST_TIMED, _TIMES = 10, 3
 _LEAST_COMPARED = 20

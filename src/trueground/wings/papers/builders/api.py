@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueground.options import Value
 from trueground.wings.papers.builders.settings import BuildRequest, BuildSettings
-from trueground.options.parsing import Value
 
 if TYPE_CHECKING:
+    from trueground.models import ChatModel
     from trueground.wings.papers.builders.build import Built
-    from trueground.models.base import ChatModel
 
 
 def build(

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from trueground.models.prompts import TextMarks
-from trueground.options.declaration import DeclaredOption
-from trueground.options.parsing import Value
+from trueground.models import TextMarks
+from trueground.options import DeclaredOption, Value
 
 if TYPE_CHECKING:
-    from trueground.wings.labeling.base import AnnotationTask
-    from trueground.models.prompts import Prompt
-    from trueground.records.checks import FileInfo
+    from trueground.models import Prompt
+    from trueground.records import FileInfo
     from trueground.types import PromptFile, Usage
+    from trueground.wings.labeling import AnnotationTask
 
 
 I_contra = TypeVar("I_contra", contravariant=True)

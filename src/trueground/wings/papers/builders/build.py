@@ -12,7 +12,29 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.wings.papers.builders.base import REASONS, Builder, BuildPlan, BuiltDataset, ReportWriter
+from trueground.components import parse_model_spec
+from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
+from trueground.evaluate import run_in_own_loop
+from trueground.models import (
+    ChatModel,
+    LogprobRunner,
+    Params,
+    check_variable,
+    configure_model,
+    price_of,
+    strip_model_folder,
+)
+from trueground.net import ResponseCache
+from trueground.options import Value, resolve_options
+from trueground.records import shorten
+from trueground.runs import Shards, write_json
+from trueground.wings.papers.builders.base import (
+    REASONS,
+    Builder,
+    BuildPlan,
+    BuiltDataset,
+    ReportWriter,
+)
 from trueground.wings.papers.builders.client import ModelClient, RoleModel
 from trueground.wings.papers.builders.directory import (
     DROPPED,
@@ -43,22 +65,13 @@ from trueground.wings.papers.builders.flow import (
 )
 from trueground.wings.papers.builders.quality import compute_quality
 from trueground.wings.papers.builders.registry import get_builder
-from trueground.wings.papers.builders.settings import BuildRequest, BuildSettings, EndpointDefaults, Material
+from trueground.wings.papers.builders.settings import (
+    BuildRequest,
+    BuildSettings,
+    EndpointDefaults,
+    Material,
+)
 from trueground.wings.papers.builders.store import STORE, BuildStore
-from trueground.components.specs import parse_model_spec
-from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
-from trueground.evaluate.run import run_in_own_loop
-from trueground.models.base import ChatModel, Params
-from trueground.models.component import configure_model
-from trueground.models.names import strip_model_folder
-from trueground.models.options import check_variable
-from trueground.models.perplexity import LogprobRunner
-from trueground.models.prices import price_of
-from trueground.net.cache import ResponseCache
-from trueground.options.parsing import Value, resolve_options
-from trueground.records.problems import shorten
-from trueground.runs.directory import write_json
-from trueground.runs.job import Shards
 
 __all__ = ["BuildRequest", "BuildSettings", "Built", "dry_run", "estimate_build", "run_build"]
 NO_PEOPLE = "No people have labelled these items; only models have judged them."

@@ -17,10 +17,10 @@ from typing import Any
 
 import regex
 
-from trueground.wings.papers.builders.rows import ODD
 from trueground.errors import MissingExtraError
-from trueground.stats.arithmetic.sums import total
-from trueground.text.normalize import get_normalizer
+from trueground.stats import total
+from trueground.text import get_normalizer
+from trueground.wings.papers.builders.rows import ODD
 
 FORM_REASONS = {
     "control_characters": "the text holds control characters, or broken letters",

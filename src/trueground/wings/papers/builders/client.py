@@ -8,20 +8,24 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueground.wings.papers.builders.base import CALL_FAILED, REASONS, Rejected
-from trueground.wings.papers.builders.json_reply import T, read_object, schema_of
-from trueground.wings.papers.builders.store import BuildStore
 from trueground.errors import UsageError
-from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
-from trueground.models.perplexity import LogprobRunner
-from trueground.models.runner import (
+from trueground.models import (
+    ChatModel,
+    ChatRequest,
+    LogprobRunner,
+    Message,
     ModelRequest,
+    Params,
+    Reply,
     ReplySlot,
     ReplyStore,
     RequestRunner,
 )
-from trueground.net.cache import ResponseCache
+from trueground.net import ResponseCache
 from trueground.types import Status, Usage
+from trueground.wings.papers.builders.base import CALL_FAILED, REASONS, Rejected
+from trueground.wings.papers.builders.json_reply import T, read_object, schema_of
+from trueground.wings.papers.builders.store import BuildStore
 
 PERPLEXITY = "perplexity"  # the role of the scorer
 MAX_REPEATED_CHARS = 4_000  # of a reply that could not be used, shown to the model

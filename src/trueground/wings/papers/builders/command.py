@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trueground.cli import CommandGroup, Screen, end_with, takes
-from trueground.evaluate.score import OneShard
-from trueground.options.declaration import Option, declare
+from trueground.evaluate import OneShard
+from trueground.options import Option, declare
 
 if TYPE_CHECKING:
     from trueground.wings.papers.builders.base import Builder
@@ -131,13 +131,13 @@ def _start(
     screen: Screen,
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
+    from trueground.models import price_of
+    from trueground.net import Limiter
+    from trueground.options import parse_shard
     from trueground.wings.papers.builders.api import write_report
     from trueground.wings.papers.builders.build import ask_shard, estimate_build, run_build
     from trueground.wings.papers.builders.pages import show_built, show_estimated
     from trueground.wings.papers.builders.settings import BuildRequest
-    from trueground.models.prices import price_of
-    from trueground.net.pool import Limiter
-    from trueground.options.shared import parse_shard
 
     part = None if shard is None else parse_shard(shard)
     Limiter.share(1 if part is None else part[1])

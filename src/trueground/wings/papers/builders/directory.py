@@ -23,17 +23,24 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.wings.labeling.base import AnnotationTask
-from trueground.wings.labeling.kinds import KINDS
+from trueground.errors import OutputError, TruegroundError
+from trueground.files import make_folder, part_of
+from trueground.models import LogprobRunner
+from trueground.net import redact_command
+from trueground.runs import (
+    Job,
+    JobKind,
+    next_session,
+    noting_end,
+    replacing,
+    status_after,
+    write_error,
+    write_json,
+)
+from trueground.types import Usage
+from trueground.wings.labeling import KINDS, AnnotationTask
 from trueground.wings.papers.builders.base import BatchStage, BuildPlan
 from trueground.wings.papers.builders.client import PERPLEXITY, RoleModel
-from trueground.errors import OutputError, TruegroundError
-from trueground.files.writing import make_folder, part_of
-from trueground.models.perplexity import LogprobRunner
-from trueground.net.redact import redact_command
-from trueground.runs.directory import replacing, write_error, write_json
-from trueground.runs.job import Job, JobKind, next_session, noting_end, status_after
-from trueground.types import Usage
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"
 DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"

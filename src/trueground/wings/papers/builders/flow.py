@@ -18,6 +18,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from trueground.errors import CoverageError, ProtocolError, UnreachableError
+from trueground.models import CHARACTERS_PER_TOKEN, PriceTable, price_of
+from trueground.options import Progress
 from trueground.wings.papers.builders.base import (
     CALL_FAILED,
     REASONS,
@@ -33,10 +36,6 @@ from trueground.wings.papers.builders.base import (
 from trueground.wings.papers.builders.client import ModelClient, RoleModel
 from trueground.wings.papers.builders.json_reply import schema_of
 from trueground.wings.papers.builders.store import BuildStore
-from trueground.errors import CoverageError, ProtocolError, UnreachableError
-from trueground.models.base import CHARACTERS_PER_TOKEN
-from trueground.models.prices import PriceTable, price_of
-from trueground.options.shared import Progress
 
 T = TypeVar("T")
 # Part of every key: a change of what an outcome means must not meet older ones.

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from trueground.records import shorten
 from trueground.wings.papers.builders.base import Rejected
-from trueground.records.problems import shorten
 
 T = TypeVar("T", bound=msgspec.Struct)
 # Bounds on the work of looking for an object in what may be anything.

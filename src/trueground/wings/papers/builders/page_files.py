@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from trueground.errors import InputError
+from trueground.reports import render_markdown, write_page
 from trueground.wings.papers.builders.directory import (
     CARD,
     DROPPED,
@@ -22,9 +24,6 @@ from trueground.wings.papers.builders.directory import (
 )
 from trueground.wings.papers.builders.pages import Shown, build_page
 from trueground.wings.papers.builders.people import read_people
-from trueground.errors import InputError
-from trueground.reports.markdown import render_markdown
-from trueground.reports.viewer import write_page
 
 _MAX_SHOWN_BYTES = 4_000_000  # of each file that the page holds
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from trueground.models.names import strip_model_folder
-from trueground.reports.blocks import (
+from trueground.models import strip_model_folder
+from trueground.reports import (
     Block,
     Bullets,
     Chart,
@@ -35,7 +35,7 @@ from trueground.reports.blocks import (
     Text,
     Tiles,
 )
-from trueground.text.wording import NO_VALUE, docs_page, percent_of, several
+from trueground.text import NO_VALUE, docs_page, percent_of, several
 
 MARK = "trueground-build-1"
 Raw = Mapping[str, Any]

@@ -12,12 +12,10 @@ from typing import Any
 
 import msgspec
 
-from trueground.wings.labeling.base import AnnotationTask, Label
-from trueground.wings.labeling.kinds import KINDS
-from trueground.wings.labeling.labels import read_labels
+from trueground.errors import InputError
+from trueground.wings.labeling import KINDS, AnnotationTask, Label, read_labels
 from trueground.wings.papers.builders.base import BatchStage, Rejected
 from trueground.wings.papers.builders.directory import ANNOTATE
-from trueground.errors import InputError
 
 _YES_NO = frozenset(("yes", "no"))
 # A field with more different values than this holds texts: their number is told, not they.
@@ -178,7 +176,7 @@ def _against_judge(name: str, labels: Mapping[str, Label], judged: Judged) -> di
     pairs = [(one == "yes", other == "yes") for one, other in both if {one, other} <= _YES_NO]
     if not pairs:
         return None
-    from trueground.stats.agreement import two_judges
+    from trueground.stats import two_judges
 
     found = two_judges(pairs)
     n, kappa, ends = found["n"], found["kappa"], found["kappa_ci"]

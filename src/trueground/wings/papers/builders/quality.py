@@ -15,10 +15,9 @@ from typing import Any
 
 import msgspec
 
+from trueground.stats import log1p, mean
 from trueground.wings.papers.builders.base import BuiltDataset
 from trueground.wings.papers.builders.checks import words
-from trueground.stats.arithmetic.scalars import log1p
-from trueground.stats.arithmetic.sums import mean
 
 BINS = 12
 # A table with more rows or columns than this is none that anybody reads.
@@ -94,8 +93,8 @@ def measure_lengths(items: Sequence[BuiltItem]) -> dict[str, Any]:
 
 def find_duplicates(items: Sequence[BuiltItem]) -> dict[str, Any]:
     """The same question, the same contexts, both the same; questions that are nearly the same."""
-    from trueground.metrics.tokens import tokenise
-    from trueground.text.normalize import get_normalizer
+    from trueground.metrics import tokenise
+    from trueground.text import get_normalizer
 
     ids = [item.id for item in items]
     rule = get_normalizer("faitheval")
@@ -117,10 +116,8 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     words. `answer`: in how many items one of the answers stands there as a whole phrase, of those
     with answers and contexts.
     """
-    from trueground.metrics.tokens import overlap as shared
-    from trueground.metrics.tokens import tokenise
-    from trueground.text.normalize import contains_words, get_normalizer
-    from trueground.text.words import content_words
+    from trueground.metrics import overlap as shared, tokenise
+    from trueground.text import contains_words, content_words, get_normalizer
 
     read = [item for item in items if item.contexts]
     asked = [" ".join(sorted(content_words(item.question))) for item in read]

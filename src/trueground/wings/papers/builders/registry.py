@@ -11,11 +11,11 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from trueground.wings.papers.builders.base import Builder
-from trueground.components.registry import Registry
+from trueground.components import Registry
 from trueground.errors import OutputError, unknown_name
-from trueground.options.parsing import default_of
-from trueground.runs.directory import write_error
+from trueground.options import default_of
+from trueground.runs import write_error
+from trueground.wings.papers.builders.base import Builder
 
 README = "README.txt"
 _EXAMPLES = files("trueground.wings.papers.builders") / "examples"

@@ -9,11 +9,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from trueground.wings.papers.builders.base import Rejected
 from trueground.errors import InputError
-from trueground.records.files import data_files
-from trueground.records.problems import Problem, shorten
-from trueground.records.reading import file_rows
+from trueground.records import Problem, data_files, file_rows, shorten
+from trueground.wings.papers.builders.base import Rejected
 
 # Control characters but tab, line feed, form feed, carriage return and next line (0x85), and the
 # mark of a broken letter.

@@ -7,17 +7,22 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.models.options import EndpointOptions, Extra, ModelOptions
-from trueground.models.prices import PriceTable
-from trueground.options.shared import Cache, Note, Progress, Seed, no_note, no_progress
-from trueground.options.declaration import Option
-from trueground.options.parsing import Value
-from trueground.options.values import check_settings
-from trueground.options.pairs import split_pair
+from trueground.models import EndpointOptions, Extra, ModelOptions, PriceTable
+from trueground.options import (
+    Cache,
+    Note,
+    Option,
+    Progress,
+    Seed,
+    Value,
+    check_settings,
+    no_note,
+    no_progress,
+    split_pair,
+)
 
 if TYPE_CHECKING:
-    from trueground.models.base import ChatModel
-    from trueground.models.prompts import Prompt
+    from trueground.models import ChatModel, Prompt
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,7 @@ class Material(BuildSettings):
         self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()
     ) -> Prompt:
         """The packaged prompt `NAME-1`, or the user's file for it (`--prompt NAME=FILE`)."""
-        from trueground.models.prompts import Prompt
+        from trueground.models import Prompt
 
         bare = name.rpartition("-")[0]
         if bare in self.prompts:

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from trueground.errors import InputError, WriteError
-from trueground.models.base import Reply
+from trueground.models import Reply
 from trueground.types import Status
 
 T = TypeVar("T")

@@ -18,17 +18,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.benchmarks.publications import published
-from trueground.components.specs import ComponentSpec
+from trueground.benchmarks import published
+from trueground.components import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
-from trueground.judges.comparing import Comparer
-from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
-from trueground.labels.base import TIED, LabelRule, RecordLabel
-from trueground.metrics.registry import higher_is_better
-from trueground.options.shared import Progress
-from trueground.stats.arithmetic.sums import count_true, mean, variance
-from trueground.stats.bootstrap import intervals
-from trueground.studies.finished import (
+from trueground.judges import CATEGORIES, CATEGORY, Comparer
+from trueground.labels import TIED, LabelRule, RecordLabel
+from trueground.metrics import higher_is_better
+from trueground.options import Progress
+from trueground.stats import count_true, intervals, mean, variance
+from trueground.studies import (
     NO_HASH,
     FinishedRun,
     Scores,

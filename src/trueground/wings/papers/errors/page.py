@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.reports.blocks import (
+from trueground.reports import (
     Block,
     Bullets,
     Entries,
@@ -21,14 +21,15 @@ from trueground.reports.blocks import (
     Table,
     Text,
     code,
+    item_links,
     link,
     quiet,
     strong,
+    way_to,
+    write_page,
 )
-from trueground.reports.items import item_links, way_to
-from trueground.reports.viewer import write_page
-from trueground.runs.directory import check_page_file
-from trueground.text.wording import several
+from trueground.runs import check_page_file
+from trueground.text import several
 from trueground.types import Status
 
 MARK = "trueground-errors-1"  # what tells our pages from other people's files

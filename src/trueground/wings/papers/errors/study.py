@@ -7,8 +7,16 @@ people's labels); any other metric, threshold and label is taken in the same way
 from pathlib import Path
 from typing import Annotated, Any
 
-from trueground.options.shared import Cache, Level, Progress, Resamples, Seed, check_draws, no_progress
-from trueground.options.declaration import Option
+from trueground.options import (
+    Cache,
+    Level,
+    Option,
+    Progress,
+    Resamples,
+    Seed,
+    check_draws,
+    no_progress,
+)
 
 
 def sort_errors(
@@ -59,9 +67,9 @@ def sort_errors(
     import msgspec
     import orjson
 
-    from trueground.components.specs import split_key
+    from trueground.components import split_key
     from trueground.errors import UsageError
-    from trueground.runs.directory import check_out_file, replacing
+    from trueground.runs import check_out_file, replacing
     from trueground.wings.papers.errors.lines import (
         METRIC,
         NAME,

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, TaskOptions, add_benchmark
-from trueground.wings.papers.faitheval.studies import STUDIES, TASKS
+from trueground.benchmarks import Benchmark, TaskOptions, add_benchmark
 from trueground.errors import UsageError
-from trueground.options.declaration import Option
+from trueground.options import Option
+from trueground.wings.papers.faitheval.studies import STUDIES, TASKS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,25 +10,25 @@ from typing import Annotated, Any
 
 import msgspec
 
-from trueground.benchmarks.datasets import all_local_files, is_fetched, local_files
-from trueground.wings.papers.faitheval.studies import TASKS
-from trueground.benchmarks.rows import (
+from trueground.benchmarks import (
     DataRow,
     Label,
     RowFiles,
     Text,
     Texts,
+    all_local_files,
+    is_fetched,
     list_ids,
+    local_files,
     named,
     read_row,
     texts_of,
 )
 from trueground.errors import InputError, UsageError
-from trueground.records.files import data_files
-from trueground.records.problems import Problem, describe
-from trueground.records.reading import plain_rows
-from trueground.text.normalize import FAITHEVAL
+from trueground.records import Problem, data_files, describe, plain_rows
+from trueground.text import FAITHEVAL
 from trueground.types import Choice
+from trueground.wings.papers.faitheval.studies import TASKS
 
 DATASETS = (
     "BioASQ",

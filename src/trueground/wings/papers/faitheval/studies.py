@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueground.benchmarks.studies import Delta, Mean, Measure, Pivot, Studies
+from trueground.benchmarks import Delta, Mean, Measure, Pivot, Studies
 
 # Section 3.3: direct answers; both documents; every question.
 TASKS = ("unanswerable", "inconsistent", "counterfactual")

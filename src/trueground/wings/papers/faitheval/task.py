@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks import Question, RowFiles, Sources, Task, texts_of
+from trueground.components import ComponentSpec
+from trueground.errors import InputError
+from trueground.models import Params, Prompt
+from trueground.options import Value
+from trueground.records import FileInfo
+from trueground.text import FAITHEVAL, contains_words
+from trueground.types import Choice, Passage, Record
 from trueground.wings.papers.faitheval import FaithEvalOptions
 from trueground.wings.papers.faitheval.source import (
     AnsweredRow,
@@ -22,15 +29,6 @@ from trueground.wings.papers.faitheval.source import (
     right_choice,
     task_files,
 )
-from trueground.benchmarks.rows import RowFiles, texts_of
-from trueground.components.specs import ComponentSpec
-from trueground.errors import InputError
-from trueground.models.base import Params
-from trueground.models.prompts import Prompt
-from trueground.options.parsing import Value
-from trueground.records.checks import FileInfo
-from trueground.text.normalize import FAITHEVAL, contains_words
-from trueground.types import Choice, Passage, Record
 
 _PACKAGE = "trueground.wings.papers.faitheval"
 _PARAMS = {  # section 3.3

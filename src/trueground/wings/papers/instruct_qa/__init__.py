@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, TaskOptions, add_benchmark
+from trueground.benchmarks import Benchmark, TaskOptions, add_benchmark
+from trueground.options import Option
 from trueground.wings.papers.instruct_qa.studies import STUDIES
-from trueground.options.declaration import Option
 
 _SEARCHES = {"setting": ("retrieved", "irrelevant")}
 _OPEN = {"setting": ("retrieved", "gold", "irrelevant")}
@@ -158,8 +158,8 @@ class QaOptions(TaskOptions):
         """The corpus, or the results that --retriever names, where these hold the passages."""
         if self.corpus is not None or not self.searches:
             return self.corpus
-        from trueground.components.specs import ComponentSpec
-        from trueground.wings.search.formats import is_results
+        from trueground.components import ComponentSpec
+        from trueground.wings.search import is_results
 
         given = ComponentSpec.parse("retriever", self.retriever)
         if given.name != "file" or given.model is None:

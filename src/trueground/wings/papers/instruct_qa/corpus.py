@@ -7,16 +7,12 @@ from math import gcd
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.benchmarks.base import Sources
+from trueground.benchmarks import Sources
+from trueground.errors import InputError, UsageError
+from trueground.text import draw_number
 from trueground.wings.papers.instruct_qa import QaOptions
 from trueground.wings.papers.instruct_qa.source import QaQuestion
-from trueground.errors import InputError, UsageError
-from trueground.wings.search.base import OpenedRetriever
-from trueground.wings.search.gold import GoldPassage
-from trueground.wings.search.opening import CorpusSession
-from trueground.wings.search.store import PassageStore
-from trueground.wings.search.search_words import words
-from trueground.text.draws import draw_number
+from trueground.wings.search import CorpusSession, GoldPassage, OpenedRetriever, PassageStore, words
 
 # How many passages behind the wanted rank are looked at, where the first ones are gold.
 _SPARE = 100

@@ -15,27 +15,31 @@ import msgspec
 import orjson
 from msgspec import Meta
 
-from trueground.benchmarks.datasets import local_files
-from trueground.wings.papers.instruct_qa import QaOptions
-from trueground.benchmarks.rows import (
+from trueground.benchmarks import (
     DataRow,
     Label,
     PlacedRows,
     Text,
     Texts,
     check_unique,
+    local_files,
     named,
     read_question,
     read_row,
     texts_of,
 )
 from trueground.errors import InputError, UsageError
-from trueground.records.files import data_files, open_unpacked, require_readable
-from trueground.records.problems import Problem, describe
-from trueground.records.reading import plain_rows
-from trueground.wings.search.base import SearchQuery
-from trueground.wings.search.gold import GoldPassage
+from trueground.records import (
+    Problem,
+    data_files,
+    describe,
+    open_unpacked,
+    plain_rows,
+    require_readable,
+)
 from trueground.types import Turn
+from trueground.wings.papers.instruct_qa import QaOptions
+from trueground.wings.search import GoldPassage, SearchQuery
 
 DATASETS = {"nq": "nq-open", "hotpotqa": "hotpotqa", "topiocqa": "topiocqa"}
 _SPLITS = ("valid", "dev")

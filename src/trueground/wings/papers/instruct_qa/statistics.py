@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-from trueground.benchmarks.datasets import all_local_files, get_dataset
-from trueground.wings.papers.instruct_qa.source import DATASETS, rows_to_questions
-from trueground.benchmarks.statistics import (
+from trueground.benchmarks import (
     TaskStatistics,
+    all_local_files,
     count_records,
+    get_dataset,
     with_published_numbers,
 )
 from trueground.errors import InputError, UsageError
-from trueground.records.files import data_files
-from trueground.records.reading import plain_rows
-from trueground.wings.search.opening import CorpusSession
+from trueground.records import data_files, plain_rows
 from trueground.types import Record
+from trueground.wings.papers.instruct_qa.source import DATASETS, rows_to_questions
+from trueground.wings.search import CorpusSession
 
 # By which fields a file shows whose questions it holds; the first that fits.
 _SIGNS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueground.benchmarks.studies import Delta, Measure, Scatter, Share, Studies, Sweep
+from trueground.benchmarks import Delta, Measure, Scatter, Share, Studies, Sweep
 
 # Section 3.3: how many passages are retrieved.
 _PASSAGES = {"nq": "8", "hotpotqa": "8", "topiocqa": "4"}

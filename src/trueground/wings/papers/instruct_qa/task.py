@@ -8,21 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks import Question, Sources, Task
+from trueground.errors import InputError, UsageError
+from trueground.models import Message, Params, Prompt
+from trueground.options import Value
+from trueground.records import FileInfo
+from trueground.types import Passage, PromptFile, Record, Turn
 from trueground.wings.papers.instruct_qa import QaOptions
 from trueground.wings.papers.instruct_qa.corpus import FoundPassages, QaCorpus
 from trueground.wings.papers.instruct_qa.source import QaQuestion, read_items, task_files
-from trueground.errors import InputError, UsageError
-from trueground.models.base import Message, Params
-from trueground.models.prompts import Prompt
-from trueground.options.parsing import Value
-from trueground.records.checks import FileInfo
-from trueground.wings.search.base import SearchQuery
-from trueground.wings.search.gold import GoldPassage
-from trueground.wings.search.kinds import bases
-from trueground.wings.search.store import PassageStore
-from trueground.wings.search.search_words import words
-from trueground.types import Passage, PromptFile, Record, Turn
+from trueground.wings.search import GoldPassage, PassageStore, SearchQuery, bases, words
 
 _PACKAGE = "trueground.wings.papers.instruct_qa"
 # Tables 3 and 5, the ones that need no model; the headline first.

@@ -15,6 +15,36 @@ from typing import Any
 
 import numpy as np
 
+from trueground.errors import UsageError
+from trueground.metrics import (
+    Aggregation,
+    BatchContext,
+    Checked,
+    ClaimCheck,
+    ClaimRequest,
+    Column,
+    Counts,
+    Mask,
+    Metric,
+    MetricOption,
+    Options,
+    Requirement,
+    Tally,
+    counted,
+    exceeds_limits,
+    harmonic,
+)
+from trueground.stats import count_true
+from trueground.text import (
+    Citation,
+    Sentence,
+    content_words,
+    hypothesis,
+    plain,
+    plain_property,
+    triple_key,
+)
+from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 from trueground.wings.papers.kalma.triples import (
     REFERENCE,
     citation_details,
@@ -23,21 +53,6 @@ from trueground.wings.papers.kalma.triples import (
     graph_status,
     unique,
 )
-from trueground.errors import UsageError
-from trueground.metrics.base import Aggregation, Metric, MetricOption, Requirement, counted
-from trueground.metrics.batch import Column, Counts, Mask, Options, Tally, harmonic
-from trueground.metrics.context import (
-    BatchContext,
-    Checked,
-    ClaimCheck,
-    ClaimRequest,
-    exceeds_limits,
-)
-from trueground.stats.arithmetic.sums import count_true
-from trueground.text.citations import Sentence
-from trueground.text.triples import Citation, hypothesis, plain, plain_property, triple_key
-from trueground.text.words import content_words
-from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 
 _VARIANT = {"variant": MetricOption("default", ("default", REFERENCE))}
 _NA_SOURCE = "Li et al. 2024, section 4.4"

@@ -8,17 +8,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.benchmarks.base import Sources
+from trueground.benchmarks import Sources
+from trueground.components import ComponentSpec
+from trueground.errors import GraphError, InputError, UsageError
+from trueground.text import Key, draw_number, format_value, keys_of, plain, triple_key
+from trueground.types import Graph, Triple
 from trueground.wings.papers.kalma import ANY_TYPE, KalmaOptions
 from trueground.wings.papers.kalma.source import SEPARATOR, GraphQuestion, rank_by_seed
-from trueground.components.specs import ComponentSpec
-from trueground.errors import GraphError, InputError, UsageError
-from trueground.text.draws import draw_number
-from trueground.text.triples import Key, format_value, keys_of, plain, triple_key
-from trueground.types import Graph, Triple
 
 if TYPE_CHECKING:
-    from trueground.wings.graphs.base import KnowledgeGraph
+    from trueground.wings.graphs import KnowledgeGraph
 
 
 Shown = list[list[Graph]]
@@ -73,7 +72,7 @@ class GraphLibrary:
         """
         if self._sources.scratch is None:
             return None
-        from trueground.wings.graphs.base import Listed
+        from trueground.wings.graphs import Listed
 
         if self._graph is None or isinstance(self._graph, Listed):  # it is on this machine
             return None
@@ -99,7 +98,7 @@ class GraphLibrary:
                 for qid, one in zip(part, graph.entities(part), strict=True):
                     self._entities[qid] = [one.graph()] if one and one.properties else []
             if questions:
-                from trueground.wings.graphs.linking import Linker
+                from trueground.wings.graphs import Linker
 
                 try:
                     linker = Linker(graph, self._recognizer, self._types)
@@ -148,7 +147,7 @@ def open_library(
     written = options.graph
 
     def opened() -> KnowledgeGraph:
-        from trueground.wings.graphs.operations import open_graph
+        from trueground.wings.graphs import open_graph
 
         if written is not None:
             return open_graph(written, cache=sources.cache)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from trueground.metrics import register_metrics
 from trueground.wings.papers.kalma.entailment import METRICS as ENTAILMENT
 from trueground.wings.papers.kalma.triples import METRICS as TRIPLES
-from trueground.metrics.registry import register_metrics
 
 register_metrics((*TRIPLES, *ENTAILMENT), field="knowledge", before="passage_citation_recall")

@@ -10,21 +10,22 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
-from trueground.benchmarks.base import Sources
-from trueground.benchmarks.datasets import PublishedFiles
-from trueground.wings.papers.kalma import NO_DEMONSTRATION, KalmaOptions
-from trueground.benchmarks.rows import read_question
+from trueground.benchmarks import PublishedFiles, Sources, read_question
 from trueground.errors import InputError, UsageError
-from trueground.wings.graphs.json_graph import array_items
-from trueground.models.base import Message
-from trueground.models.prompts import Prompt
-from trueground.records.files import inner_ending, open_unpacked
-from trueground.records.jsonl import decode_row
-from trueground.records.problems import Problem, describe, to_record
-from trueground.records.reading import plain_rows
-from trueground.text.draws import draw_number
-from trueground.text.triples import format_graph, pairs_of, plain, plain_property, triple_key
+from trueground.models import Message, Prompt
+from trueground.records import (
+    Problem,
+    decode_row,
+    describe,
+    inner_ending,
+    open_unpacked,
+    plain_rows,
+    to_record,
+)
+from trueground.text import draw_number, format_graph, pairs_of, plain, plain_property, triple_key
 from trueground.types import Graph, PromptFile, Triple
+from trueground.wings.graphs import array_items
+from trueground.wings.papers.kalma import NO_DEMONSTRATION, KalmaOptions
 
 FILES = {"specific": "complex_question_graph", "general": "simple_question_graph"}
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueground.benchmarks.studies import Delta, Measure, PaperJudge, Pivot, Studies, Sweep
+from trueground.benchmarks import Delta, Measure, PaperJudge, Pivot, Studies, Sweep
 
 # Section 5: the graphs that were retrieved, temperature 0.5, nothing taken away.
 _AS_RETRIEVED = {

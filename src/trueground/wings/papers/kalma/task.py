@@ -8,7 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks import Question, Sources, Task
+from trueground.errors import InputError, UsageError
+from trueground.models import Params
+from trueground.options import Value
+from trueground.records import FileInfo
+from trueground.types import Graph, Record, Triple
 from trueground.wings.papers.kalma import ANY_TYPE, NO_DEMONSTRATION, KalmaOptions
 from trueground.wings.papers.kalma.graphs import (
     GraphLibrary,
@@ -30,11 +35,6 @@ from trueground.wings.papers.kalma.source import (
     read_published,
     read_sets,
 )
-from trueground.errors import InputError, UsageError
-from trueground.models.base import Params
-from trueground.options.parsing import Value
-from trueground.records.checks import FileInfo
-from trueground.types import Graph, Record, Triple
 
 _TEMPERATURE, _MAX_TOKENS = 0.5, 1024  # section 5
 _CORRECTNESS = ("citation_correctness",)

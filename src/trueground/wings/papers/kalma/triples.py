@@ -13,11 +13,29 @@ from typing import Any
 
 import msgspec
 
-from trueground.metrics.base import Aggregation, Metric, MetricOption, counted
-from trueground.metrics.batch import Batch, Column, Counts, Options, Tally, harmonic
-from trueground.metrics.context import BatchContext
-from trueground.text.citations import Sentence, read_triples
-from trueground.text.triples import Citation, Key, ids_by_name, keys_of, plain, triple_key
+from trueground.metrics import (
+    Aggregation,
+    Batch,
+    BatchContext,
+    Column,
+    Counts,
+    Metric,
+    MetricOption,
+    Options,
+    Tally,
+    counted,
+    harmonic,
+)
+from trueground.text import (
+    Citation,
+    Key,
+    Sentence,
+    ids_by_name,
+    keys_of,
+    plain,
+    read_triples,
+    triple_key,
+)
 from trueground.types import Failure, Graph, Status, Triple
 
 REFERENCE = "reference-code"

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from trueground.benchmarks.base import Benchmark, TaskOptions, add_benchmark
-from trueground.wings.papers.truly_ground.studies import STUDIES
+from trueground.benchmarks import Benchmark, TaskOptions, add_benchmark
 from trueground.errors import UsageError
-from trueground.options.declaration import Option
+from trueground.options import Option
+from trueground.wings.papers.truly_ground.studies import STUDIES
 
 DISTRACTOR_SET = "2k_distractor"  # of the published file of distractors
 _WITH_DISTRACTORS = {"dist": (True,)}

@@ -11,7 +11,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.benchmarks.rows import read_entries
+from trueground.benchmarks import read_entries
+from trueground.errors import InputError, UsageError
+from trueground.options import Value
+from trueground.records import Problem, data_files, describe
+from trueground.text import draw_number
+from trueground.types import Passage
 from trueground.wings.papers.truly_ground import DISTRACTOR_SET, TrulyGroundOptions
 from trueground.wings.papers.truly_ground.mining import Gold, fill, mine
 from trueground.wings.papers.truly_ground.source import (
@@ -28,14 +33,7 @@ from trueground.wings.papers.truly_ground.source import (
     parse_contexts,
     read_items,
 )
-from trueground.errors import InputError, UsageError
-from trueground.options.parsing import Value
-from trueground.records.files import data_files
-from trueground.records.problems import Problem, describe
-from trueground.wings.search.corpus import read_corpus
-from trueground.wings.search.kinds import open_over
-from trueground.text.draws import draw_number
-from trueground.types import Passage
+from trueground.wings.search import open_over, read_corpus
 
 Ranked = list[Sequence[Passage]]
 CHARACTERS = 4  # to a token
@@ -161,7 +159,7 @@ def make_counter(tokenizer: str | None, model: str | None) -> TokenCounter:
         return TokenCounter(
             APPROXIMATION, lambda texts: [-(-len(text) // CHARACTERS) for text in texts]
         )
-    from trueground.encoders.tokens import make_token_counter
+    from trueground.encoders import make_token_counter
 
     # A file is named by its content, so that it may lie elsewhere on another machine.
     place = Path(tokenizer).expanduser()

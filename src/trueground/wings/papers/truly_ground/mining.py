@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.errors import UsageError
-from trueground.wings.search.base import Hit, Retriever
-from trueground.wings.search.store import PassageStore, page_key
+from trueground.wings.search import Hit, PassageStore, Retriever, page_key
 
 TOP = 40
 

@@ -17,10 +17,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta
 
-from trueground.benchmarks.datasets import PublishedFiles
-from trueground.benchmarks.rows import DataRow, Text, named, read_entries, read_row
+from trueground.benchmarks import DataRow, PublishedFiles, Text, named, read_entries, read_row
 from trueground.errors import InputError
-from trueground.records.problems import Problem, describe
+from trueground.records import Problem, describe
 from trueground.types import Passage
 
 VERSIONS = {"original": "original_version", "conflict": "revised_version"}

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueground.benchmarks.studies import (
-    Delta,
-    Measure,
-    PaperCode,
-    PaperJudge,
-    Scatter,
-    Studies,
-    Sweep,
-)
+from trueground.benchmarks import Delta, Measure, PaperCode, PaperJudge, Scatter, Studies, Sweep
 
 _VERSIONS = ("original-gold", "original-dist", "conflict-gold", "conflict-dist")
 _F1 = Measure("grounding_f1", "grounding F1")

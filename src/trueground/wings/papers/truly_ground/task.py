@@ -6,7 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks import Question, Sources, Task
+from trueground.errors import UsageError
+from trueground.models import Message, Params, Prompt
+from trueground.options import Value
+from trueground.records import FileInfo
+from trueground.types import Passage, Record
 from trueground.wings.papers.truly_ground import TrulyGroundOptions
 from trueground.wings.papers.truly_ground.distractors import (
     Distractors,
@@ -26,12 +31,6 @@ from trueground.wings.papers.truly_ground.source import (
     format_context,
     read_items,
 )
-from trueground.errors import UsageError
-from trueground.models.base import Message, Params
-from trueground.models.prompts import Prompt
-from trueground.options.parsing import Value
-from trueground.records.checks import FileInfo
-from trueground.types import Passage, Record
 
 _OUTPUT_CAP = 2048
 # Appendix C. Sampling is written out: without a temperature, local models answer greedily.

@@ -28,12 +28,12 @@ from tests.wings.papers.builders.contexts.world import (
 from tests.wings.papers.builders.scripted_server import ScriptedServer, scripted
 from typer.testing import CliRunner
 
+from trueground.cli.app import app
+from trueground.errors import InputError
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.build import NO_PEOPLE, OWN_WORK, BuildSettings, Built
 from trueground.wings.papers.builders.contexts import stages
 from trueground.wings.papers.builders.settings import EndpointDefaults
-from trueground.cli.app import app
-from trueground.errors import InputError
 
 GERMAN = (
     "Das Dorf liegt an einer rauen Küste und lebt seit langer Zeit vom Fang der Fische. Jeden "

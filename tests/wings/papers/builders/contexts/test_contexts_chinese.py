@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from trueground.options.parsing import parse_options
+from trueground.types import Choice
 from trueground.wings.papers.builders.base import Rejected
 from trueground.wings.papers.builders.contexts import ContextsOptions
 from trueground.wings.papers.builders.contexts.checks import (
@@ -20,8 +22,6 @@ from trueground.wings.papers.builders.contexts.checks import (
     weigh,
 )
 from trueground.wings.papers.builders.contexts.stages import check_stage
-from trueground.options.parsing import parse_options
-from trueground.types import Choice
 
 OLD, NEW = "林海生", "何立春"
 CONTEXT = (

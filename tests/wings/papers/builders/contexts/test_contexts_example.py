@@ -6,18 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.builders.contexts.world import World, choice_record, read_rows, record, write_records
+from tests.wings.papers.builders.contexts.world import (
+    World,
+    choice_record,
+    read_rows,
+    record,
+    write_records,
+)
 from tests.wings.papers.builders.scripted_server import ScriptedServer, last_text, scripted
 from typer.testing import CliRunner
 
 import trueground.wings.papers.builders.checks as languages
+from trueground.cli.app import app
+from trueground.errors import MissingExtraError, UsageError
+from trueground.models.base import CHARACTERS_PER_TOKEN
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.wings.papers.builders.registry import copy_example
 from trueground.wings.papers.builders.settings import EndpointDefaults
-from trueground.cli.app import app
-from trueground.errors import MissingExtraError, UsageError
-from trueground.models.base import CHARACTERS_PER_TOKEN
 
 MODELS = {"writer": "big", "judge": "small"}
 

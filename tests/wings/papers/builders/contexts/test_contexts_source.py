@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from tests.wings.papers.builders.contexts.world import choice_record, context, record, write_records
 
+from trueground.errors import InputError, UsageError
+from trueground.options.parsing import resolve_options
 from trueground.wings.papers.builders.base import BuildPlan, Rejected
 from trueground.wings.papers.builders.contexts.checks import ContextQuestion, Sample
 from trueground.wings.papers.builders.contexts.plan import prepare
 from trueground.wings.papers.builders.flow import read_source, run_batch
 from trueground.wings.papers.builders.registry import get_builder
 from trueground.wings.papers.builders.settings import Material
-from trueground.errors import InputError, UsageError
-from trueground.options.parsing import resolve_options
 
 ROLES = {"writer": "big", "judge": "small"}
 

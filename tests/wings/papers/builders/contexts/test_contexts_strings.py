@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.wings.papers.builders.contexts.world import choice_record
 
+from trueground.types import Choice
 from trueground.wings.papers.builders.base import Rejected
 from trueground.wings.papers.builders.contexts.checks import (
     ContextQuestion,
@@ -19,7 +20,6 @@ from trueground.wings.papers.builders.contexts.checks import (
 )
 from trueground.wings.papers.builders.contexts.plan import document_order
 from trueground.wings.papers.builders.contexts.stages import draw_option
-from trueground.types import Choice
 
 
 @pytest.mark.parametrize("answer", ["yes", "No.", "2", "12", "two", "UK", "third"])

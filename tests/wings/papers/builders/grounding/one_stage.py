@@ -9,14 +9,20 @@ from typing import Any
 
 from tests.wings.papers.builders.scripted_server import Answer, scripted
 
+from trueground.options.shared import no_progress
 from trueground.wings.papers.builders.base import BatchStage, Builder, Stage
 from trueground.wings.papers.builders.build import make_models
 from trueground.wings.papers.builders.client import ModelClient
-from trueground.wings.papers.builders.flow import FailureLimit, Flow, StageAccount, run_batch, run_stage
+from trueground.wings.papers.builders.flow import (
+    FailureLimit,
+    Flow,
+    StageAccount,
+    run_batch,
+    run_stage,
+)
 from trueground.wings.papers.builders.grounding import BUILDER, GroundingBuildOptions
 from trueground.wings.papers.builders.settings import EndpointDefaults, Material
 from trueground.wings.papers.builders.store import BuildStore
-from trueground.options.shared import no_progress
 
 ROLES = tuple(role for role in BUILDER.roles if role.needed)
 USUAL = GroundingBuildOptions()

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from trueground.models.base import ChatRequest
+from trueground.testing import FakeModel
 from trueground.wings.papers.builders.base import REASONS, Rejected, Stage
 from trueground.wings.papers.builders.client import ModelClient, RoleModel
 from trueground.wings.papers.builders.grounding.items import (
@@ -20,8 +22,6 @@ from trueground.wings.papers.builders.grounding.items import (
     OriginalInstance,
 )
 from trueground.wings.papers.builders.settings import Material
-from trueground.models.base import ChatRequest
-from trueground.testing import FakeModel
 
 MATERIAL = Material(paths=(Path("none"),))
 TEXT = (

@@ -11,10 +11,14 @@ import msgspec
 import pytest
 from tests.wings.papers.builders.grounding.one_stage import MATERIAL, USUAL, run
 
-from trueground.wings.papers.builders.grounding.items import Context, DocumentSet
-from trueground.wings.papers.builders.grounding.questions import QuestionCandidate, Quoted, candidates_stage
-from trueground.wings.papers.builders.settings import Material
 from trueground.errors import UsageError
+from trueground.wings.papers.builders.grounding.items import Context, DocumentSet
+from trueground.wings.papers.builders.grounding.questions import (
+    QuestionCandidate,
+    Quoted,
+    candidates_stage,
+)
+from trueground.wings.papers.builders.settings import Material
 
 LIGHT = Context(
     "light",

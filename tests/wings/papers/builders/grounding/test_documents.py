@@ -10,14 +10,14 @@ from typing import Any
 import polars as pl
 import pytest
 
+from trueground.errors import InputError
+from trueground.options.parsing import parse_options
 from trueground.wings.papers.builders.base import Rejected
 from trueground.wings.papers.builders.flow import read_source
 from trueground.wings.papers.builders.grounding import GroundingBuildOptions
 from trueground.wings.papers.builders.grounding.documents import REASONS, DocumentLibrary
 from trueground.wings.papers.builders.grounding.items import SourceDocument
 from trueground.wings.papers.builders.settings import Material
-from trueground.errors import InputError
-from trueground.options.parsing import parse_options
 
 
 def _library(

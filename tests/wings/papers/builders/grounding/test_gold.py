@@ -6,13 +6,20 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.wings.papers.builders.grounding.stages import FACTS, FACTUAL, MATERIAL, PAIR, done, reason
+from tests.wings.papers.builders.grounding.stages import (
+    FACTS,
+    FACTUAL,
+    MATERIAL,
+    PAIR,
+    done,
+    reason,
+)
 
+from trueground.claims.rules import RuleDecomposer
+from trueground.types import Failure, Status
 from trueground.wings.papers.builders.base import Rejected
 from trueground.wings.papers.builders.grounding.facts import FactJudge, facts_stage, gold_stage
 from trueground.wings.papers.builders.grounding.items import AtomicFact, Context
-from trueground.claims.rules import RuleDecomposer
-from trueground.types import Failure, Status
 
 STAGE = gold_stage(MATERIAL, FactJudge("lexical"))
 

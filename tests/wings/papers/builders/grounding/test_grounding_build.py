@@ -15,14 +15,19 @@ from tests.wings.papers.builders.grounding import towns
 from tests.wings.papers.builders.scripted_server import scripted
 
 import trueground as tg
-from trueground.wings.papers.truly_ground.source import VersionQuestion, read_items
-from trueground.wings.papers.builders.api import build
-from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, Built, estimate_build
-from trueground.wings.papers.builders.directory import DROPPED
-from trueground.wings.papers.builders.grounding.items import Instance
 from trueground.errors import UsageError
 from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel
+from trueground.wings.papers.builders.api import build
+from trueground.wings.papers.builders.build import (
+    BuildRequest,
+    BuildSettings,
+    Built,
+    estimate_build,
+)
+from trueground.wings.papers.builders.directory import DROPPED
+from trueground.wings.papers.builders.grounding.items import Instance
+from trueground.wings.papers.truly_ground.source import VersionQuestion, read_items
 
 OPTIONS = {"popularity-share": "0.5"}
 

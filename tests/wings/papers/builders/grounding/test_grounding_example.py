@@ -7,10 +7,10 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import trueground as tg
+from trueground.testing import FakeModel
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.build import BuildSettings
 from trueground.wings.papers.builders.directory import DROPPED
-from trueground.testing import FakeModel
 
 FELL = {
     ("documents", "empty"),

@@ -13,6 +13,7 @@ from tests.wings.papers.builders.grounding.stages import FACTS, FACTUAL
 from tests.wings.papers.builders.grounding.test_output import INSTANCES
 from tests.wings.papers.builders.scripted_server import scripted
 
+from trueground.errors import InputError
 from trueground.wings.labeling.base import AnnotationTask, Label
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.base import BatchStage, Rejected
@@ -26,7 +27,6 @@ from trueground.wings.papers.builders.grounding.plan import (
     tasks_of,
 )
 from trueground.wings.papers.builders.people import PeopleLabels
-from trueground.errors import InputError
 
 GOLD = gold_task(FACTUAL).id
 

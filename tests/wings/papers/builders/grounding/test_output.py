@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from tests.wings.papers.builders.grounding.stages import FACTS, ORIGINAL, OTHER, PAIR, TEXT
 
-from trueground.wings.papers.truly_ground.source import read_items
 from trueground.wings.papers.builders.grounding.items import (
     AtomicFact,
     Conflict,
@@ -23,6 +22,7 @@ from trueground.wings.papers.builders.grounding.items import (
 )
 from trueground.wings.papers.builders.grounding.plan import KINDS, agreement, make_dataset, tasks_of
 from trueground.wings.papers.builders.people import PeopleLabels
+from trueground.wings.papers.truly_ground.source import read_items
 from trueground.wings.search.corpus import read_corpus
 
 NEW = TEXT.replace("1820", "1911")

@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import pytest
 
+from trueground.errors import InputError
 from trueground.wings.papers.builders.grounding.sets import (
     check_popularity,
     popularity_field,
     popularity_lists,
 )
-from trueground.errors import InputError
 
 
 def test_three_tenths_of_ten_are_three() -> None:

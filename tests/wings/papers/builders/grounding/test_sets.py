@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
-from trueground.wings.papers.builders.base import Rejected
-from trueground.wings.papers.builders.grounding import GroundingBuildOptions
-from trueground.wings.papers.builders.grounding import sets as sets_module
-from trueground.wings.papers.builders.grounding.items import DocumentSet, SourceDocument
-from trueground.wings.papers.builders.grounding.sets import choose_passage, cut_passages, set_id, sets_stage
 from trueground.errors import UsageError
 from trueground.options.parsing import parse_options
+from trueground.wings.papers.builders.base import Rejected
+from trueground.wings.papers.builders.grounding import GroundingBuildOptions, sets as sets_module
+from trueground.wings.papers.builders.grounding.items import DocumentSet, SourceDocument
+from trueground.wings.papers.builders.grounding.sets import (
+    choose_passage,
+    cut_passages,
+    set_id,
+    sets_stage,
+)
 
 
 def _documents(links: dict[str, tuple[str, ...]]) -> list[SourceDocument]:

@@ -7,7 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.wings.papers.builders.kalma.world import GOOD, good_reply, graph_file, kind_of, pairs_file, part
+from tests.wings.papers.builders.kalma.world import (
+    GOOD,
+    good_reply,
+    graph_file,
+    kind_of,
+    pairs_file,
+    part,
+)
 from tests.wings.papers.builders.scripted_server import ScriptedServer
 
 from trueground.wings.papers.builders.api import build

@@ -6,19 +6,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.builders.kalma.making import Rule, made, reasons, rows_of, said, summary, tree, unless
-from tests.wings.papers.builders.kalma.world import GOOD, bad_rows, good_reply, graph_file, kind_of, part
+from tests.wings.papers.builders.kalma.making import (
+    Rule,
+    made,
+    reasons,
+    rows_of,
+    said,
+    summary,
+    tree,
+    unless,
+)
+from tests.wings.papers.builders.kalma.world import (
+    GOOD,
+    bad_rows,
+    good_reply,
+    graph_file,
+    kind_of,
+    part,
+)
 from tests.wings.papers.builders.scripted_server import last_text, scripted
 
 import trueground as tg
+from trueground.errors import InputError, UnreachableError, UsageError
+from trueground.models.base import ChatRequest
+from trueground.testing import FakeModel
+from trueground.wings.graphs.operations import open_graph
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.wings.papers.builders.registry import copy_example
 from trueground.wings.papers.builders.settings import EndpointDefaults
-from trueground.errors import InputError, UnreachableError, UsageError
-from trueground.wings.graphs.operations import open_graph
-from trueground.models.base import ChatRequest
-from trueground.testing import FakeModel
 
 
 def test_good_pairs_become_questions_with_their_minimum_set(tmp_path: Path) -> None:

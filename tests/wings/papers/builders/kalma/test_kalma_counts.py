@@ -11,9 +11,9 @@ from tests.wings.papers.builders.kalma.making import made, rows_of, unless
 from tests.wings.papers.builders.kalma.world import GOOD
 from tests.wings.papers.builders.scripted_server import scripted
 
+from trueground.errors import InputError
 from trueground.wings.papers.builders.build import BuildSettings
 from trueground.wings.papers.builders.kalma.choosing import RelationCounts, read_counts
-from trueground.errors import InputError
 
 
 def counts_of(folder: Path) -> dict[str, Any]:

@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.builders.kalma.making import dropped, made, reasons, rows_of, summary, tasks, unless
+from tests.wings.papers.builders.kalma.making import (
+    dropped,
+    made,
+    reasons,
+    rows_of,
+    summary,
+    tasks,
+    unless,
+)
 from tests.wings.papers.builders.kalma.world import GOOD, good_reply
 from tests.wings.papers.builders.scripted_server import ScriptedServer, scripted
 
+from trueground.errors import InputError
 from trueground.wings.papers.builders.build import BuildSettings
 from trueground.wings.papers.builders.settings import EndpointDefaults
-from trueground.errors import InputError
 
 Votes = dict[str, tuple[str, str]]  # item → authenticity of the specific and the general question
 

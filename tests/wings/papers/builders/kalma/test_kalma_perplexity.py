@@ -12,8 +12,8 @@ from tests.wings.papers.builders.kalma.making import dropped, made, reasons, row
 from tests.wings.papers.builders.kalma.world import GOOD, graph_file
 from tests.wings.papers.builders.scripted_server import scripted
 
-from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.models.perplexity import UnscoredText
+from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, estimate_build
 
 GIVEN = {"alpha": "0", "perplexity": "any", "rounds": "2"}
 

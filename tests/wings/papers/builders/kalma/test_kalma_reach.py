@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from pyoxigraph import RdfFormat, Store
+from tests.wings.graphs.endpoint.sparql_server import SparqlServer
 from tests.wings.papers.builders.kalma.making import made, reasons, rows_of, unless
 from tests.wings.papers.builders.kalma.world import GOOD, turtle
 from tests.wings.papers.builders.scripted_server import scripted
-from tests.wings.graphs.endpoint.sparql_server import SparqlServer
 
-from trueground.wings.papers.builders.build import BuildSettings
 from trueground.errors import CoverageError, UnreachableError
+from trueground.wings.papers.builders.build import BuildSettings
 
 ROWS = [{**GOOD[0], "id": f"{n}", "paragraph": f"{GOOD[0]['paragraph']} {n}."} for n in range(7)]
 

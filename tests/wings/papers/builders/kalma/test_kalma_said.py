@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.wings.papers.builders.kalma.making import dropped, made, reasons, rows_of, said, summary, unless
+from tests.commands import trueground
+from tests.wings.papers.builders.kalma.making import (
+    dropped,
+    made,
+    reasons,
+    rows_of,
+    said,
+    summary,
+    unless,
+)
 from tests.wings.papers.builders.kalma.world import GOOD, graph_file, kind_of, pairs_file, part
 from tests.wings.papers.builders.scripted_server import last_text, scripted
-from tests.commands import trueground
 
-from trueground.wings.papers.builders.build import BuildSettings
 from trueground.errors import UsageError
+from trueground.wings.papers.builders.build import BuildSettings
 
 NOBODY = "No model has checked that the sentences say what they cite."
 

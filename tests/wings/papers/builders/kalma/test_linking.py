@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 from pyoxigraph import RdfFormat, Store
-from tests.wings.papers.builders.kalma.world import graph_file, turtle
 from tests.wings.graphs.endpoint.sparql_server import SparqlServer
+from tests.wings.papers.builders.kalma.world import graph_file, turtle
 
+from trueground.errors import InputError, UsageError
+from trueground.wings.graphs.base import KnowledgeGraph
+from trueground.wings.graphs.endpoint import EndpointGraph
+from trueground.wings.graphs.json_graph import JsonGraph
+from trueground.wings.graphs.operations import open_graph
 from trueground.wings.papers.builders.base import Rejected
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma.items import LinkedPair, SourcePair
 from trueground.wings.papers.builders.kalma.pairs import Relations, linking_stage, read_relations
-from trueground.errors import InputError, UsageError
-from trueground.wings.graphs.operations import open_graph
-from trueground.wings.graphs.base import KnowledgeGraph
-from trueground.wings.graphs.endpoint import EndpointGraph
-from trueground.wings.graphs.json_graph import JsonGraph
 
 JSON = [
     {"qid": "Q10", "name": "Tobias Quill", "spouse": "Anna Harrow", "child": "Mira Quill"},

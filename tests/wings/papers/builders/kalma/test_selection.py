@@ -7,7 +7,12 @@ import random
 
 import pytest
 
-from trueground.wings.papers.builders.kalma.choosing import coherences, near_ties, scored, specificity
+from trueground.wings.papers.builders.kalma.choosing import (
+    coherences,
+    near_ties,
+    scored,
+    specificity,
+)
 
 A, B, C = ("Q1", "child", "Mira"), ("Q1", "gender", "male"), ("Q2", "award", "Lantern")
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from trueground.errors import InputError
 from trueground.wings.papers.builders.base import Rejected
 from trueground.wings.papers.builders.kalma.items import SourcePair
 from trueground.wings.papers.builders.kalma.pairs import pairs_source
 from trueground.wings.papers.builders.rows import source_files
-from trueground.errors import InputError
 
 GOOD = b'{"paragraph": "A.", "head": "Ona Reed", "relation": "child", "tail": "Ilse Reed"}\n'
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from trueground.options import Option, declared_options
 from trueground.wings.papers.builders.base import Builder, Role, prepare_in
 from trueground.wings.papers.builders.registry import add_builder
-from trueground.options.declaration import Option, declared_options
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueground.wings.papers.faitheval.source import right_choice
-from trueground.wings.papers.faitheval.task import is_named, split_documents
+from trueground.text import FAITHEVAL
+from trueground.types import Choice
 from trueground.wings.papers.builders.base import Rejected
 from trueground.wings.papers.builders.checks import (
     FORM_REASONS,
@@ -29,8 +29,8 @@ from trueground.wings.papers.builders.checks import (
 )
 from trueground.wings.papers.builders.contexts import ContextsOptions
 from trueground.wings.papers.builders.rows import ODD
-from trueground.text.normalize import FAITHEVAL
-from trueground.types import Choice
+from trueground.wings.papers.faitheval.source import right_choice
+from trueground.wings.papers.faitheval.task import is_named, split_documents
 
 RULES = 2  # part of what outcomes are kept under: a change of any check or weighing counts here
 UNKNOWN = "unknown"  # what the benchmark expects where there is no answer

@@ -13,11 +13,13 @@ from typing import Annotated, Any
 
 import msgspec
 
-from trueground.wings.labeling.base import AnnotationTask, Label
-from trueground.wings.papers.faitheval.source import Choices, dataset_name, read_choices
-from trueground.wings.papers.faitheval.studies import TASKS
-from trueground.benchmarks.rows import DataRow, Text, Texts, named, read_row, texts_of
-from trueground.benchmarks.rows import Label as RowLabel
+from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named, read_row, texts_of
+from trueground.errors import InputError, unknown_name
+from trueground.models import CHARACTERS_PER_TOKEN
+from trueground.options import Value, parse_options
+from trueground.records import FileInfo, Problem, describe
+from trueground.text import draw
+from trueground.wings.labeling import AnnotationTask, Label
 from trueground.wings.papers.builders.base import BuildPlan, BuiltDataset, Rejected, SourceStep
 from trueground.wings.papers.builders.checks import need_languages, says, words
 from trueground.wings.papers.builders.contexts import ContextsOptions, stages
@@ -32,14 +34,16 @@ from trueground.wings.papers.builders.contexts.checks import (
 )
 from trueground.wings.papers.builders.people import PeopleLabels
 from trueground.wings.papers.builders.quality import BuiltItem
-from trueground.wings.papers.builders.rows import Unusable, check_rows, fault, source_files, source_rows
+from trueground.wings.papers.builders.rows import (
+    Unusable,
+    check_rows,
+    fault,
+    source_files,
+    source_rows,
+)
 from trueground.wings.papers.builders.settings import Material
-from trueground.errors import InputError, unknown_name
-from trueground.models.base import CHARACTERS_PER_TOKEN
-from trueground.options.parsing import Value, parse_options
-from trueground.records.checks import FileInfo
-from trueground.records.problems import Problem, describe
-from trueground.text.draws import draw
+from trueground.wings.papers.faitheval.source import Choices, dataset_name, read_choices
+from trueground.wings.papers.faitheval.studies import TASKS
 
 _KIND = "validity"
 Row = dict[str, Any]

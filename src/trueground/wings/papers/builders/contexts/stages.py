@@ -10,7 +10,17 @@ from typing import Any
 
 import msgspec
 
-from trueground.wings.papers.builders.base import BatchStage, LLMStage, Rejected, Stage, mark_fields, showing
+from trueground.models import Prompt
+from trueground.stats import table_of, two_judges
+from trueground.text import draw, draw_key
+from trueground.wings.papers.builders.base import (
+    BatchStage,
+    LLMStage,
+    Rejected,
+    Stage,
+    mark_fields,
+    showing,
+)
 from trueground.wings.papers.builders.checks import says
 from trueground.wings.papers.builders.contexts import ContextsOptions
 from trueground.wings.papers.builders.contexts.checks import (
@@ -36,9 +46,6 @@ from trueground.wings.papers.builders.contexts.checks import (
     weigh,
 )
 from trueground.wings.papers.builders.settings import Material
-from trueground.models.prompts import Prompt
-from trueground.stats.agreement import table_of, two_judges
-from trueground.text.draws import draw, draw_key
 
 _PACKAGE = "trueground.wings.papers.builders.contexts"
 _NEEDED = ("question", "context", "new_answer")  # what a user's prompt must have, if it may

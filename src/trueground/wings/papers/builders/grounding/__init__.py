@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from trueground.options import Option, declared_options
 from trueground.wings.papers.builders.base import Builder, Role, prepare_in
 from trueground.wings.papers.builders.registry import add_builder
-from trueground.options.declaration import Option, declared_options
 
 LINKS = "links"
 NUMBERS = ("popularity", "views", "pageviews")

@@ -12,8 +12,23 @@ from typing import Literal
 
 import msgspec
 
-from trueground.wings.papers.builders.base import CallEstimate, Rejected, Stage, mark_fields, showing
-from trueground.wings.papers.builders.checks import count, other_language, quoted, same_text, says, words_without
+from trueground.models import Prompt
+from trueground.text import collapse_whitespace, split_sentences
+from trueground.wings.papers.builders.base import (
+    CallEstimate,
+    Rejected,
+    Stage,
+    mark_fields,
+    showing,
+)
+from trueground.wings.papers.builders.checks import (
+    count,
+    other_language,
+    quoted,
+    same_text,
+    says,
+    words_without,
+)
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.grounding.facts import FactJudge
 from trueground.wings.papers.builders.grounding.items import (
@@ -30,9 +45,6 @@ from trueground.wings.papers.builders.grounding.items import (
     tokens_of_contexts,
 )
 from trueground.wings.papers.builders.settings import Material
-from trueground.models.prompts import Prompt
-from trueground.text.lines import collapse_whitespace
-from trueground.text.sentences import split_sentences
 
 # Words beside the changed phrases that may come or go in a sentence with one, such as articles.
 _FEW = 2

@@ -14,6 +14,18 @@ from typing import Any
 
 import regex
 
+from trueground.errors import InputError
+from trueground.records import (
+    KINDS,
+    FileInfo,
+    Problem,
+    data_files,
+    decode,
+    describe,
+    files_below,
+    inner_ending,
+    plain_rows,
+)
 from trueground.wings.papers.builders.base import Rejected, SourceStep
 from trueground.wings.papers.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
 from trueground.wings.papers.builders.grounding.items import Context, SourceDocument
@@ -30,16 +42,13 @@ from trueground.wings.papers.builders.grounding.sets import (
 )
 from trueground.wings.papers.builders.rows import ODD, Unusable, check_rows, source_rows
 from trueground.wings.papers.builders.settings import Material
-from trueground.errors import InputError
-from trueground.records.checks import FileInfo
-from trueground.records.files import KINDS, data_files, files_below, inner_ending
-from trueground.records.jsonl import decode
-from trueground.records.problems import Problem, describe
-from trueground.records.reading import plain_rows
-from trueground.wings.search.documents import ENDINGS, read_document
-from trueground.wings.search.links import link_addresses
-from trueground.wings.search.sections import split_paragraphs
-from trueground.wings.search.store import page_key
+from trueground.wings.search import (
+    ENDINGS,
+    link_addresses,
+    page_key,
+    read_document,
+    split_paragraphs,
+)
 
 REASONS: Mapping[str, str] = {
     "unreadable": "the file or row cannot be read",

@@ -13,6 +13,11 @@ from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
+from trueground.claims import Decomposed, Decomposer
+from trueground.judges import get_judge
+from trueground.models import Prompt
+from trueground.text import collapse_whitespace, fact_key
+from trueground.types import Failure, JudgeRequest, Status, Verdict
 from trueground.wings.papers.builders.base import (
     CALL_FAILED,
     CallEstimate,
@@ -38,12 +43,6 @@ from trueground.wings.papers.builders.grounding.items import (
     tokens_of_contexts,
 )
 from trueground.wings.papers.builders.settings import Material
-from trueground.claims.base import Decomposed, Decomposer
-from trueground.judges.registry import get_judge
-from trueground.models.prompts import Prompt
-from trueground.text.lines import collapse_whitespace
-from trueground.text.normalize import fact_key
-from trueground.types import Failure, JudgeRequest, Status, Verdict
 
 DECOMPOSER, FACT_JUDGE, SECOND = "decomposer", "fact-judge", "second-judge"
 Q = TypeVar("Q")

@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from trueground.wings.papers.truly_ground.source import parse_references
 from trueground.wings.papers.builders.checks import same_answer
+from trueground.wings.papers.truly_ground.source import parse_references
 
 PACKAGE = "trueground.wings.papers.builders.grounding"
 Popularity = Literal["high", "low"]

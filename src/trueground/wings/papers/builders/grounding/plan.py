@@ -14,18 +14,20 @@ from typing import Any
 
 import msgspec
 
-from trueground.wings.labeling.base import AnnotationTask
-from trueground.wings.papers.truly_ground.distractors import make_counter
-from trueground.wings.papers.truly_ground.mining import Gold, fill, mine
-from trueground.wings.papers.truly_ground.source import (
-    DISTRACTORS,
-    META,
-    TEXTS,
-    TITLES,
-    VERSIONS,
-    format_context,
+from trueground.claims import get_decomposer
+from trueground.components import ComponentSpec
+from trueground.models import CHARACTERS_PER_TOKEN
+from trueground.options import Value, parse_options
+from trueground.records import FileInfo
+from trueground.types import Passage
+from trueground.wings.labeling import AnnotationTask
+from trueground.wings.papers.builders.base import (
+    BatchStage,
+    BuildPlan,
+    BuiltDataset,
+    OtherModel,
+    Rejected,
 )
-from trueground.wings.papers.builders.base import BatchStage, BuildPlan, BuiltDataset, OtherModel, Rejected
 from trueground.wings.papers.builders.grounding import GroundingBuildOptions
 from trueground.wings.papers.builders.grounding.conflict import conflict_stage
 from trueground.wings.papers.builders.grounding.documents import DocumentLibrary
@@ -45,19 +47,26 @@ from trueground.wings.papers.builders.grounding.items import (
     format_answer,
     format_answers,
 )
-from trueground.wings.papers.builders.grounding.questions import best_stage, candidates_stage, classify_stage
+from trueground.wings.papers.builders.grounding.questions import (
+    best_stage,
+    candidates_stage,
+    classify_stage,
+)
 from trueground.wings.papers.builders.grounding.sets import sets_stage
 from trueground.wings.papers.builders.people import REASONS, PeopleLabels
 from trueground.wings.papers.builders.quality import BuiltItem
 from trueground.wings.papers.builders.settings import Material
-from trueground.claims.registry import get_decomposer
-from trueground.components.specs import ComponentSpec
-from trueground.models.base import CHARACTERS_PER_TOKEN
-from trueground.options.parsing import Value, parse_options
-from trueground.records.checks import FileInfo
-from trueground.wings.search.kinds import open_over
-from trueground.wings.search.store import PassageEntry, PassageStore
-from trueground.types import Passage
+from trueground.wings.papers.truly_ground.distractors import make_counter
+from trueground.wings.papers.truly_ground.mining import Gold, fill, mine
+from trueground.wings.papers.truly_ground.source import (
+    DISTRACTORS,
+    META,
+    TEXTS,
+    TITLES,
+    VERSIONS,
+    format_context,
+)
+from trueground.wings.search import PassageEntry, PassageStore, open_over
 
 BUDGET = 2_048  # tokens of all contexts together in the set 2k_distractor
 CANDIDATE, GOLD, REVISION = KINDS = ("candidate", "gold-facts", "revision")
@@ -384,7 +393,7 @@ def agreement(items: Sequence[Instance]) -> list[str]:
 
     The study reports 0.82 between people (section 3.2).
     """
-    from trueground.stats.agreement import two_judges
+    from trueground.stats import two_judges
 
     pairs: list[tuple[bool, bool]] = []
     ids: list[str] = []

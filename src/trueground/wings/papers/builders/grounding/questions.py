@@ -8,6 +8,9 @@ from typing import Literal
 
 import msgspec
 
+from trueground.judges import unit_at
+from trueground.records import shorten
+from trueground.text import get_normalizer
 from trueground.wings.papers.builders.base import BatchStage, LLMStage, Rejected, mark_fields
 from trueground.wings.papers.builders.checks import (
     check_numbers,
@@ -30,9 +33,6 @@ from trueground.wings.papers.builders.grounding.items import (
     tokens_of_contexts,
 )
 from trueground.wings.papers.builders.settings import Material
-from trueground.judges.lexical.numerals import unit_at
-from trueground.records.problems import shorten
-from trueground.text.normalize import get_normalizer
 
 # --- candidates
 

@@ -12,14 +12,18 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from trueground.errors import InputError
+from trueground.text import draw, draw_key
 from trueground.wings.papers.builders.base import BatchStage, Rejected
 from trueground.wings.papers.builders.checks import says
 from trueground.wings.papers.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
-from trueground.wings.papers.builders.grounding.items import Context, DocumentSet, Popularity, SourceDocument
-from trueground.errors import InputError
-from trueground.wings.search.cutting import cut_paragraphs
-from trueground.wings.search.store import page_key
-from trueground.text.draws import draw, draw_key
+from trueground.wings.papers.builders.grounding.items import (
+    Context,
+    DocumentSet,
+    Popularity,
+    SourceDocument,
+)
+from trueground.wings.search import cut_paragraphs, page_key
 
 PARAGRAPHS = "\n\n"  # stands between those of a document
 # Between backticks, and where a name stands before the brackets ("rows[[0]]", "handlers[name](x)"),

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from trueground.errors import UsageError
+from trueground.options import Option, declared_options
 from trueground.wings.papers.builders.base import Builder, Role, prepare_in
 from trueground.wings.papers.builders.registry import add_builder
-from trueground.errors import UsageError
-from trueground.options.declaration import Option, declared_options
 
 _YesNo = Literal["yes", "no"]
 

@@ -24,17 +24,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.benchmarks.rows import read_entries
+from trueground.benchmarks import read_entries
+from trueground.errors import InputError
+from trueground.models import UnscoredText
+from trueground.records import describe, shorten
+from trueground.stats import exp, log
+from trueground.text import pairs_of, plain_property
 from trueground.wings.papers.builders.base import BatchStage, Rejected
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma.items import CountedPair, Draft, Fact, LinkedPair, grown
 from trueground.wings.papers.builders.kalma.knowledge import name_by_id
 from trueground.wings.papers.builders.kalma.wording import say
-from trueground.errors import InputError
-from trueground.models.perplexity import UnscoredText
-from trueground.records.problems import describe, shorten
-from trueground.stats.arithmetic.scalars import exp, log
-from trueground.text.triples import pairs_of, plain_property
 
 COUNTS_FILE = "counts.json"
 _COUNTS = 'as a build writes: {"entries": 20, "counts": {"relation": 3, …}}'

@@ -8,17 +8,17 @@ from hashlib import sha256
 
 import msgspec
 
-from trueground.wings.papers.kalma.source import TRIVIAL
-from trueground.wings.papers.builders.kalma.items import Fact, LinkedPair, read_words
-from trueground.text.citations import read_triples
-from trueground.text.triples import (
+from trueground.text import (
     format_citation,
     format_graph,
     pairs_of,
     plain_property,
+    read_triples,
     triple_key,
 )
 from trueground.types import Graph
+from trueground.wings.papers.builders.kalma.items import Fact, LinkedPair, read_words
+from trueground.wings.papers.kalma.source import TRIVIAL
 
 # As Wikidata calls what catalogues and websites know it by.
 _ID = re.compile(

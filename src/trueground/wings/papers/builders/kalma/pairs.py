@@ -10,19 +10,22 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueground.benchmarks.rows import read_entries
+from trueground.benchmarks import read_entries
+from trueground.errors import GraphError, UsageError
+from trueground.records import describe, known_id, shorten
+from trueground.text import plain, read_triples
+from trueground.wings.graphs import Entity, KnowledgeGraph, Listed, find_joined, name_key
 from trueground.wings.papers.builders.base import Rejected, SourceStep, Stage
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma.items import LinkedPair, SourcePair, grown
 from trueground.wings.papers.builders.kalma.wording import relation_words
-from trueground.wings.papers.builders.rows import SourceRow, Unusable, check_rows, fault, source_rows
-from trueground.errors import GraphError, UsageError
-from trueground.wings.graphs.base import Entity, KnowledgeGraph, Listed
-from trueground.wings.graphs.joined import find_joined
-from trueground.wings.graphs.names import name_key
-from trueground.records.problems import describe, known_id, shorten
-from trueground.text.citations import read_triples
-from trueground.text.triples import plain
+from trueground.wings.papers.builders.rows import (
+    SourceRow,
+    Unusable,
+    check_rows,
+    fault,
+    source_rows,
+)
 
 _SHOWN = 5
 _MAP = '{"relation": ["property of the graph", …], …}'

@@ -13,20 +13,39 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from trueground.wings.papers.builders.base import CallEstimate, LLMStage, Rejected, Stage, mark_fields, showing
-from trueground.wings.papers.builders.checks import FORM_REASONS, check_numbers, odd_form, other_language
+from trueground.models import Prompt
+from trueground.records import shorten
+from trueground.text import (
+    Sentence,
+    format_citation,
+    plain,
+    plain_property,
+    read_triples,
+    remove_brackets,
+    triple_brackets,
+    triple_key,
+)
+from trueground.types import Graph
+from trueground.wings.papers.builders.base import (
+    CallEstimate,
+    LLMStage,
+    Rejected,
+    Stage,
+    mark_fields,
+    showing,
+)
+from trueground.wings.papers.builders.checks import (
+    FORM_REASONS,
+    check_numbers,
+    odd_form,
+    other_language,
+)
 from trueground.wings.papers.builders.client import PERPLEXITY, ModelClient
 from trueground.wings.papers.builders.kalma import KalmaBuildOptions
 from trueground.wings.papers.builders.kalma.choosing import FactChooser
 from trueground.wings.papers.builders.kalma.items import CountedPair, Draft, Fact, grown
 from trueground.wings.papers.builders.kalma.knowledge import format_fact, format_knowledge, pool
 from trueground.wings.papers.builders.kalma.wording import wording_sha256
-from trueground.models.prompts import Prompt
-from trueground.records.problems import shorten
-from trueground.text.citations import Sentence, read_triples, remove_brackets
-from trueground.text.brackets import triple_brackets
-from trueground.text.triples import format_citation, plain, plain_property, triple_key
-from trueground.types import Graph
 
 RULES = 2  # part of what outcomes are kept under: a change of any check counts here
 _REASONS = {

@@ -10,8 +10,11 @@ from typing import Any
 
 import msgspec
 
-from trueground.wings.labeling.base import AnnotationTask
-from trueground.wings.papers.kalma.source import FILES
+from trueground.models import CHARACTERS_PER_TOKEN, Prompt
+from trueground.options import Value, parse_options
+from trueground.records import FileInfo
+from trueground.text import format_graph, pairs_of, read_triples, triple_key
+from trueground.wings.labeling import AnnotationTask
 from trueground.wings.papers.builders.base import BuildPlan, BuiltDataset
 from trueground.wings.papers.builders.checks import need_languages
 from trueground.wings.papers.builders.kalma import KalmaBuildOptions
@@ -25,18 +28,21 @@ from trueground.wings.papers.builders.kalma.choosing import (
 from trueground.wings.papers.builders.kalma.items import VERSIONS, QuestionRequest
 from trueground.wings.papers.builders.kalma.knowledge import format_fact, skipped_properties
 from trueground.wings.papers.builders.kalma.pairs import linking_stage, pairs_source, read_relations
-from trueground.wings.papers.builders.kalma.paragraphs import annotating_stage, extending_stage, saying_stage
-from trueground.wings.papers.builders.kalma.questions import judging_stage, questions_stage, sorting_stage
+from trueground.wings.papers.builders.kalma.paragraphs import (
+    annotating_stage,
+    extending_stage,
+    saying_stage,
+)
+from trueground.wings.papers.builders.kalma.questions import (
+    judging_stage,
+    questions_stage,
+    sorting_stage,
+)
 from trueground.wings.papers.builders.people import PeopleLabels
 from trueground.wings.papers.builders.quality import BuiltItem
 from trueground.wings.papers.builders.rows import source_files
 from trueground.wings.papers.builders.settings import Material
-from trueground.models.base import CHARACTERS_PER_TOKEN
-from trueground.models.prompts import Prompt
-from trueground.options.parsing import Value, parse_options
-from trueground.records.checks import FileInfo
-from trueground.text.citations import read_triples
-from trueground.text.triples import format_graph, pairs_of, triple_key
+from trueground.wings.papers.kalma.source import FILES
 
 QUALITY, ALIGNMENT = "quality", "alignment"
 _KNOWLEDGE = ("paragraph", "knowledge")
@@ -46,8 +52,8 @@ _encode = msgspec.json.Encoder().encode
 
 def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
     """The plan with its options settled. UsageError, InputError, GraphError, MissingExtraError."""
-    from trueground.wings.graphs.operations import open_graph
-    from trueground.models.registry import make_scorer
+    from trueground.models import make_scorer
+    from trueground.wings.graphs import open_graph
 
     judge = "judge" in material.roles
     options = parse_options(KalmaBuildOptions, "build kalma", texts, judge=judge)
@@ -124,7 +130,9 @@ def _stages(options: KalmaBuildOptions, material: Material, scorer: str | None) 
     """What asks models, behind the count."""
 
     def prompt(name: str, *needed: str, optional: Sequence[str] = ()) -> Prompt:
-        return material.prompt("trueground.wings.papers.builders.kalma", f"{name}-1", needed, optional)
+        return material.prompt(
+            "trueground.wings.papers.builders.kalma", f"{name}-1", needed, optional
+        )
 
     skipped = skipped_properties(options.skip_properties)
     chooser = FactChooser(options.alpha, options.coherence == "scaled", options.candidates)

@@ -11,8 +11,17 @@ from typing import Literal
 
 import msgspec
 
-from trueground.wings.papers.kalma.source import question_key
-from trueground.wings.papers.builders.base import BatchStage, CallEstimate, Rejected, Stage, mark_fields, showing
+from trueground.models import Prompt
+from trueground.records import shorten
+from trueground.wings.graphs import name_key
+from trueground.wings.papers.builders.base import (
+    BatchStage,
+    CallEstimate,
+    Rejected,
+    Stage,
+    mark_fields,
+    showing,
+)
 from trueground.wings.papers.builders.checks import (
     FORM_REASONS,
     check_numbers,
@@ -23,12 +32,21 @@ from trueground.wings.papers.builders.checks import (
 )
 from trueground.wings.papers.builders.client import ModelClient
 from trueground.wings.papers.builders.kalma import KalmaBuildOptions
-from trueground.wings.papers.builders.kalma.items import VERSIONS, Draft, QuestionRequest, QuestionVerdict, grown
+from trueground.wings.papers.builders.kalma.items import (
+    VERSIONS,
+    Draft,
+    QuestionRequest,
+    QuestionVerdict,
+    grown,
+)
 from trueground.wings.papers.builders.kalma.knowledge import format_fact, name_of
-from trueground.wings.papers.builders.kalma.paragraphs import RULES, bare, check_form, check_language
-from trueground.wings.graphs.names import name_key
-from trueground.models.prompts import Prompt
-from trueground.records.problems import shorten
+from trueground.wings.papers.builders.kalma.paragraphs import (
+    RULES,
+    bare,
+    check_form,
+    check_language,
+)
+from trueground.wings.papers.kalma.source import question_key
 
 _LONGEST = 1_000  # characters
 _ENDS = "?？؟"

@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from trueground.text import plain_property
 from trueground.wings.papers.builders.kalma.items import read_words
-from trueground.text.triples import plain_property
 
 Part = Literal["noun", "verb", "adjective"]
 # The paper has three templates and does not print them. Ours: a noun is had, a verb is done, and an
