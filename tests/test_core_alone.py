@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.test_rooms import SRC, WINGS
+from tests.test_rooms import SRC
 
 from trueground.cli.app import COMMANDS as COMMANDS_OF_CORE
 
@@ -22,7 +22,7 @@ BENCHMARK = '''
 from dataclasses import dataclass
 
 import trueground as tg
-from trueground.benchmarks.base import Benchmark, Question, Task, TaskOptions
+from trueground.benchmarks import Benchmark, Question, Task, TaskOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,20 +99,11 @@ def make_core(packages: Path) -> None:
     """Copy the package without the wings, and add a package that declares a benchmark."""
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(SRC, packages / "trueground", ignore=ignored)
-    for places in WINGS.values():
-        for place in places:
-            remove(packages / "trueground" / place)
+    shutil.rmtree(packages / "trueground" / "wings")
     # These metadata come before those of the installed package, which name the wings.
     write_metadata(packages, "trueground", "[console_scripts]\n")
     write_metadata(packages, "tiny", "[trueground.benchmarks]\ntiny = tiny_benchmark\n")
     (packages / "tiny_benchmark.py").write_text(BENCHMARK, encoding="utf-8")
-
-
-def remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
 
 
 def write_metadata(packages: Path, package: str, entry_points: str) -> None:

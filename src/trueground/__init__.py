@@ -144,8 +144,9 @@ def __getattr__(name: str) -> Any:
         # A wing is outside the core, so it may be missing.
         if not (error.name or "").startswith(f"{__name__}.wings"):
             raise
+        wing = _HOMES[name].removeprefix("wings.")
         raise AttributeError(
-            f"{__name__}.{name} is part of {error.name}, which isn't installed"
+            f"{__name__}.{name} is part of the wing {wing!r} ({module}), which isn't installed"
         ) from None
     globals()[name] = value
     return value

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # kinds are entry points: functions that return the entries.
 KINDS = {
     "metrics": "",
-    "judges": "judges:kinds",
-    "decomposers": "claims:kinds",
+    "judges": "judges.registry:kinds",
+    "decomposers": "claims.registry:kinds",
     "normalizers": "",
     "benchmarks": "",
     "models": "models.registry:kinds",

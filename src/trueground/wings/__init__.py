@@ -1,1 +1,1 @@
-"""Wings: special subjects on top of the core. They come in by entry points, as other packages do."""
+"""Special subjects on top of the core. They come in by entry points, as other packages do."""

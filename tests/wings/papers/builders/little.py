@@ -1,6 +1,7 @@
 """A tiny builder for tests of the frame: every line is written in capitals, twice, and judged.
 
-As a process it is the whole command line with this builder: python -m tests.wings.papers.builders.little build …
+As a process it is the whole command line with this builder:
+`python -m tests.wings.papers.builders.little build …`.
 """
 
 from __future__ import annotations

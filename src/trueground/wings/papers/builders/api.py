@@ -49,7 +49,7 @@ def build(
 
 
 def write_report(folder: Path, summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
-    """Write page and data card of a build; see `trueground.wings.papers.builders.base.ReportWriter`."""
+    """Write the page and the data card of a build; see `ReportWriter`."""
     from trueground.wings.papers.builders.page_files import write_build_report
 
     write_build_report(folder, summary, manifest)
