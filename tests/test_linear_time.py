@@ -17,8 +17,8 @@ import trueground as tg
 from trueground.claims.registry import get_decomposer
 from trueground.errors import TruegroundError
 from trueground.judges.lexical.values import find_values
-from trueground.judges.llm import read_score, read_verdict
 from trueground.judges.registry import get_judge
+from trueground.judges.replies import read_score, read_verdict
 from trueground.metrics.choices import chosen_label
 from trueground.models.openai_replies import split_thinking
 from trueground.text.citations import read_numbers, read_triples

@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from trueground.judges.llm import read_verdict
+from trueground.judges.replies import read_verdict
 
 PLAIN = [
     "True",

@@ -6,22 +6,19 @@ import pytest
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.metrics.registry import (
-    NEAREST,
-    SAME,
-    all_metrics,
-    describe_renamed,
-    get_metric,
-    parse_specs,
-)
+from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS
+from trueground.metrics.registry import all_metrics, describe_renamed, get_metric, parse_specs
 
 METRICS = all_metrics()
 
 
 def test_every_name_leads_to_a_metric_that_there_is() -> None:
-    assert {*SAME.values(), *(ours for ours, _ in NEAREST.values())} <= METRICS.keys()
-    assert not (SAME.keys() | NEAREST.keys()) & METRICS.keys()
-    assert not SAME.keys() & NEAREST.keys()
+    assert {
+        *METRIC_ALIASES.values(),
+        *(ours for ours, _ in SIMILAR_METRICS.values()),
+    } <= METRICS.keys()
+    assert not (METRIC_ALIASES.keys() | SIMILAR_METRICS.keys()) & METRICS.keys()
+    assert not METRIC_ALIASES.keys() & SIMILAR_METRICS.keys()
 
 
 def test_the_same_metric_under_another_name(capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,11 +35,11 @@ def test_the_same_metric_under_another_name(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err == "trueground: metrics: grounding_precision ← faithfulness\n"
 
 
-@pytest.mark.parametrize("name", NEAREST)
+@pytest.mark.parametrize("name", SIMILAR_METRICS)
 def test_another_metric_is_named_and_how_it_differs(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         get_metric(name.title())
-    assert repr(NEAREST[name][0]) in str(caught.value)
+    assert repr(SIMILAR_METRICS[name][0]) in str(caught.value)
     assert len(str(caught.value)) < 400
 
 

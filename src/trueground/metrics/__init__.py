@@ -43,10 +43,13 @@ if TYPE_CHECKING:
         code_verdicts as code_verdicts,
         verdict_spec as verdict_spec,
     )
+    from trueground.metrics.other_names import (
+        METRIC_ALIASES as METRIC_ALIASES,
+        plain_name as plain_name,
+    )
     from trueground.metrics.registry import (
         METRICS as METRICS,
         MICRO as MICRO,
-        SAME as SAME,
         all_metrics as all_metrics,
         describe_renamed as describe_renamed,
         harmonic_parts as harmonic_parts,
@@ -55,7 +58,6 @@ if TYPE_CHECKING:
         metric_of_key as metric_of_key,
         parse_spec as parse_spec,
         parse_specs as parse_specs,
-        plain_name as plain_name,
         register_metrics as register_metrics,
         split_specs as split_specs,
     )
@@ -97,10 +99,13 @@ _load_exported, _ = load_lazily(
             "code_verdicts",
             "verdict_spec",
         ),
+        "other_names": (
+            "METRIC_ALIASES",
+            "plain_name",
+        ),
         "registry": (
             "METRICS",
             "MICRO",
-            "SAME",
             "all_metrics",
             "describe_renamed",
             "harmonic_parts",
@@ -109,7 +114,6 @@ _load_exported, _ = load_lazily(
             "metric_of_key",
             "parse_spec",
             "parse_specs",
-            "plain_name",
             "register_metrics",
             "split_specs",
         ),

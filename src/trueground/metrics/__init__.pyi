@@ -39,10 +39,13 @@ from trueground.metrics.grounding import (
     code_verdicts as code_verdicts,
     verdict_spec as verdict_spec,
 )
+from trueground.metrics.other_names import (
+    METRIC_ALIASES as METRIC_ALIASES,
+    plain_name as plain_name,
+)
 from trueground.metrics.registry import (
     METRICS as METRICS,
     MICRO as MICRO,
-    SAME as SAME,
     all_metrics as all_metrics,
     describe_renamed as describe_renamed,
     harmonic_parts as harmonic_parts,
@@ -51,7 +54,6 @@ from trueground.metrics.registry import (
     metric_of_key as metric_of_key,
     parse_spec as parse_spec,
     parse_specs as parse_specs,
-    plain_name as plain_name,
     register_metrics as register_metrics,
     split_specs as split_specs,
 )

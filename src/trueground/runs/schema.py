@@ -424,9 +424,9 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         return self.corrected_rates or {}
 
     def __getitem__(self, name: str) -> MetricSummary:
-        from trueground.metrics import SAME, plain_name
+        from trueground.metrics import METRIC_ALIASES, plain_name
 
-        declared = SAME.get(plain_name(name), name)  # for the name that another tool uses
+        declared = METRIC_ALIASES.get(plain_name(name), name)  # for the name that another tool uses
         keys = keys_named(name, self.metrics) or keys_named(declared, self.metrics)
         if len(keys) != 1:
             raise KeyError(str(unknown_name("metric of this run", name, self.metrics)))

@@ -7,7 +7,7 @@ from math import log
 
 import pytest
 
-from trueground.judges.llm import expected_score, read_score
+from trueground.judges.replies import expected_score, read_score
 from trueground.models.base import TokenLogprob
 
 PLAIN = [

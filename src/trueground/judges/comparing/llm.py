@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from trueground.components import ComponentSpec
 from trueground.judges.comparing import Comparer
-from trueground.judges.llm import read_verdict
+from trueground.judges.replies import read_verdict
 from trueground.models import (
     ChatRequest,
     LLMComponent,

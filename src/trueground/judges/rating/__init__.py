@@ -22,7 +22,7 @@ import msgspec
 
 from trueground.components import Component, ComponentSpec, Registry, check_answers
 from trueground.errors import UsageError
-from trueground.judges.llm import expected_score, read_score
+from trueground.judges.replies import expected_score, read_score
 from trueground.models import (
     ChatRequest,
     LLMComponent,
