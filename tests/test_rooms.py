@@ -44,6 +44,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}
 CORE = [package for package in LAYER if not package.startswith("wings.")]
+PACKAGES = find_packages()
 # The package's own door and its program may import everything.
 FRONT = {"__init__", "__main__", "wings"}
 # The only packages that render. All others compute, and don't know how their numbers look.
@@ -117,12 +118,17 @@ def test_crossing_names_stay_below_the_limit() -> None:
     assert len(names) <= MAX_CROSSING_NAMES
 
 
-@pytest.mark.parametrize("package", find_packages())
+@cache
+def needed_names() -> dict[str, set[str]]:
+    return find_needed()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_door_lists_what_others_import(package: str) -> None:
-    assert set(find_exported(package)) == find_needed()[package], "run python -m bench.doors"
+    assert set(find_exported(package)) == needed_names()[package], "run python -m bench.doors"
 
 
-@pytest.mark.parametrize("package", find_packages())
+@pytest.mark.parametrize("package", PACKAGES)
 def test_door_loads_what_it_declares(package: str) -> None:
     """The names for type checkers are those that load, from the same modules."""
     tree = ast.parse(door_of(package).read_text(encoding="utf-8"))
@@ -146,7 +152,7 @@ def test_door_has_nothing_but_its_lists(package: str) -> None:
 def test_door_names_differ_from_modules() -> None:
     """Once a module is imported, its name hides a name of the door."""
     hidden = defaultdict(list)
-    for package in find_packages():
+    for package in PACKAGES:
         folder = door_of(package).parent
         for name in find_exported(package):
             if (folder / f"{name}.py").exists() or (folder / name).is_dir():
@@ -192,7 +198,7 @@ def test_modules_have_no_cycle() -> None:
 def find_exports(module: str) -> dict[str, str]:
     """Return the modules behind the names of a door; nothing for another module."""
     package = module.removeprefix("trueground.")
-    return find_exported(package) if package in find_packages() else {}
+    return find_exported(package) if package in PACKAGES else {}
 
 
 def test_no_folder_is_empty() -> None:
