@@ -47,7 +47,7 @@ def test_every_benchmark_declares_itself(name: str) -> None:
     for option in found.declared:
         assert option.option.help
         assert not option.choices or default_of(option) in (None, *option.choices)
-    folder = files("trueground.benchmarks") / name.replace("-", "_")
+    folder = files("trueground.wings.papers") / name.replace("-", "_")
     readme = (folder / "README.md").read_text(encoding="utf-8")
     for word in ("## Citation", "## Data", "## Deviations", found.source.partition(" ")[0]):
         assert word in readme

@@ -18,7 +18,7 @@ NAMES = sorted(Path(str(file)).stem for file in FOLDER.iterdir())
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_packaged_prompt_has_an_id_and_the_hash_of_its_text(name: str) -> None:
-    prompt = Prompt.packaged("trueground.benchmarks.faitheval", name)
+    prompt = Prompt.packaged("trueground.wings.papers.faitheval", name)
     data = (FOLDER / f"{name}.txt").read_bytes()
     assert prompt.file.id == f"faitheval/{name}"
     assert prompt.file.sha256 == sha256(data).hexdigest()
