@@ -31,8 +31,7 @@ _MODULES = [
     compared - bertscore_precision bertscore_recall bertscore_f1 bem k_bertscore_precision
     compared - k_bertscore_recall k_bertscore_f1 faith_critic q2_f1 q2_nli
     grounding any grounding_precision grounding_recall grounding_f1 support support_min
-    grounding any correct_support
-    grounding - context_entails
+    grounding - correct_support context_entails
     passages - passage_citation_recall passage_citation_precision passage_citation_f1
     ratings - fluency coherence consistency relevance rated
     abstention any abstained p_ir p_g
@@ -41,7 +40,6 @@ _MODULES = [
     lexical choices choice_accuracy
     """.strip().splitlines()
 ]
-_NO_FIELD = "-"
 ItemFunction = TypeVar("ItemFunction", bound=Callable[..., float | Awaitable[float | None] | None])
 _NEVER = "-"
 _MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
