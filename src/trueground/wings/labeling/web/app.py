@@ -349,7 +349,7 @@ class LabelServer:
 
 
 def _find_asset(name: str) -> web.Response:
-    for package in ("trueground.web", "trueground.reports"):
+    for package in ("trueground.view", "trueground.reports"):
         with suppress(FileNotFoundError):
             return asset(package, name)
     return refuse(404, "not found")

@@ -54,7 +54,7 @@ def make_task(options: TrulyGroundOptions, sources: Sources) -> Task:
     """The task with its options settled. UsageError, InputError; questions are not read yet."""
     closed = options.closed_book
     prompt = sources.choose_prompt(
-        "trueground.benchmarks.truly_ground",
+        "trueground.wings.papers.truly_ground",
         "closed-book-1" if closed else "grounded-1",
         ["question"] + ["context"] * (not closed),
     )
