@@ -12,13 +12,13 @@ from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt
 
-FOLDER = files("trueground.benchmarks") / "faitheval" / "prompts"
+FOLDER = files("trueground.wings.papers") / "faitheval" / "prompts"
 NAMES = sorted(Path(str(file)).stem for file in FOLDER.iterdir())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_packaged_prompt_has_an_id_and_the_hash_of_its_text(name: str) -> None:
-    prompt = Prompt.packaged("trueground.benchmarks.faitheval", name)
+    prompt = Prompt.packaged("trueground.wings.papers.faitheval", name)
     data = (FOLDER / f"{name}.txt").read_bytes()
     assert prompt.file.id == f"faitheval/{name}"
     assert prompt.file.sha256 == sha256(data).hexdigest()
