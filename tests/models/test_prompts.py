@@ -12,7 +12,7 @@ from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt
 
-FOLDER = files("trueground.benchmarks") / "faitheval" / "prompts"
+FOLDER = files("trueground.wings.papers") / "faitheval" / "prompts"
 NAMES = sorted(Path(str(file)).stem for file in FOLDER.iterdir())
 
 

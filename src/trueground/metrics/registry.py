@@ -15,10 +15,11 @@ from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from trueground.components import ComponentSpec, Registry, describe_value, split_key, split_outside
+from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS, plain_name
+
 from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
-from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS, plain_name
 
 # In this order metrics are computed and shown. A line has their module, the field without which
 # none is in the default set ("any": there is no such field, "-": none ever is), and their names.
@@ -32,8 +33,7 @@ _MODULES = [
     compared - bertscore_precision bertscore_recall bertscore_f1 bem k_bertscore_precision
     compared - k_bertscore_recall k_bertscore_f1 faith_critic q2_f1 q2_nli
     grounding any grounding_precision grounding_recall grounding_f1 support support_min
-    grounding any correct_support
-    grounding - context_entails
+    grounding - correct_support context_entails
     passages - passage_citation_recall passage_citation_precision passage_citation_f1
     ratings - fluency coherence consistency relevance rated
     abstention any abstained p_ir p_g
@@ -42,7 +42,6 @@ _MODULES = [
     lexical choices choice_accuracy
     """.strip().splitlines()
 ]
-_NO_FIELD = "-"
 ItemFunction = TypeVar("ItemFunction", bound=Callable[..., float | Awaitable[float | None] | None])
 _NEVER = "-"
 _MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
@@ -230,6 +229,7 @@ def _register_function(
 ) -> ItemFunction:
     """Register a function of one item. If the same function is defined again, replace it."""
     from trueground.components import UserFunction, is_redefinition
+
     from trueground.metrics.from_functions import FIELDS, ItemMetric
 
     user = UserFunction("metric", function, allowed=FIELDS, name=name, version=version)

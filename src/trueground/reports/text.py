@@ -51,6 +51,7 @@ _MIN_NOTE_COLUMNS = 20  # of a note below a number
 _MIN_TEXT_COLUMNS = 24  # of a column of texts that is wrapped
 _BAR_COLUMNS = 30
 _GAP = "  "
+_LABEL = re.compile(r" *\S{1,16} {2,3}(?=\S)")  # before the text of a line
 _WORDS = re.compile(r"(\s*)(\S+)")
 
 
@@ -109,7 +110,10 @@ def _format_text(block: Text, width: int) -> str:
 
 
 def _wrap_line(line: str, width: int) -> str:
-    """Wrap a line; further lines of an indented one are indented by two more."""
+    """Wrap a line; further lines begin below the text after its label, if there is one."""
+    label = _LABEL.match(line)
+    if label:
+        return wrap(line, " " * label.end(), width)
     indent = line[: len(line) - len(line.lstrip(" "))]
     return wrap(line, f"{indent}  " if indent else "", width)
 
@@ -188,6 +192,7 @@ class _Column:
 
     def __init__(self, head: Head, cells: list[str], notes: dict[int, str]) -> None:
         self.cells = cells
+        self._whole_cells: list[str] | None = None  # before they were wrapped
         self.notes = notes  # at the end of cells, by their rows
         self.is_text = head.kind in ("text", "code")
         self.width = 0
@@ -211,8 +216,15 @@ class _Column:
 
     def narrow(self, width: int) -> None:
         """Wrap the texts to this width."""
-        self.cells = [wrap(cell, "", width, whole=False) for cell in self.cells]
+        if self._whole_cells is None:
+            self._whole_cells = self.cells
+        self.cells = [wrap(cell, "", width, whole=False) for cell in self._whole_cells]
         self.measure()
+
+    def widen(self, room: int) -> None:
+        """Wrap the texts to so many columns more, if they were wrapped to fewer than they need."""
+        if self._whole_cells is not None:
+            self.narrow(self.width + room)
 
 
 def format_table(table: Table, width: int = COLUMNS) -> str:
@@ -299,16 +311,24 @@ def _narrow_texts(columns: Sequence[_Column], width: int) -> None:
 
 
 def _split_columns(columns: list[_Column], width: int) -> list[list[_Column]]:
-    """Return groups of columns that fit, each with the first column."""
-    first, *others = columns
-    groups, used = [[first]], first.width
-    for column in others:
-        used += len(_GAP) + column.width
-        if used > width and len(groups[-1]) > 1:
-            groups.append([first])
-            used = first.width + len(_GAP) + column.width
+    """Return groups of columns that fit, each with those that name the rows, as wide as can be."""
+    keys = _name_rows(columns, width)
+    groups = [[*keys]]
+    for column in columns[len(keys) :]:
+        if _measure([*groups[-1], column]) > width and len(groups[-1]) > len(keys):
+            groups.append([*keys])
         groups[-1].append(column)
+    for group in groups:
+        for column in group[len(keys) :]:
+            column.widen(max(0, width - _measure(group)))
     return groups
+
+
+def _name_rows(columns: list[_Column], width: int) -> list[_Column]:
+    """Return the first column, and the second if only both together tell rows apart."""
+    names = [name for name in columns[0].cells[1:] if name]
+    is_ambiguous = len(set(names)) < len(names) and len(columns) > 2 and columns[1].is_text
+    return columns[:2] if is_ambiguous and _measure(columns[:2]) <= width // 2 else columns[:1]
 
 
 def _format_columns(columns: Sequence[_Column], headings: dict[int, str]) -> str:
@@ -370,6 +390,8 @@ def plain(text: Rich | None) -> str:
 def wrap(text: str, inner: str = "    ", width: int = COLUMNS, whole: bool = True) -> str:
     """Return the text in lines that fit; line breaks stay, and gaps of several spaces.
 
+    At the first gap of a line, between a label and its text, it is never broken.
+
     Args:
         text: The text. The first line keeps its indentation.
         inner: What is before every further line.
@@ -378,18 +400,20 @@ def wrap(text: str, inner: str = "    ", width: int = COLUMNS, whole: bool = Tru
     """
     lines = []
     for paragraph in text.split("\n"):
-        line = ""
+        line, has_gap = "", False
         for gap, word in _WORDS.findall(paragraph):
             is_kept = whole and ("/" in word or "-" in word)
             pieces = [word] if is_kept else chop_cells(word, max(1, width - cell_len(inner)))
+            is_wide = len(gap) > 1 and bool(line)
             for piece in pieces:
                 before = gap if piece is pieces[0] else ""
-                is_layout = piece is pieces[0] and len(gap) > 1
+                is_layout = piece is pieces[0] and is_wide and not has_gap
                 is_full = cell_len(line + before + piece) > width
                 if line.strip() and is_full and not is_layout:
                     lines.append(line)
                     line, before = inner, ""
                 line += before + piece
+            has_gap = has_gap or is_wide
         lines.append(line)
     return "\n".join(lines)
 

@@ -13,6 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate import RunSettings, check_questions, check_same, identify_run, run_task
@@ -197,7 +199,8 @@ class SweepOutcome:
 
     def as_json(self) -> dict[str, Any]:
         """The summary, how the calls went, and where it lies."""
-        calls = {key: self.raw_manifest.get(key) for key in _SHOWN}
+        fields = {key: getattr(self.manifest, key, None) for key in _SHOWN}
+        calls = msgspec.to_builtins(fields)
         error = {"error": str(self.error)} if self.error else {}
         return {**self.summary, **calls, **error, "out": str(self.path)}
 
