@@ -20,12 +20,24 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = load_lazily(
     __name__,
     {
-        "pages": ("write_page", ),
-        "read": ("read_run", ),
-        "result": ("Result", "Summary", ),
-        "running": ("arun", "run", ),
-        "scoring": ("ascore", "score", ),
-        "shards": ("merge", "score_shards", ),
+        "pages": ("write_page",),
+        "read": ("read_run",),
+        "result": (
+            "Result",
+            "Summary",
+        ),
+        "running": (
+            "arun",
+            "run",
+        ),
+        "scoring": (
+            "ascore",
+            "score",
+        ),
+        "shards": (
+            "merge",
+            "score_shards",
+        ),
     },
 )
 # End of the generated part.
