@@ -16,12 +16,12 @@ import pytest
 from tests.commands import trueground
 
 import trueground as tg
-from trueground import benchmarks
 from trueground.benchmarks import base
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
 from trueground.models.prompts import Prompt
+from trueground.wings import papers
 from trueground.wings.papers.builders import registry, settings
 
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -140,13 +140,13 @@ def test_the_benchmark_asks_and_is_tested(tmp_path: Path, monkeypatch: pytest.Mo
         (folder / f"{file}.py").write_text(block, encoding="utf-8")
     for name in ("short", "full"):
         (folder / "prompts" / f"{name}-1.txt").write_text("{context} {question}")
-    monkeypatch.setattr(benchmarks, "__path__", [*benchmarks.__path__, str(tmp_path)])
+    monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(tmp_path)])
     monkeypatch.setattr(base, "BENCHMARKS", base.all_benchmarks())
     install(tmp_path, monkeypatch, "varn")
     tests = run("def test_wrong_rows_are_named")
     tests["test_the_questions"](tmp_path)
     tests["test_wrong_rows_are_named"](tmp_path)
-    studies = import_module("trueground.benchmarks.varn.studies").STUDIES
+    studies = import_module("trueground.wings.papers.varn.studies").STUDIES
     assert studies.comparable("open", {"style": "short"}, {})
     data = tests["write"](tmp_path / "data.jsonl")
     done = tg.run("varn/open", "fake:Ann", data=data, out=tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Benchmarks, a paper a folder; their data: fetched, still whole, and what is in them."""
+"""What a benchmark is: rows, tasks, data sets, published numbers, studies."""
 
 from typing import TYPE_CHECKING
 

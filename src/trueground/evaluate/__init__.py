@@ -1,4 +1,4 @@
-"""The only place that puts the rooms together: records, claims, judge, metrics, run, report."""
+"""Evaluation: puts records, claims, judges, metrics and runs together; computes, never renders."""
 
 from typing import TYPE_CHECKING
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from trueground.judges.comparing.llm import CATEGORIES as CATEGORIES, CATEGORY as CATEGORY
     from trueground.judges.lexical.judge import LexicalJudge as LexicalJudge
     from trueground.judges.lexical.numerals import unit_at as unit_at
+    from trueground.judges.lexical.weights import weights as weights
     from trueground.judges.people import (
         FitFigures as FitFigures,
         LabelledVerdicts as LabelledVerdicts,
@@ -36,6 +37,7 @@ __getattr__, __dir__ = load_lazily(
         ),
         "lexical.judge": ("LexicalJudge",),
         "lexical.numerals": ("unit_at",),
+        "lexical.weights": ("weights",),
         "people": (
             "FitFigures",
             "LabelledVerdicts",

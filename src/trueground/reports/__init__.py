@@ -1,4 +1,4 @@
-"""Results for people: numbers from a run directory → terminal, page."""
+"""Results for people: blocks, and their renderers for terminal, HTML and Markdown."""
 
 from typing import TYPE_CHECKING
 

@@ -42,7 +42,10 @@ if TYPE_CHECKING:
         label_runs as label_runs,
         read_runs as read_runs,
     )
-    from trueground.studies.leaderboard.study import leaderboard_data as leaderboard_data
+    from trueground.studies.leaderboard.study import (
+        leaderboard_data as leaderboard_data,
+        write_leaderboard as write_leaderboard,
+    )
     from trueground.studies.prompts import in_order as in_order, prompt_studies as prompt_studies
     from trueground.studies.sweep_pages import (
         show_estimates as show_estimates,
@@ -106,7 +109,10 @@ __getattr__, __dir__ = load_lazily(
             "label_runs",
             "read_runs",
         ),
-        "leaderboard.study": ("leaderboard_data",),
+        "leaderboard.study": (
+            "leaderboard_data",
+            "write_leaderboard",
+        ),
         "prompts": (
             "in_order",
             "prompt_studies",

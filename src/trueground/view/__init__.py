@@ -1,4 +1,4 @@
-"""Pages that a server of ours feeds: runs to browse, and tasks to label."""
+"""The server of pages: browse runs; shared by the pages that label tasks."""
 
 from typing import TYPE_CHECKING
 

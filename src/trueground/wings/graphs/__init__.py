@@ -11,11 +11,20 @@ if TYPE_CHECKING:
         KnowledgeGraph as KnowledgeGraph,
         Listed as Listed,
     )
+    from trueground.wings.graphs.endpoint import EndpointGraph as EndpointGraph
+    from trueground.wings.graphs.folder import load_into as load_into
     from trueground.wings.graphs.joined import find_joined as find_joined
     from trueground.wings.graphs.json_graph import array_items as array_items
     from trueground.wings.graphs.linking import Linker as Linker
+    from trueground.wings.graphs.loading import Loading as Loading
     from trueground.wings.graphs.names import name_key as name_key
-    from trueground.wings.graphs.operations import open_graph as open_graph
+    from trueground.wings.graphs.operations import (
+        find_entities as find_entities,
+        link_questions as link_questions,
+        load_graph as load_graph,
+        open_graph as open_graph,
+        query_graph as query_graph,
+    )
 __getattr__, __dir__ = load_lazily(
     __name__,
     {
@@ -24,11 +33,20 @@ __getattr__, __dir__ = load_lazily(
             "KnowledgeGraph",
             "Listed",
         ),
+        "endpoint": ("EndpointGraph",),
+        "folder": ("load_into",),
         "joined": ("find_joined",),
         "json_graph": ("array_items",),
         "linking": ("Linker",),
+        "loading": ("Loading",),
         "names": ("name_key",),
-        "operations": ("open_graph",),
+        "operations": (
+            "find_entities",
+            "link_questions",
+            "load_graph",
+            "open_graph",
+            "query_graph",
+        ),
     },
 )
 # End of the generated part.

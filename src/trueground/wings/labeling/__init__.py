@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from trueground.wings.labeling.base import AnnotationTask as AnnotationTask, Label as Label
     from trueground.wings.labeling.kinds import KINDS as KINDS
     from trueground.wings.labeling.labels import read_labels as read_labels
+    from trueground.wings.labeling.operations import (
+        export_tasks as export_tasks,
+        import_answers as import_answers,
+        measure_agreement as measure_agreement,
+    )
 __getattr__, __dir__ = load_lazily(
     __name__,
     {
@@ -18,6 +23,11 @@ __getattr__, __dir__ = load_lazily(
         ),
         "kinds": ("KINDS",),
         "labels": ("read_labels",),
+        "operations": (
+            "export_tasks",
+            "import_answers",
+            "measure_agreement",
+        ),
     },
 )
 # End of the generated part.

@@ -10,9 +10,18 @@ if TYPE_CHECKING:
         Hit as Hit,
         OpenedRetriever as OpenedRetriever,
         Retriever as Retriever,
+        RetrieverKind as RetrieverKind,
         SearchQuery as SearchQuery,
     )
-    from trueground.wings.search.corpus import read_corpus as read_corpus
+    from trueground.wings.search.building import (
+        open_index as open_index,
+        ready_index as ready_index,
+    )
+    from trueground.wings.search.corpus import (
+        CorpusReading as CorpusReading,
+        read_corpus as read_corpus,
+        read_entries as read_entries,
+    )
     from trueground.wings.search.cutting import cut_paragraphs as cut_paragraphs
     from trueground.wings.search.documents import ENDINGS as ENDINGS, read_document as read_document
     from trueground.wings.search.formats import is_results as is_results
@@ -24,6 +33,11 @@ if TYPE_CHECKING:
     )
     from trueground.wings.search.links import link_addresses as link_addresses
     from trueground.wings.search.opening import CorpusSession as CorpusSession
+    from trueground.wings.search.operations import (
+        evaluate_index as evaluate_index,
+        make_index as make_index,
+        search_index as search_index,
+    )
     from trueground.wings.search.search_words import words as words
     from trueground.wings.search.sections import split_paragraphs as split_paragraphs
     from trueground.wings.search.store import (
@@ -38,9 +52,18 @@ __getattr__, __dir__ = load_lazily(
             "Hit",
             "OpenedRetriever",
             "Retriever",
+            "RetrieverKind",
             "SearchQuery",
         ),
-        "corpus": ("read_corpus",),
+        "building": (
+            "open_index",
+            "ready_index",
+        ),
+        "corpus": (
+            "CorpusReading",
+            "read_corpus",
+            "read_entries",
+        ),
         "cutting": ("cut_paragraphs",),
         "documents": (
             "ENDINGS",
@@ -55,6 +78,11 @@ __getattr__, __dir__ = load_lazily(
         ),
         "links": ("link_addresses",),
         "opening": ("CorpusSession",),
+        "operations": (
+            "evaluate_index",
+            "make_index",
+            "search_index",
+        ),
         "search_words": ("words",),
         "sections": ("split_paragraphs",),
         "store": (
