@@ -106,16 +106,20 @@ def _format_text(block: Text, width: int) -> str:
         return f"    {plain(block.text)}"
     if block.tone == "note":
         return wrap(f"note: {plain(block.text)}", "    ", width)
-    return "\n".join(_wrap_line(line, width) for line in plain(block.text).split("\n"))
+    return _wrap_lines(plain(block.text), width)
 
 
-def _wrap_line(line: str, width: int) -> str:
+def _wrap_lines(text: str, width: int, whole: bool = True) -> str:
+    return "\n".join(_wrap_line(line, width, whole) for line in text.split("\n"))
+
+
+def _wrap_line(line: str, width: int, whole: bool) -> str:
     """Wrap a line; further lines begin below the text after its label, if there is one."""
     label = _LABEL.match(line)
     if label:
-        return wrap(line, " " * label.end(), width)
+        return wrap(line, " " * label.end(), width, whole)
     indent = line[: len(line) - len(line.lstrip(" "))]
-    return wrap(line, f"{indent}  " if indent else "", width)
+    return wrap(line, f"{indent}  " if indent else "", width, whole)
 
 
 def _format_part(part: Part | Fold, width: int) -> Iterator[str]:
@@ -218,7 +222,7 @@ class _Column:
         """Wrap the texts to this width."""
         if self._whole_cells is None:
             self._whole_cells = self.cells
-        self.cells = [wrap(cell, "", width, whole=False) for cell in self._whole_cells]
+        self.cells = [_wrap_lines(cell, width, whole=False) for cell in self._whole_cells]
         self.measure()
 
     def widen(self, room: int) -> None:
@@ -390,7 +394,7 @@ def plain(text: Rich | None) -> str:
 def wrap(text: str, inner: str = "    ", width: int = COLUMNS, whole: bool = True) -> str:
     """Return the text in lines that fit; line breaks stay, and gaps of several spaces.
 
-    At the first gap of a line, between a label and its text, it is never broken.
+    The gap between a label, one word, and its text is never broken.
 
     Args:
         text: The text. The first line keeps its indentation.
@@ -400,20 +404,19 @@ def wrap(text: str, inner: str = "    ", width: int = COLUMNS, whole: bool = Tru
     """
     lines = []
     for paragraph in text.split("\n"):
-        line, has_gap = "", False
+        line = ""
         for gap, word in _WORDS.findall(paragraph):
             is_kept = whole and ("/" in word or "-" in word)
             pieces = [word] if is_kept else chop_cells(word, max(1, width - cell_len(inner)))
-            is_wide = len(gap) > 1 and bool(line)
+            is_after_label = len(gap) > 1 and " " not in line.strip()
             for piece in pieces:
                 before = gap if piece is pieces[0] else ""
-                is_layout = piece is pieces[0] and is_wide and not has_gap
+                is_layout = piece is pieces[0] and is_after_label
                 is_full = cell_len(line + before + piece) > width
                 if line.strip() and is_full and not is_layout:
                     lines.append(line)
                     line, before = inner, ""
                 line += before + piece
-            has_gap = has_gap or is_wide
         lines.append(line)
     return "\n".join(lines)
 
