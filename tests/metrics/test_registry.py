@@ -148,7 +148,8 @@ def test_default_set_with_field_of_another_package_has_its_metrics(tmp_path: Pat
         "from trueground.metrics.registry import register_metrics\n"
         "def graphs(context, options):\n"
         "    return Column.of(np.array([len(graphs) for graphs in context.batch.graphs]))\n"
-        "new = Metric('graphs', 'other', ('knowledge',), graphs, 'number of graphs', 'here')\n"
+        "new = Metric(name='graphs', family='other', needs=('knowledge',), compute=graphs,\n"
+        "             doc='number of graphs', source='here')\n"
         "register_metrics([new], field='knowledge', before='f1')\n"
     )
     info = tmp_path / "their_metrics-1.dist-info"
