@@ -21,7 +21,7 @@ NETWORKS = (
     "encoders/models.py",
     "judges/comparing/bertscore.py",
     "judges/encoder.py",
-    "retrieval/vectors.py",
+    "wings/search/vectors.py",
 )
 
 ORDER = "the order of its additions depends on SIMD, BLAS or the version of a library"
@@ -76,23 +76,23 @@ OTHER_COUNTS = {
         "(high - low for _, low, high in self._ranges(value, about))"
     },
     "benchmarks/statistics.py": {"_words((c.text for c in r.contexts))", "values"},
-    "builders/grounding/plan.py": {"gold"},
-    "builders/quality.py": {"found"},
+    "wings/papers/builders/grounding/plan.py": {"gold"},
+    "wings/papers/builders/quality.py": {"found"},
     "judges/comparing/q2.py": {
         "(Counter(ours) & Counter(theirs)).values()",
         "self.encoder.lengths([premise, hypothesis])",
     },
-    "net/cache.py": {"row[1]"},
+    "net/cache_contents.py": {"row[1]"},
     "records/checks.py": {"count"},
-    "builders/pages.py": {"k[name]"},
-    "studies/calibrate/page.py": {"own"},
-    "studies/comparison_page.py": {"kept_a"},
+    "wings/papers/builders/pages.py": {"k[name]"},
+    "studies/calibration/page.py": {"own"},
+    "studies/comparison_pages.py": {"kept_a"},
     "reports/sentences.py": {"labels", "of"},
     "reports/text.py": {"(column.width for column in columns)"},
-    "studies/error_lines.py": {"k"},
+    "wings/papers/errors/lines.py": {"k"},
     "studies/leaderboard/results.py": {"first", "second"},
-    "web/labels/watch.py": {"own", "rest"},
-    "web/labels/serving.py": {"take_in(connection, new, known, project.seed)"},
+    "wings/labeling/web/watch.py": {"own", "rest"},
+    "wings/labeling/web/serving.py": {"take_in(connection, new, known, project.seed)"},
 }
 
 

@@ -17,6 +17,7 @@ from tests.commands import trueground
 
 import trueground as tg
 from trueground.benchmarks import base
+from trueground.components import Registry
 from trueground.metrics.base import Metric, make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
@@ -95,7 +96,7 @@ def test_the_judge_keeps_the_contract() -> None:
 
 def test_the_builder_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its folder is not there, so its modules and its prompt are made of the blocks."""
-    monkeypatch.setattr(registry, "BUILDERS", registry.all_builders())
+    monkeypatch.setattr(registry, "BUILDERS", Registry("builder", registry.all_builders()))
     for name, word in (("riddles", "class RiddleOptions"), ("riddles.plan", "class Riddle(")):
         (block,) = (block for block in BLOCKS if word in block)
         module = ModuleType(f"trueground.wings.papers.builders.{name}")

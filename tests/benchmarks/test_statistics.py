@@ -37,8 +37,9 @@ def test_tasks_of_files(tmp_path: Path) -> None:
     assert last.published == {"questions": 1000}
     assert last.means["choices"] > 1
     done = trueground("data", "stats", "faitheval/counterfactual", "--data", folder)
-    head, first, *_ = done.stdout.splitlines()
-    assert head.split() == ["faitheval/counterfactual", "counted", "paper"]
+    name, head, first, *_ = done.stdout.splitlines()
+    assert name == "faitheval/counterfactual"
+    assert head.split() == ["counted", "paper"]
     assert first.split() == ["questions", "3", "1,000"]
 
 

@@ -366,7 +366,7 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
             ["citation_precision", "f1"],
             None,
         ),
-        ("trueground.text.citations", "read_numbers", ["passage_citation_recall", "f1"], None),
+        ("trueground.text", "read_numbers", ["passage_citation_recall", "f1"], None),
     ],
 )
 def test_shared_evidence_fails_alone(

@@ -73,18 +73,18 @@ def test_a_link_is_replaced_or_refused_and_never_written_through(tmp_path: Path)
 SOURCES = Path(__file__).parents[2] / "src/trueground"
 # Who writes into folders that it has just made under a new name, and private temporary files.
 FRESH = {
-    "builders/registry.py",
+    "wings/papers/builders/registry.py",
     "records/files.py",
-    "retrieval/bm25_index.py",
-    "retrieval/bm25.py",
-    "retrieval/dense.py",
-    "retrieval/store.py",
+    "wings/search/bm25_index.py",
+    "wings/search/bm25.py",
+    "wings/search/dense.py",
+    "wings/search/store.py",
     "cli/app.py",  # the null device
-    "graph/folder.py",
+    "wings/graphs/folder.py",
     "evaluate/shards/store.py",
-    "web/browser.py",  # a private page that leads a browser to a link
-    "web/labels/database.py",  # an empty one, for SQLite, that only its owner may read
-    "web/labels/counting.py",
+    "view/browser.py",  # a private page that leads a browser to a link
+    "wings/labeling/web/database.py",  # an empty one, for SQLite, that only its owner may read
+    "wings/labeling/web/counting.py",
 }
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import pytest
 
+from trueground.components import Registry
 from trueground.errors import InputError
 from trueground.labels import formats
 from trueground.labels.base import Votes
@@ -20,7 +21,7 @@ from trueground.types import Record
 def no_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if no package had a format."""
     formats.label_formats()  # else packages are loaded into the table of this test alone
-    monkeypatch.setattr(formats, "_formats", {})
+    monkeypatch.setattr(formats, "_formats", Registry("format of labels", group="nothing"))
 
 
 class StarLabels(TaskLabels):

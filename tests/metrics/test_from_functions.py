@@ -422,7 +422,8 @@ def test_metric_of_entry_point_reaches_the_command_line(tmp_path: Path) -> None:
         *("--out", "run", "--workers", "2"),
     )
 
-    assert "Share of contexts that hold the response.  [needs contexts]" in listed
+    words = " ".join(listed.split())
+    assert "Share of contexts that hold the response. [needs contexts]" in words
     assert "Is the claim in a text word for word?" in trueground("list", "judges")
     assert "0.5000" in scored
     assert '"copied":0.5' in (tmp_path / "run" / "items.jsonl").read_text()

@@ -119,9 +119,12 @@ def test_means_over_fewer_sets_are_marked(tmp_path: Path) -> None:
     text = validation_text(found.raw)
     means = found.raw["mean"]["k_precision"]
     assert (means["auroc"]["sets"], means["false_negative_rate"]["sets"]) == (1, 2)
-    auroc = next(line for line in text.splitlines() if line.startswith("k_precision"))
-    assert f"{means['auroc']['value']:.4f} " in auroc
-    assert "1 of 2 sets" in auroc
+    lines = text.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("k_precision"))
+    assert lines[first].split()[1] == f"{means['auroc']['value']:.4f}"
+    # The cell goes on in the next lines.
+    assert lines[first + 1].split("  ")[-1].endswith("; 1")
+    assert "of 2 sets" in lines[first + 2]
 
 
 def test_what_fails_leaves_nothing(tmp_path: Path) -> None:

@@ -15,11 +15,10 @@ from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from trueground.components import ComponentSpec, Registry, describe_value, split_key, split_outside
-from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS, plain_name
-
 from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
+from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS, plain_name
 
 # In this order metrics are computed and shown. A line has their module, the field without which
 # none is in the default set ("any": there is no such field, "-": none ever is), and their names.
@@ -229,7 +228,6 @@ def _register_function(
 ) -> ItemFunction:
     """Register a function of one item. If the same function is defined again, replace it."""
     from trueground.components import UserFunction, is_redefinition
-
     from trueground.metrics.from_functions import FIELDS, ItemMetric
 
     user = UserFunction("metric", function, allowed=FIELDS, name=name, version=version)

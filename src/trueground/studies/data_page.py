@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from trueground.benchmarks import TaskStatistics
-from trueground.reports import Block, Head, Row, Table
+from trueground.reports import Block, Head, Part, Row, Table
 
 _COUNTED = {
     "groups": "conversations or groups",
@@ -27,7 +27,7 @@ _COUNTED = {
 
 def show_statistics(counts: Iterable[TaskStatistics]) -> list[Block]:
     """Return a table for each task: one number per row, with that of the paper if there is one."""
-    return [_tabulate(task) for task in counts]
+    return [Part(task.name, [_tabulate(task)]) for task in counts]
 
 
 def _tabulate(task: TaskStatistics) -> Table:
@@ -36,7 +36,7 @@ def _tabulate(task: TaskStatistics) -> Table:
         *_rows(task.means, task.published, ",.2f"),
         *_rows(task.shares, task.published, ".1%"),
     ]
-    columns = [Head(task.name), Head("counted", "number")]
+    columns = [Head(""), Head("counted", "number")]
     if any(row.cells[2] for row in rows):
         columns.append(Head("paper", "number"))
     return Table(columns, rows)

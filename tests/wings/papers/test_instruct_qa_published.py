@@ -256,7 +256,7 @@ def test_every_model_of_the_paper_is_in_the_models_table() -> None:
 
 
 def test_the_notes_name_what_the_tests_found() -> None:
-    notes = (files("trueground.benchmarks") / "instruct_qa" / "PUBLISHED.md").read_text("utf-8")
+    notes = (files("trueground.wings.papers") / "instruct_qa" / "PUBLISHED.md").read_text("utf-8")
     for words in (
         "448 or 472", "301, 287, 73, 51, 22 and 37", "1,328, 5,871 and 1,565", "Figure 6",
         "0.223 to 0.229", "23.73, 18.74 and 10.04",

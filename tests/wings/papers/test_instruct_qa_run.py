@@ -345,6 +345,6 @@ def test_statistics_as_text(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["data", "stats", str(all_of_nq(tmp_path))])
     assert told.exit_code == 0, told.output
     lines = [" ".join(line.split()) for line in told.output.splitlines()]
-    assert "questions 3,610 paper: 3,610" in lines
+    assert "questions 3,610 3,610" in lines
     assert "words of a question 3.00" in lines
-    assert "words of an answer (distinct answers) 2.00 paper: 2.16" in lines
+    assert "words of an answer (distinct answers) 2.00 2.16" in lines

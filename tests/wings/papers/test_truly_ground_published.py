@@ -241,7 +241,7 @@ def test_models_are_found_under_the_names_they_run_by(
 
 
 def test_the_notes_name_what_the_tests_found() -> None:
-    notes = (files("trueground.benchmarks") / "truly_ground" / "PUBLISHED.md").read_text("utf-8")
+    notes = (files("trueground.wings.papers") / "truly_ground" / "PUBLISHED.md").read_text("utf-8")
     for printed, other in NOT_TABLE_1.values():
         assert f"| {printed} | {other:.2f} |" in notes
     for words in ("44.31", "4.69, 10.71 and 9.98", "2.65, 6.05 and 5.28", "7.83 and 12.45"):

@@ -15,6 +15,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from trueground.components import Registry
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, WriteError
 from trueground.net.cache import ResponseCache
@@ -689,7 +690,7 @@ def test_titles_are_searched_in_memory_as_in_an_index(tmp_path: Path) -> None:
 
 
 def test_retrievers_of_other_packages(monkeypatch: pytest.MonkeyPatch, workshop: Workshop) -> None:
-    monkeypatch.setattr(kinds, "retrievers", dict(kinds.retrievers))
+    monkeypatch.setattr(kinds, "retrievers", Registry("retriever", kinds.retrievers))
     kinds.retriever("mine")(workshop.kind)
     shown = {kind["name"]: kind["doc"] for kind in all_kinds()}
     assert shown["mine"] == "Letters in common."

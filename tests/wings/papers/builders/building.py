@@ -23,7 +23,7 @@ OWN = ("manifest.json", "work")  # what may differ between builds that end alike
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     """A place for the cache, and the little builder."""
-    before = all_builders()
+    before = dict(all_builders())
     register()
     yield tmp_path
     BUILDERS.clear()

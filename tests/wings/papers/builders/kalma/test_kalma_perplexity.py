@@ -44,7 +44,7 @@ class Scorer:
 @pytest.fixture
 def scorer(monkeypatch: pytest.MonkeyPatch) -> Scorer:
     found = Scorer("notable work")
-    monkeypatch.setattr("trueground.models.registry.make_scorer", lambda *_: found)
+    monkeypatch.setattr("trueground.models.make_scorer", lambda *_: found)
     return found
 
 
