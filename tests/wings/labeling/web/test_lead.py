@@ -116,7 +116,7 @@ def test_agreement_follows_the_labels(
     )  # on a busy machine too
     with serving(make_project(place, tmp_path, 4)) as served:
         nothing = served.lead.get("/api/lead/agreement")
-        assert nothing["blocks"][0]["text"] == "Nobody has labelled a task yet."
+        assert nothing["blocks"][0]["text"] == "No task is labelled yet."
         people = [served.invite(name) for name in ("Ann", "Ben")]
         for person in people:
             person.label_all(lambda task: SAYS[task["task"] % 2])
