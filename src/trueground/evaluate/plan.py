@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from trueground.components import keys_named
+from trueground.components import ResultKey
 from trueground.errors import UsageError, spoken
 from trueground.evaluate.components import Components
 from trueground.metrics import (
@@ -333,7 +333,7 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
                     f"of the answers; {advice}"
                 )
             continue
-        if len(keys_named(name, known)) != 1:
+        if len(ResultKey.find(name, known)) != 1:
             raise UsageError(
                 f"--fail-under or --fail-over {name}: this metric is not in the run, which has "
                 f"{', '.join(known)}"

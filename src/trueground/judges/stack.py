@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
-from trueground.components import ComponentSpec, total_spent
+from trueground.components import Component, ComponentSpec
 from trueground.encoders import EncoderOptions
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge
@@ -330,7 +330,7 @@ class StackJudge(Judge):
     @property
     def spent(self) -> Usage | None:
         """What asking has cost all members."""
-        return total_spent(self._judges)
+        return Component.sum_spent(self._judges)
 
     @property
     def problem(self) -> str | None:

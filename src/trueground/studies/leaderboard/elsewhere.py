@@ -20,7 +20,7 @@ from trueground.benchmarks import (
     find_model,
     published,
 )
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import InputError, UsageError
 from trueground.metrics import parse_spec
 from trueground.reports import DATASET
@@ -143,7 +143,7 @@ def _run(
 
 def _key(column: BoardColumn, metric: str) -> str:
     """The canonical spelling of a metric, without the judge and without options to be ignored."""
-    metric = split_key(metric).spec
+    metric = ResultKey.parse(metric).spec
     try:
         spec = parse_spec(metric)
     except UsageError:
@@ -199,7 +199,8 @@ def beside_published(board: Board) -> list[str]:
 
 def _has(judge: PaperJudge, run: Run) -> bool:
     return any(
-        split_key(key).name.removesuffix("_micro") in judge.metrics for key in run.summary.metrics
+        ResultKey.parse(key).name.removesuffix("_micro") in judge.metrics
+        for key in run.summary.metrics
     )
 
 
