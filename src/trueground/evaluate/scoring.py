@@ -20,7 +20,7 @@ from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
 from trueground.net import redact_command, redact_urls
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.records import Check
 from trueground.runs import (
     InputFile,
@@ -90,7 +90,7 @@ class Scoring:
     source: Source
     check: Check
     workers: int | None = 1
-    progress: Progress = no_progress
+    progress: Progress = do_nothing
     labelled: LabelledSlice | None = None
     write_page: PageWriter | None = None
 

@@ -19,15 +19,7 @@ from trueground.errors import UsageError
 from trueground.evaluate import TOTAL_NAMES, Entries, RunLevel, macro_key
 from trueground.metrics import Spec, parse_spec
 from trueground.runs import MetricSummary
-from trueground.stats import (
-    Floats,
-    Interval,
-    all_alike,
-    percentiles,
-    resampled_means,
-    sum_counts,
-    total as add_rows,
-)
+from trueground.stats import all_alike, percentiles, resampled_means, sum_counts, total as add_rows
 from trueground.studies.finished import Scores
 
 
@@ -37,7 +29,7 @@ class RunDifference(NamedTuple):
     mean_a: float | None
     mean_b: float | None
     difference: float | None
-    ci: Interval | None
+    ci: tuple[float, float] | None
 
 
 def names_of(keys: Iterable[str]) -> list[str]:
@@ -129,7 +121,7 @@ def _compute(
     resamples: int,
     seed: int,
     level: float,
-) -> dict[str, tuple[float | None, Floats]]:
+) -> dict[str, tuple[float | None, NDArray[np.float64]]]:
     """Each number of one run, and what it is in each resample, shape (resamples,)."""
     columns = []
     for key in keys:

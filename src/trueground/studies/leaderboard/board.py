@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueground.benchmarks import ModelInfo, Models, Studies, all_benchmarks, find_model
+from trueground.benchmarks import Studies, all_benchmarks
 from trueground.components import ResultKey
 from trueground.metrics import higher_is_better
 from trueground.runs import WORST_BY
+from trueground.studies.leaderboard.model_info import ModelInfo, Models, find_model
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
 from trueground.text import shown_name
 

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks import (
-    Models,
     PaperJudge,
     PublishedScore,
     PublishedTable,
     all_benchmarks,
-    find_model,
     published,
 )
 from trueground.components import ResultKey
@@ -26,6 +24,7 @@ from trueground.metrics import parse_spec
 from trueground.reports import DATASET
 from trueground.runs import Manifest, RunBenchmark, UsedComponent
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
+from trueground.studies.leaderboard.model_info import Models, find_model
 from trueground.studies.leaderboard.results import over_models
 from trueground.studies.leaderboard.runs import MetricEntry, Run, RunSummary
 from trueground.text import few

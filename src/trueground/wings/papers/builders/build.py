@@ -25,7 +25,7 @@ from trueground.models import (
     strip_model_folder,
 )
 from trueground.net import ResponseCache
-from trueground.options import Value, resolve_options
+from trueground.options import resolve_options
 from trueground.records import shorten
 from trueground.runs import Shards, write_json
 from trueground.wings.papers.builders.base import (
@@ -166,7 +166,7 @@ def dry_run(
     out: str | Path,
     *,
     models: Mapping[str, str | ChatModel],
-    options: Mapping[str, Value] | None = None,
+    options: Mapping[str, str | bool | None] | None = None,
     settings: BuildSettings | None = None,
 ) -> BuildEstimate:
     """Return what a build would ask, without a call and without writing anything.

@@ -15,7 +15,7 @@ from trueground.options import (
     Resamples,
     Seed,
     check_draws,
-    no_progress,
+    do_nothing,
 )
 
 
@@ -50,7 +50,7 @@ def sort_errors(
     resamples: Resamples = 2_000,
     level: Level = 0.95,
     cache: Cache = True,
-    progress: Progress = no_progress,
+    progress: Progress = do_nothing,
 ) -> dict[str, Any]:
     """Select the correct items with a low score, write them to the file, return its counts.
 
