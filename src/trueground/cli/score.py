@@ -170,10 +170,10 @@ def _read_manifest(part: Path) -> dict[str, Any]:
 
 def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
     """Bring together what shards of a build or a run were paid for; what to do next, in words."""
-    from trueground.components import entry_points
+    from trueground.components import EntryPoint
 
     manifest = _read_manifest(part)
-    for entry in entry_points("trueground.shards"):
+    for entry in EntryPoint.of_group("trueground.shards"):
         if entry.name in manifest:
             complete = entry.load()(out)
             rest = (

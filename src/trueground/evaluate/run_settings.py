@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.evaluate.page_writer import PageWriter
+
 from trueground.evaluate.score import (
     By,
     DecomposerName,
@@ -24,11 +25,9 @@ from trueground.options import (
     Option,
     Progress,
     RateLabels,
-    ShowProgress,
-    Value,
     check_resamples,
     check_settings,
-    no_progress,
+    do_nothing,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class RunSettings(RunOptions):
 
     components: "Components" = field(default_factory=_default_components)
     shard: tuple[int, int] | None = None
-    progress: Progress = no_progress
+    progress: Progress = do_nothing
     write_page: PageWriter | None = None
 
 
@@ -113,7 +112,7 @@ class RunRequest(RunOptions):
     model: "str | ChatModel"
     _: KW_ONLY
     out: str | Path | None = None
-    options: Mapping[str, Value] | None = None
+    options: Mapping[str, str | bool | None] | None = None
     data: Annotated[
         str | Path | None,
         Option("The benchmark's data: a file or folder of your own.", type=Path | None),
@@ -124,7 +123,7 @@ class RunRequest(RunOptions):
     judge_calibration: JudgeCalibrations = None
     decomposer: DecomposerName = "rules"
     rater: RaterName = None
-    progress: ShowProgress = no_progress
+    progress: Progress | bool = do_nothing
 
     def settings(
         self, components: "Components", progress: Progress, write_page: PageWriter | None

@@ -12,19 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from trueground.evaluate.page_writer import PageWriter
+
 from trueground.options import (
     Cache,
     LabelsDrawn,
     OnBadRow,
     Option,
     Overwrite,
+    Progress,
     RateLabels,
     Seed,
-    ShowProgress,
     Workers,
     check_resamples,
     check_settings,
-    no_progress,
+    do_nothing,
 )
 from trueground.records import Columns, SplitContexts
 
@@ -144,7 +145,7 @@ class ScoreRequest:
     unique: bool = False
     require: Sequence[str] = ()
     command: Sequence[str] = ()
-    progress: ShowProgress = no_progress
+    progress: Progress | bool = do_nothing
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -22,9 +22,9 @@ import msgspec
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
+from trueground.evaluate.page_writer import PageWriter
 
 from trueground.errors import InputError, OutputError, WorkerError, WriteError
-from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import end_manifest, identify_score, make_manifest, summarise_table
 from trueground.evaluate.shards import work
@@ -41,7 +41,7 @@ from trueground.evaluate.table import ItemTable
 from trueground.execution import open_progress
 from trueground.files import OutputPath
 from trueground.metrics import higher_is_better
-from trueground.options import Progress, ShowProgress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.records import open_unpacked
 from trueground.runs import (
     ITEMS,
@@ -79,7 +79,7 @@ def merge_shards(
     out: str | Path,
     *,
     command: Sequence[str] = (),
-    progress: ShowProgress = no_progress,
+    progress: Progress | bool = do_nothing,
     write_page: PageWriter | None = None,
 ) -> Result:
     """Make one run of the shards as `tg.merge` does; `write_page` adds the page of the run."""
