@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from trueground.studies.wording import join_alike
 
 from trueground.reports import DATASET, REPEAT, find_page
 from trueground.studies.leaderboard.board import Board, BoardColumn, BoardRow, lay_out, studies_of
@@ -25,6 +24,7 @@ from trueground.studies.leaderboard.model_info import load_models
 from trueground.studies.leaderboard.page import LEADERBOARD_MARK, write
 from trueground.studies.leaderboard.results import study_warnings
 from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
+from trueground.studies.wording import join_alike
 from trueground.text import few
 
 Json = dict[str, Any]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-from trueground.wings.papers.builders.draws import draw
 
 from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named, read_row, texts_of
 from trueground.errors import InputError, unknown_name
@@ -32,6 +31,7 @@ from trueground.wings.papers.builders.contexts.checks import (
     finds_answer,
     joined,
 )
+from trueground.wings.papers.builders.draws import draw
 from trueground.wings.papers.builders.people import PeopleLabels
 from trueground.wings.papers.builders.quality import BuiltItem
 from trueground.wings.papers.builders.rows import (
