@@ -155,6 +155,6 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             }
             for d in all_datasets().values()
         ]
-    from trueground.text import NORMALIZERS, get_normalizer
+    from trueground.text import Normalizer
 
-    return [{"name": name, "doc": get_normalizer(name).doc} for name in NORMALIZERS]
+    return [{"name": name, "doc": Normalizer.named(name).doc} for name in Normalizer.NAMES]

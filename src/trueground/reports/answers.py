@@ -27,7 +27,7 @@ from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes, packed_block
 from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, Item, RunFiles
 from trueground.text import Key, keys_of, pairs_of, triple_key
-from trueground.types import REASON_TITLES, Answered, Failure, Graph, Record, Status
+from trueground.types import Answered, Failure, Graph, ReasonKind, Record, Status
 
 FOLDER = "report_items"
 DETAILS = 100  # answers in a block inside the page
@@ -44,7 +44,7 @@ CHECKED = ("claims", "facts", "references", "response", "alignment", "missing", 
 _TOLD = ("sentences", "missed", "absent", "passage_sentences")
 _SHOWN = {"see", "phrase", "counts", *CHECKED, *_TOLD}
 STATUS_NAMES = [status.value for status in Status]
-_KINDS = [kind.value for kind in REASON_TITLES]
+_KINDS = [kind.value for kind in ReasonKind]
 _SUPPORTED: dict[Any, int] = {True: 1, False: 0}
 _VERDICTS: dict[Any, int] = {name: place for place, name in enumerate(ANSWER_VERDICTS)}
 _MISSING = re.compile(r"not (?:in the [a-z]+|supported): (.*)", re.DOTALL)
@@ -58,7 +58,7 @@ class ListedAnswer(msgspec.Struct):
 
     `verdict` is a place in ANSWER_VERDICTS. `claims` are (start, end, supported, words) in the
     whole answer, supported as 1, 0 or none, words those that are not in the contexts; `kinds` are
-    those of their reasons, as places in REASON_TITLES.
+    those of their reasons, as places in ReasonKind.
     """
 
     id: str
@@ -159,7 +159,7 @@ def list_words(metrics: Sequence[str], headline: str | None) -> dict[str, Any]:
         "statuses": [[name, STATUS_WORDS[Status(name)]] for name in STATUS_NAMES],
         "verdictNames": ANSWER_VERDICTS,
         "kindNames": _KINDS,
-        "kindWords": list(REASON_TITLES.values()),
+        "kindWords": [kind.description for kind in ReasonKind],
     }
 
 
