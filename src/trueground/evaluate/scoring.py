@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
-from trueground.evaluate.page_writer import PageWriter
 
 from trueground._version import __version__
 from trueground.components import Component
 from trueground.errors import RunInterrupted, tell
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
+from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored

@@ -22,9 +22,9 @@ import msgspec
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
-from trueground.evaluate.page_writer import PageWriter
 
 from trueground.errors import InputError, OutputError, WorkerError, WriteError
+from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import end_manifest, identify_score, make_manifest, summarise_table
 from trueground.evaluate.shards import work
