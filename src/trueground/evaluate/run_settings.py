@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.evaluate.page_writer import PageWriter
-
 from trueground.evaluate.score import (
     By,
     DecomposerName,

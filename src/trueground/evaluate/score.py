@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from trueground.evaluate.page_writer import PageWriter
-
 from trueground.options import (
     Cache,
     LabelsDrawn,
