@@ -20,7 +20,7 @@ from trueground.reports.run_pages import write_run_page
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import asked, input_names
 from trueground.runs.files import RunFiles
-from trueground.runs.worst import headline_metric
+from trueground.runs.worst import WorstOrder
 from trueground.types import Record
 
 
@@ -157,10 +157,10 @@ def test_page_knows_of_which_metrics_less_is_better(tmp_path: Path) -> None:
 
 
 def test_headline_metric_is_the_one_of_most_worth() -> None:
-    assert headline_metric(["f1", "grounding_f1", "support", "support_min"]) == "support"
-    assert headline_metric(["f1", "k_precision", "grounding_f1"]) == "grounding_f1"
-    assert headline_metric(["rouge_l", "meteor"]) == "rouge_l"
-    assert headline_metric([]) is None
+    assert WorstOrder(["f1", "grounding_f1", "support", "support_min"]).headline == "support"
+    assert WorstOrder(["f1", "k_precision", "grounding_f1"]).headline == "grounding_f1"
+    assert WorstOrder(["rouge_l", "meteor"]).headline == "rouge_l"
+    assert WorstOrder([]).headline is None
 
 
 def test_numbers_may_appear_late(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from trueground.errors import OutputError, UsageError, WriteError
 from trueground.files.output_path import OutputPath
 from trueground.files.writing import part_of
-from trueground.runs.directory import AppendFile, default_path
-from trueground.runs.run_directory import RunDirectory, check_resumable
+from trueground.runs.directory import AppendFile
+from trueground.runs.run_directory import RunDirectory
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_what_a_kill_leaves_is_known(
 ) -> None:
     for name, content in left.items():
         (tmp_path / name).write_bytes(content)
-    check_resumable(tmp_path)
+    RunDirectory.check_resumable(tmp_path)
     with RunDirectory(tmp_path, **how) as run:
         run.begin()
         OutputPath(tmp_path / "manifest.json").write_json({"trueground": "0"})
@@ -118,8 +118,9 @@ def test_a_refused_run_leaves_nothing(tmp_path: Path) -> None:
 
 def test_default_names_are_safe() -> None:
     now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    assert default_path("my answers/../x", now) == Path("runs/20260102T030405Z-my-answers-..-x")
-    assert default_path("...", now).name == "20260102T030405Z-score"
+    path = RunDirectory.default_path("my answers/../x", now)
+    assert path == Path("runs/20260102T030405Z-my-answers-..-x")
+    assert RunDirectory.default_path("...", now).name == "20260102T030405Z-score"
 
 
 def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:

@@ -9,42 +9,48 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import InputError, OutputError, RunInterrupted, WriteError
-from trueground.runs.job import Job, JobKind, Shards, next_session, noting_end, status_after
+from trueground.runs.job import Job, Shards
 
-KIND = JobKind("build", ("trueground", "builder"), lambda entry: entry.name == "work")
+
+class Build(Job):
+    noun = "build"
+    entries = ("trueground", "builder")
+
+    def is_left_over(self, entry: Path) -> bool:
+        return entry.name == "work"
 
 
 def test_find_empty_or_missing_folder_has_no_job(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert Job(tmp_path / "empty", KIND).find() is None
-    assert Job(tmp_path / "missing", KIND).find() is None
+    assert Build(tmp_path / "empty").find() is None
+    assert Build(tmp_path / "missing").find() is None
     assert not (tmp_path / "missing").exists()
 
 
 @pytest.mark.parametrize("name", ["work", "shards", ".shards"])
 def test_find_left_overs_of_a_killed_job_are_no_job(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    assert Job(tmp_path, KIND).find() is None
+    assert Build(tmp_path).find() is None
 
 
 def test_find_manifest_of_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({"trueground": "1"}))
     with pytest.raises(OutputError, match="holds files but no build, so it is left alone"):
-        Job(tmp_path, KIND).find()
+        Build(tmp_path).find()
 
 
 def test_find_job_gives_its_manifest(tmp_path: Path) -> None:
     entries = {"trueground": "1", "builder": "little"}
     (tmp_path / "manifest.json").write_text(json.dumps(entries))
-    assert Job(tmp_path, KIND).find() == entries
+    assert Build(tmp_path).find() == entries
 
 
 def test_hold_folder_in_use_is_refused(tmp_path: Path) -> None:
-    job = Job(tmp_path / "out", KIND)
+    job = Build(tmp_path / "out")
     with (
         job.hold(),
         pytest.raises(OutputError, match="in use by another build"),
-        Job(tmp_path / "out", KIND).hold(),
+        Build(tmp_path / "out").hold(),
     ):
         pass
     with job.hold():
@@ -64,9 +70,9 @@ def test_shards_of_another_number_are_refused(tmp_path: Path) -> None:
 
 
 def test_next_session_counts_from_the_last_manifest() -> None:
-    assert next_session(None) == (1, None)
-    assert next_session({"sessions": 2, "start": "then"}) == (3, "then")
-    assert next_session({"sessions": "two"}) == (1, None)
+    assert Job.next_session(None) == (1, None)
+    assert Job.next_session({"sessions": 2, "start": "then"}) == (3, "then")
+    assert Job.next_session({"sessions": "two"}) == (1, None)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +87,7 @@ def test_next_session_counts_from_the_last_manifest() -> None:
     ids=["none", "ctrl-c", "canceled", "time-limit", "error"],
 )
 def test_status_after(error: BaseException | None, status: str) -> None:
-    assert status_after(error) == status
+    assert Job.status_after(error) == status
 
 
 def test_noting_end_failing_write_hides_no_error() -> None:
@@ -91,6 +97,6 @@ def test_noting_end_failing_write_hides_no_error() -> None:
         noted.append(error)
         raise WriteError("the disk is full")
 
-    with pytest.raises(InputError, match="bad"), noting_end(write):
+    with pytest.raises(InputError, match="bad"), Job.noting_end(write):
         raise InputError("bad")
     assert [str(error) for error in noted] == ["bad"]

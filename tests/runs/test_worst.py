@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import trueground as tg
-from trueground.runs.worst import worst_metrics
+from trueground.runs.worst import WorstOrder
 from trueground.testing import FakeDecomposer, FakeJudge
 
 JUDGE = FakeJudge({"a": 0.9, "b": 0.5, "c": 0.1, "d": 0.4}, default=0.0)
@@ -76,14 +76,14 @@ def test_without_records_there_are_no_texts(tmp_path: Path) -> None:
 
 
 def test_less_is_worse_or_better_as_the_metric_has_it() -> None:
-    assert worst_metrics(["f1", "support_min", "support", "k_precision"]) == [
+    assert WorstOrder(["f1", "support_min", "support", "k_precision"]).metrics == [
         "support",
         "support_min",
     ]
-    assert worst_metrics(["f1", "k_precision"]) == ["k_precision"]
-    assert worst_metrics(["rouge_1", "rouge_2"]) == ["rouge_1"]
-    assert worst_metrics(["support@other", "f1"]) == ["f1"]
-    assert worst_metrics([]) == []
+    assert WorstOrder(["f1", "k_precision"]).metrics == ["k_precision"]
+    assert WorstOrder(["rouge_1", "rouge_2"]).metrics == ["rouge_1"]
+    assert WorstOrder(["support@other", "f1"]).metrics == ["f1"]
+    assert WorstOrder([]).metrics == []
     rows = [{"id": "a", "response": "I don't know.", "answerable": True}]
     rows.append({"id": "b", "response": "Paris is old.", "answerable": True})
     assert ids(tg.score(rows, metrics="p_g")) == ["a", "b"]  # declining is the mistake

@@ -75,7 +75,7 @@ def score(
 
     from trueground.evaluate import judge_gates, parse_gate
     from trueground.files import OutputPath
-    from trueground.runs import default_path
+    from trueground.runs import RunDirectory
 
     gates = [parse_gate(text) for text in fail_under or ()]
     gates += [parse_gate(text, ceiling=True) for text in fail_over or ()]
@@ -90,7 +90,7 @@ def score(
         raise UsageError(f"--shard {shard} needs --out: the place that all shards share")
     if unique:
         name = "stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0]
-        options["out"] = default_path(name)
+        options["out"] = RunDirectory.default_path(name)
     with screen.progress() as progress:
         options |= {
             "require": [gate.metric for gate in gates],

@@ -9,14 +9,14 @@ import msgspec
 from trueground.errors import InputError, OutputError
 from trueground.files import OutputPath
 from trueground.models import BatchState
-from trueground.runs import BATCHES
+from trueground.runs import RunFiles
 
 
 class BatchStateFile:
     """The file in a run directory that keeps the state of the batches."""
 
     def __init__(self, run: Path) -> None:
-        self._path = run / BATCHES
+        self._path = RunFiles(run).batches
 
     def load(self) -> BatchState:
         """Return the saved state, or a new one. Raises InputError."""

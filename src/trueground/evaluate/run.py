@@ -45,7 +45,7 @@ def _prepare(
     from trueground.evaluate.components import make_components
     from trueground.execution import open_progress
     from trueground.models import check_model, make_model
-    from trueground.runs import free_path
+    from trueground.runs import RunDirectory
 
     name, slash, task_name = request.benchmark.partition("/")
     model, options = request.model, request.options or {}
@@ -76,7 +76,7 @@ def _prepare(
             model = make_model(model, request.model_options)
             check_model(model)  # a plug-in may have made it
         out = request.out
-        path = free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
+        path = RunDirectory.free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
         yield task, model, path, settings
 
 
@@ -110,14 +110,15 @@ def ask_shard(task: Task, model: ChatModel, out: Path, settings: RunSettings) ->
     """
     from trueground.errors import OutputError
     from trueground.evaluate.session import Session, check_same, identify_run
-    from trueground.runs import RESPONSES, Shards, check_resumable, count_lines
+    from trueground.runs import RunDirectory, RunFiles
 
-    check_resumable(out, sharded=True)
-    folder = Shards(out).folder(*(settings.shard or (0, 1)))
+    RunDirectory.check_resumable(out, sharded=True)
+    files = RunFiles(out)
+    folder = files.shards.folder(*(settings.shard or (0, 1)))
     identity = identify_run(task, settings, model.signature)
     for other in (out, *sorted(folder.parent.glob("*-of-*"))):
         check_same(other, identity)
-    if count_lines(out / RESPONSES):
+    if files.has_responses:
         raise OutputError(
             f"{out} holds replies already; go on by the same command without --shard, which asks "
             "only what is missing"

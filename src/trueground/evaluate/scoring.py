@@ -32,12 +32,6 @@ from trueground.runs import (
     RunFiles,
     Summary,
     UsedComponent,
-    as_stored,
-    count_lines,
-    next_session,
-    noting_end,
-    open_run,
-    status_after,
 )
 from trueground.types import PromptFile, Record
 
@@ -121,10 +115,10 @@ class Scoring:
 
         Raises OutputError, WriteError, RunInterrupted.
         """
-        with open_run(out, identity, overwrite=overwrite, unique=unique) as run:
+        with RunDirectory.open(out, identity, overwrite=overwrite, unique=unique) as run:
             kept = KeptBatches(run, keep_records=self.plan.keep_records)
 
-            items = RunFiles(run.path).items
+            files = RunFiles(run.path)
 
             def update(manifest: Manifest, error: BaseException | None) -> None:
                 """Add what judging cost, and whether it was cached for next time."""
@@ -132,18 +126,18 @@ class Scoring:
                 manifest.cache_problem = self.plan.components.problem
                 if error is not None:
                     # An interrupt can come between writing a batch and counting it.
-                    manifest.scored = count_lines(items)
+                    manifest.scored = files.count_items()
 
             manifest = make_manifest(self.plan, self.check, command)
             manifest.identity = dict(identity)
-            manifest.sessions, start = next_session(run.earlier)
+            manifest.sessions, start = run.next_session(run.earlier)
             manifest.start = start or manifest.start
             try:
                 return self.to_run(run, manifest, update, kept)
             except KeyboardInterrupt:
-                done = count_lines(items)
+                done = files.count_items()
                 raise RunInterrupted(
-                    f"interrupted; {done} of {self.check.n} items are in {items}. Run "
+                    f"interrupted; {done} of {self.check.n} items are in {files.items}. Run "
                     "the same command to resume"
                 ) from None
 
@@ -167,10 +161,10 @@ class Scoring:
 
         def note_error(error: BaseException) -> None:
             update(manifest, error)
-            end_manifest(files, manifest, error)
+            files.end(manifest, error)
 
         with self._table() as table:
-            with noting_end(note_error):
+            with run.noting_end(note_error):
                 self._score_into(run, table, kept)
                 summary, repeats = summarise_table(self.plan, table, self.check, self.labelled)
                 if repeats is not None:
@@ -183,7 +177,7 @@ class Scoring:
                 run.forget_progress()
             update(manifest, None)
             manifest.scored = table.n
-            end_manifest(files, manifest, None)
+            files.end(manifest, None)
         return Result(summary, files.path, files.items, self.plan.note)
 
     def _score_into(self, run: RunDirectory, table: ItemTable, kept: KeptBatches | None) -> None:
@@ -277,23 +271,21 @@ def identify_score(plan: Plan, check: Check, **reading: object) -> dict[str, Any
         check: The input; its files count by their checksums, not by their names.
         reading: The options that decide which records there are, and the labels.
     """
-    return as_stored(
-        {
-            "command": "score",
-            "input": [file.sha256 for file in check.files] or [check.sha256],
-            "n": check.n,
-            **reading,
-            "metrics": plan.signatures,
-            "judges": plan.judge_signatures,
-            "decomposer": plan.decomposer_signature,
-            "prompts": {prompt.id: prompt.sha256 for prompt in plan.prompts},
-            "repeats_of": plan.repeats_of,
-            "by": list(plan.by),
-            "seed": plan.seed,
-            "resamples": plan.resamples,
-            "keep_records": plan.keep_records,
-        }
-    )
+    return {
+        "command": "score",
+        "input": [file.sha256 for file in check.files] or [check.sha256],
+        "n": check.n,
+        **reading,
+        "metrics": plan.signatures,
+        "judges": plan.judge_signatures,
+        "decomposer": plan.decomposer_signature,
+        "prompts": {prompt.id: prompt.sha256 for prompt in plan.prompts},
+        "repeats_of": plan.repeats_of,
+        "by": list(plan.by),
+        "seed": plan.seed,
+        "resamples": plan.resamples,
+        "keep_records": plan.keep_records,
+    }
 
 
 def make_manifest(
@@ -336,10 +328,3 @@ def _describe_component(part: Any, written: str | None = None) -> UsedComponent:
     return UsedComponent(
         part.name, part.signature, None if written is None else redact_urls(written)
     )
-
-
-def end_manifest(files: RunFiles, manifest: Manifest, error: BaseException | None) -> None:
-    """Write when and how the run ended. Raises WriteError."""
-    manifest.end = datetime.now(UTC).isoformat()
-    manifest.status = status_after(error)
-    files.write_manifest(manifest)

@@ -22,7 +22,7 @@ from trueground.evaluate.questions import (
     make_run_plan,
 )
 from trueground.evaluate.run_settings import RunSettings
-from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
+from trueground.evaluate.scoring import Scoring, make_manifest
 from trueground.models import (
     ChatModel,
     ModelRequest,
@@ -34,21 +34,12 @@ from trueground.models import (
 from trueground.net import ResponseCache
 from trueground.records import Check
 from trueground.runs import (
-    BATCHES,
-    RESPONSES,
     Manifest,
-    ResponseIndex,
-    ResponseLog,
     Result,
     RunBenchmark,
-    RunCost,
     RunDirectory,
     RunFiles,
     UsedComponent,
-    as_stored,
-    find_earlier,
-    next_session,
-    noting_end,
 )
 from trueground.types import PromptFile, Usage
 
@@ -62,7 +53,7 @@ def identify_run(task: Task, settings: RunSettings, signature: str) -> dict[str,
     the answers and the scores. `signature` is the model's; the endpoint is no part of it.
     """
     questionnaire, plan = Questionnaire(task, settings), make_run_plan(task, settings)
-    identity = {
+    identity: dict[str, Any] = {
         "benchmark": f"{task.benchmark}/{task.name}",
         "options": dict(task.options),
         "data": sorted(file.sha256 for file in task.files),
@@ -76,7 +67,7 @@ def identify_run(task: Task, settings: RunSettings, signature: str) -> dict[str,
         "seed": plan.seed,
         "resamples": plan.resamples,
     }
-    return as_stored(identity)
+    return identity
 
 
 def check_same(run: Path, identity: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -84,7 +75,7 @@ def check_same(run: Path, identity: Mapping[str, Any]) -> dict[str, Any] | None:
 
     Raises OutputError where the folder holds another run, and says in what they differ.
     """
-    return find_earlier(run, identity, resume=True) if run.is_dir() else None
+    return RunDirectory.find_earlier(run, identity, resume=True) if run.is_dir() else None
 
 
 class Session(AbstractContextManager["Session"]):
@@ -120,7 +111,7 @@ class Session(AbstractContextManager["Session"]):
             self._directory = stack.enter_context(run)
             self._files = RunFiles(out)
             earlier = None if run.earlier is None else self._files.read_manifest()
-            if not settings.batch and (out / BATCHES).exists():
+            if not settings.batch and self._files.batches.exists():
                 from trueground.evaluate.batches import check_none_under_way
 
                 check_none_under_way(out)
@@ -130,7 +121,7 @@ class Session(AbstractContextManager["Session"]):
             self._finished = earlier is not None and earlier.is_finished
             self._broken_off = earlier is not None and not self._finished
             # First what can be refused: a run that has ended must not look broken afterwards.
-            self._log = stack.enter_context(ResponseLog(out / RESPONSES))
+            self._log = stack.enter_context(self._files.open_responses())
             if self._broken_off:
                 tell(
                     f"resuming the unfinished run in {out}: {len(self._log):,} of "
@@ -145,7 +136,7 @@ class Session(AbstractContextManager["Session"]):
         manifest = make_manifest(self._plan, self._check, self._settings.command, "run")
         if self._finished:  # what it has on disk is whole until it is scored anew
             manifest.status = "finished"
-        manifest.sessions, start = next_session(self._directory.earlier)
+        manifest.sessions, start = self._directory.next_session(self._directory.earlier)
         manifest.start = start or manifest.start
         manifest.benchmark = RunBenchmark(
             task.benchmark, task.name, dict(task.options), task.headline, list(task.notices)
@@ -173,7 +164,7 @@ class Session(AbstractContextManager["Session"]):
         settings = self._settings
         use_cache = settings.cache and self._model.cacheable
         with (
-            noting_end(self._note_error),
+            self._directory.noting_end(self._note_error),
             ResponseCache.open() if use_cache else nullcontext() as cache,
         ):
             runner = RequestRunner(
@@ -215,7 +206,7 @@ class Session(AbstractContextManager["Session"]):
     def end(self) -> None:
         """Note that all was asked, where nothing is to be scored. Raises WriteError."""
         self._update(self._manifest)
-        end_manifest(self._files, self._manifest, None)
+        self._files.end(self._manifest, None)
 
     def score(self) -> Result:
         """Score all answers and write items, summary and page. Raises WriteError."""
@@ -264,7 +255,7 @@ class Session(AbstractContextManager["Session"]):
     def _note_error(self, error: BaseException) -> None:
         """Write how asking ended; a finished run stays finished."""
         self._update(self._manifest)
-        end_manifest(self._files, self._manifest, None if self._finished else error)
+        self._files.end(self._manifest, None if self._finished else error)
 
     def _update(self, manifest: Manifest, outcome: Outcome | None = None) -> None:
         """Write into the manifest what came of the answers, and what they cost.
@@ -279,8 +270,7 @@ class Session(AbstractContextManager["Session"]):
         paid, price, parts = self._log.paid, self._price, self._settings.components
         paid.write_to(manifest)
         if price is not None:
-            usd = price.cost(paid.tokens_in, paid.tokens_out, paid.tokens_cached)
-            manifest.cost = RunCost(usd, price.input, price.output, price.cached_input)
+            manifest.set_cost(price)
         if (spent := parts.spent) is not None and self._spent_before is not None:
             manifest.set_judging_usage(self._judged_before + (spent - self._spent_before))
         if parts.problem and not manifest.cache_problem:
@@ -296,7 +286,7 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
     setting of the user that the task ignores.
     """
     check_same(out, identify_run(task, settings, model.signature))
-    index = ResponseIndex(out / RESPONSES)
+    index = RunFiles(out).read_responses()
     use_cache = settings.cache and model.cacheable
     questionnaire = Questionnaire(task, settings)
     items = answered = cached = tokens_in = 0

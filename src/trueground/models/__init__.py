@@ -47,7 +47,11 @@ if TYPE_CHECKING:
         LogprobRunner as LogprobRunner,
         UnscoredText as UnscoredText,
     )
-    from trueground.models.prices import PriceTable as PriceTable, price_of as price_of
+    from trueground.models.prices import (
+        Price as Price,
+        PriceTable as PriceTable,
+        price_of as price_of,
+    )
     from trueground.models.prompts import Prompt as Prompt, TextMarks as TextMarks
     from trueground.models.registry import (
         make_model as make_model,
@@ -106,6 +110,7 @@ __getattr__, __dir__ = load_lazily(
             "UnscoredText",
         ),
         "prices": (
+            "Price",
             "PriceTable",
             "price_of",
         ),

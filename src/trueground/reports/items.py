@@ -9,7 +9,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from trueground.records import UNREADABLE
-from trueground.runs import ITEMS, RECORDS, REPORT, CheckedClaim, ClaimEvidence, Gaps
+from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, RunFiles
 from trueground.text import several
 
 T = TypeVar("T")
@@ -25,18 +25,19 @@ def gap_notices(gaps: Gaps, listed: int, n: int | None) -> list[str]:
     """
     sentences = []
     if gaps.items:
-        lines = f"{several(gaps.items, 'line')} of {ITEMS} cannot be read"
+        lines = f"{several(gaps.items, 'line')} of {RunFiles.ITEMS_NAME} cannot be read"
         sentences.append(f"{lines}: {_name_first(gaps.item_places, gaps.items)}.")
     if n is not None and listed < n:
         if listed + gaps.items < n:
-            sentences.append(f"{ITEMS} ends after line {listed + gaps.items:,}.")
+            sentences.append(f"{RunFiles.ITEMS_NAME} ends after line {listed + gaps.items:,}.")
         are = "is" if n - listed == 1 else "are"
         sentences.insert(0, f"{n - listed:,} of {n:,} answers {are} missing from the list:")
     if gaps.records:
         stand = "answer stands" if gaps.records == 1 else "answers stand"
+        files = f"{RunFiles.ITEMS_NAME} and {RunFiles.RECORDS_NAME}"
         sentences.append(
-            f"{gaps.records:,} {stand} here without question and passages, by {ITEMS} and "
-            f"{RECORDS}: {_name_first(gaps.record_places, gaps.records)}."
+            f"{gaps.records:,} {stand} here without question and passages, by {files}: "
+            f"{_name_first(gaps.record_places, gaps.records)}."
         )
     return [" ".join([*sentences, "Score again to have all."])] if sentences else []
 
@@ -63,9 +64,10 @@ def claims_of(
 
 def item_links(run_dir: Path, ids: Iterable[str]) -> dict[str, str]:
     """Id → `report.html#item-…`, relative to the run's directory; none where it has no page."""
-    if not (run_dir / REPORT).is_file():
+    page = RunFiles(run_dir).page
+    if not page.is_file():
         return {}
-    return {one: f"{REPORT}#item-{quote(one, safe='')}" for one in ids}
+    return {one: f"{page.name}#item-{quote(one, safe='')}" for one in ids}
 
 
 def way_to(run: Path, folder: Path) -> str:

@@ -19,7 +19,7 @@ from trueground.reports.blocks import (
     Text,
     code,
 )
-from trueground.runs import REPEATS
+from trueground.runs import RunFiles
 from trueground.text import docs_page, several
 
 UNSTEADY = 10  # questions named on the page
@@ -65,7 +65,7 @@ def _sentences(
         lack, them = ("lacks", "it") if lost == 1 else ("lack", "them")
         told.append(
             f"{several(lost, 'question')} {lack} one or more whole answers (failed or cut off); "
-            f"those that came are counted. {REPEATS} names {them}."
+            f"those that came are counted. {RunFiles.REPEATS_NAME} names {them}."
         )
     entries = repeats["metrics"]
     named = [name for name in (metric, *entries) if name in entries and entries[name]["errors"]]
@@ -113,7 +113,7 @@ def _sameness(repeats: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
 
 def _unsteady(run: Path, metric: str | None) -> list[Row]:
     """The questions whose values lie farthest apart: id, mean, standard deviation, answers."""
-    path = run / REPEATS
+    path = RunFiles(run).repeats
     if metric is None or not path.exists():
         return []
     with path.open("rb") as lines:

@@ -18,7 +18,7 @@ from trueground.reports.sentences import (
     trust_sentence,
 )
 from trueground.reports.text import COLUMNS, clip, wrap
-from trueground.runs import REPORT, WorstItem, worst_metrics, worst_order
+from trueground.runs import RunFiles, WorstItem, WorstOrder
 from trueground.text import NO_VALUE, number, one_line, several
 
 _MAX_METRICS, _MAX_VALUES = 6, 6
@@ -240,15 +240,15 @@ def list_worst(summary: Mapping[str, Any], text: RunText) -> Iterator[Block]:
 
     Grounded answers, those that decline, and those without a score are left out.
     """
-    metric = next(iter(worst_metrics(summary["metrics"])), None)
-    if metric is None or not text.worst:
+    order = WorstOrder(summary["metrics"])
+    if order.headline is None or not text.worst:
         return
     bad = [item for item in text.worst if item.score is not None and item.verdict not in _NOT_BAD]
     if not bad:
         yield Text("no answer to read first: none is scored, or all of them are grounded")
         return
-    order = worst_order(metric, bool(summary.get("verdicts")))
-    title = f"worst {len(bad)} of {summary['n']:,}: {order}"
+    described = order.describe(verdicts=bool(summary.get("verdicts")))
+    title = f"worst {len(bad)} of {summary['n']:,}: {described}"
     lines = []
     for rank, item in enumerate(bad, 1):
         head = f"{rank:>2}  {item.score:.2f}  {item.verdict or ''}".rstrip()
@@ -293,12 +293,12 @@ def point_to_more(summary: Mapping[str, Any], text: RunText) -> Iterator[Block]:
     n_left = len(summary["metrics"]) - len(headline_keys(summary["metrics"]))
     if n_left > 0 and not text.shows_all:
         options.append(f"{several(n_left, 'more metric')}: --all")
-    if text.is_brief and not text.shows_all and worst_metrics(summary["metrics"]):
+    if text.is_brief and not text.shows_all and WorstOrder(summary["metrics"]).metrics:
         options.append("the worst answers in full: --worst 20")
     if options:
         lines.append(f"more   {'; '.join(options)}")
     if text.path is not None:
-        lines.append(f"page   {text.path / REPORT}")
+        lines.append(f"page   {RunFiles(text.path).page}")
         if text.shows_all:
             lines.append(f"files  {text.path}/")
     if lines:

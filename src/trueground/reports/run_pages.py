@@ -67,7 +67,7 @@ from trueground.reports.sentences import (
     trust_sentence,
 )
 from trueground.reports.viewer import write_page
-from trueground.runs import REPORT, Gaps, RunFiles, headline_metric
+from trueground.runs import Gaps, RunFiles, WorstOrder
 from trueground.text import number, percent, several
 from trueground.types import ReasonKind
 
@@ -125,7 +125,7 @@ def write_run_page(
     gaps = Gaps() if leave_out else None
     with read_numbers(files, gaps) as numbers:
         metrics = in_order(summary, numbers)
-        headline = headline_metric(metrics)
+        headline = WorstOrder(metrics).headline
         values = numbers[headline] if headline else None
         beside = numbers.count > max_items
         limits = (LISTED, min(max_items, DETAILS_INSIDE)) if beside else (max_items, max_items)
@@ -153,7 +153,7 @@ def write_run_page(
         beside=beside,
         has_gaps=leave_out,
     )
-    path = (out or run_dir) / REPORT
+    path = RunFiles(out or run_dir).page
     write_page(
         path, page, lambda out: write_answers(out, path.parent, run_dir, shown), files=beside
     )
@@ -188,7 +188,7 @@ def run_page(
     """
     numbers = {} if numbers is None else numbers
     metrics = in_order(summary, numbers)
-    headline = headline_metric(metrics)
+    headline = WorstOrder(metrics).headline
     charts = list(_distributions(summary, numbers))
     shows_declined = not has_verdicts(summary) or (text is not None and text.shows_all)
     listed: list[Block] = [] if run_dir is None else [_list_answers(run_dir, statement)]

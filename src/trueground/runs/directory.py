@@ -1,4 +1,4 @@
-"""The names of a run directory's files, its default path, and files that grow.
+"""The names of a run directory's files, and files that grow.
 
 Files are either replaced as a whole (`OutputPath`) or appended to in whole pieces: when the disk is
 full, the unfinished piece is cut off again, so that what was finished stays intact.
@@ -7,12 +7,11 @@ full, the unfinished piece is cut off again, so that what was finished stays int
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 
 from trueground.errors import WriteError
-from trueground.files import open_no_follow, safe_name
+from trueground.files import open_no_follow
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -23,17 +22,6 @@ RESPONSES = "responses.jsonl"
 REPEATS = "repeats.jsonl"
 BATCHES = "batches.json"
 PROGRESS = "progress.bin"  # of an unfinished run of `score`: what is scored already
-
-
-def default_path(name: str, now: datetime | None = None) -> Path:
-    """runs/<utc-time>-<name>."""
-    stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
-    return Path("runs") / f"{stamp}-{safe_name(name)}"
-
-
-def free_path(name: str) -> Path:
-    """The default path, or with a number behind it where a command of the same second took it."""
-    return next(path for path in numbered_paths(default_path(name)) if not path.exists())
 
 
 def numbered_paths(path: Path) -> Iterator[Path]:

@@ -8,23 +8,34 @@ What can't be read is an InputError that names file and line. With `Gaps` it is 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, cast, overload
+from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, overload
 
 import msgspec
 
 from trueground.errors import InputError
 from trueground.files import FolderLock, OutputPath
-from trueground.records import UNREADABLE, open_unpacked, shorten, too_deep
-from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPEATS, REPORT, RESPONSES, SUMMARY
+from trueground.records import UNREADABLE, open_unpacked, shorten
+from trueground.runs.decoding import FORMAT_VERSION, decode_lines, describe_error
+from trueground.runs.directory import (
+    BATCHES,
+    ITEMS,
+    MANIFEST,
+    RECORDS,
+    REPEATS,
+    REPORT,
+    RESPONSES,
+    SUMMARY,
+    count_lines,
+)
 from trueground.runs.frames import read_frames
-from trueground.runs.identity import describe_unfinished
+from trueground.runs.job import SHARDS, Job, Shards
+from trueground.runs.responses import ResponseIndex, ResponseLog
 from trueground.runs.schema import (
-    FORMAT_VERSION,
-    UNNUMBERED_VERSION,
     Item,
     Manifest,
     RecordTexts,
@@ -45,72 +56,21 @@ class HasId(Protocol):
 
 LineT = TypeVar("LineT", bound=HasId)
 T = TypeVar("T")
-StructT = TypeVar("StructT", bound=msgspec.Struct)
-
-
-class _Versioned(msgspec.Struct):
-    format_version: int = UNNUMBERED_VERSION
-    trueground: str | None = None
-
-
-def decode_file(content: bytes, kind: type[StructT], name: str) -> StructT:
-    """Return the content of manifest.json or summary.json.
-
-    Args:
-        content: The bytes of the file.
-        kind: `Manifest` or `Summary`.
-        name: What an error calls the file.
-
-    Raises:
-        InputError: The content isn't such a file, or a newer version of trueground wrote it.
-    """
-    try:
-        version = msgspec.json.decode(content, type=_Versioned)
-        if version.format_version > FORMAT_VERSION:
-            raise _newer(name, version)
-        if kind is Manifest and version.trueground is None:
-            raise InputError(f"{name} is not of a trueground run")
-        decoded: Any = msgspec.json.decode(content, type=kind)
-    except (msgspec.ValidationError, RecursionError) as error:
-        reason = describe_error(error)
-        raise InputError(f"{name} is not as trueground writes it: {reason}. Run again.") from error
-    except UNREADABLE as error:
-        raise InputError(f"{name} cannot be read: {describe_error(error)}. Run again.") from error
-    decoded.format_version = version.format_version
-    return cast(StructT, decoded)
-
-
-def _newer(name: str, found: _Versioned) -> InputError:
-    by = f", written by trueground {found.trueground}" if found.trueground else ""
-    return InputError(
-        f"{name}: format version {found.format_version}{by}. This version of trueground reads up "
-        f"to {FORMAT_VERSION}. Upgrade trueground: pip install --upgrade trueground"
-    )
-
-
-def describe_error(error: Exception) -> str:
-    """Return what is wrong with a line or file."""
-    return too_deep().found if isinstance(error, RecursionError) else shorten(str(error), 200)
-
-
-def decode_lines(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:
-    """Yield each line as a Struct of this kind. Raises InputError that names `path` and line."""
-    decode = msgspec.json.Decoder(kind).decode
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield decode(line)
-        except UNREADABLE as error:
-            raise _unreadable_line(path, number, describe_error(error)) from error
-
-
-def _unreadable_line(path: Path, number: int, reason: str) -> InputError:
-    return InputError(
-        f"{path}, line {number}: not a line that this version writes ({reason}); run again"
-    )
 
 
 class RunFiles:
-    """The files of the run directory `path`, which needn't exist."""
+    """The files of the run directory `path`, which needn't exist.
+
+    The names are those that the files have in every run directory, and in its shards.
+    """
+
+    MANIFEST_NAME = MANIFEST
+    SUMMARY_NAME = SUMMARY
+    ITEMS_NAME = ITEMS
+    RECORDS_NAME = RECORDS
+    REPEATS_NAME = REPEATS
+    PAGE_NAME = REPORT
+    SHARDS_NAME = SHARDS
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -120,7 +80,9 @@ class RunFiles:
         self.records = path / RECORDS
         self.repeats = path / REPEATS
         self.responses = path / RESPONSES
+        self.batches = path / BATCHES
         self.page = path / REPORT
+        self.shards = Shards(path)
 
     @property
     def is_run(self) -> bool:
@@ -131,6 +93,11 @@ class RunFiles:
     def has_records(self) -> bool:
         """Whether the records were kept with the run."""
         return self.records.exists()
+
+    @property
+    def has_responses(self) -> bool:
+        """Whether the log has a reply."""
+        return count_lines(self.responses) > 0
 
     @property
     def wrong_records(self) -> InputError:
@@ -144,7 +111,7 @@ class RunFiles:
 
     def read_manifest(self) -> Manifest:
         """Return the manifest. Raises InputError if there is none or it can't be read."""
-        return decode_file(self._read(self.manifest), Manifest, str(self.manifest))
+        return Manifest.decode(self._read(self.manifest), str(self.manifest))
 
     def read_summary(self) -> Summary:
         """Return the summary. Raises InputError if there is none or it can't be read."""
@@ -153,7 +120,7 @@ class RunFiles:
                 f"{self.summary}: not found, although the run in {self.path} is finished; run it "
                 "again"
             )
-        return decode_file(self._read(self.summary), Summary, str(self.summary))
+        return Summary.decode(self._read(self.summary), str(self.summary))
 
     def find_manifest(self) -> Manifest | None:
         """Return the manifest; None if the folder has none. Raises InputError for a damaged one."""
@@ -170,9 +137,8 @@ class RunFiles:
         """Return the manifest of a finished run. Raises InputError if the run isn't finished."""
         manifest = self.read_manifest()
         if not manifest.is_finished:
-            entries = {"status": manifest.status, "command": manifest.command}
             running = FolderLock(self.path).is_held()
-            raise InputError(describe_unfinished(self.path, entries, running=running))
+            raise InputError(manifest.describe_unfinished(self.path, running=running))
         return manifest
 
     def check_items(self) -> None:
@@ -190,6 +156,12 @@ class RunFiles:
         summary.format_version = FORMAT_VERSION
         OutputPath(self.summary).write_json(summary.raw)
 
+    def end(self, manifest: Manifest, error: BaseException | None) -> None:
+        """Write when and how the run ended; `error` ended it, if any. Raises WriteError."""
+        manifest.end = datetime.now(UTC).isoformat()
+        manifest.status = Job.status_after(error)
+        self.write_manifest(manifest)
+
     def _read(self, path: Path) -> bytes:
         try:
             return path.read_bytes()
@@ -201,7 +173,21 @@ class RunFiles:
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
+    # Replies
+
+    def read_responses(self) -> ResponseIndex:
+        """Return which items the log has replies for. Raises InputError; changes nothing."""
+        return ResponseIndex(self.responses)
+
+    def open_responses(self) -> ResponseLog:
+        """Open the log of replies to read and to append. Raises InputError."""
+        return ResponseLog(self.responses)
+
     # Lines
+
+    def count_items(self) -> int:
+        """Return the number of lines of items.jsonl; 0 if there is no such file."""
+        return count_lines(self.items)
 
     @overload
     def iter_items(self) -> Iterator[Item]: ...

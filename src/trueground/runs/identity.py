@@ -25,14 +25,10 @@ def is_finished(manifest: Mapping[str, Any]) -> bool:
     return manifest.get("status") == FINISHED
 
 
-def as_stored(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the identity as a manifest gives it back: a tuple becomes a list."""
-    stored: dict[str, Any] = orjson.loads(orjson.dumps(identity))
-    return stored
-
-
 def find_differences(begun: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str]:
     """Return one line for each entry in which the run in a folder and this command differ."""
+    # The manifest gives a tuple back as a list.
+    identity = orjson.loads(orjson.dumps(identity))
     commands = begun.get("command", "run"), identity.get("command", "run")
     if commands[0] != commands[1]:  # whose other entries have nothing in common
         return [f"  command: trueground {commands[0]} there, trueground {commands[1]} now"]

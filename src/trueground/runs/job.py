@@ -1,8 +1,8 @@
 """A job: a run or a build in a folder, written by one process at a time, in several sessions.
 
 Its life is the same for both. `Job.find` says what is in the folder, or refuses it. `Job.hold`
-locks it. `next_session` counts sessions and keeps the start of the first. `noting_end` writes how a
-session ended into the manifest. `Job.shards` are parts that other processes write.
+locks it. `Job.next_session` counts sessions and keeps the start of the first. `Job.noting_end`
+writes how a session ended into the manifest. `Job.shards` are parts that other processes write.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
@@ -25,18 +26,6 @@ from trueground.runs.identity import FINISHED
 SHARDS = "shards"  # the folder of a sharded job that is not merged yet
 MERGED_SHARDS = ".shards"  # what a killed `Shards.remove` leaves
 LOCK_WAIT_SECONDS = 0.2  # a reader that looks whether a job is being written holds it for less
-
-
-class JobKind(NamedTuple):
-    """What a job is called in messages, and what its folder holds.
-
-    A manifest of this kind has `entries`. `is_left_over` says of an entry of the folder whether a
-    killed job of this kind may leave it before it has a manifest.
-    """
-
-    noun: str
-    entries: tuple[str, ...]
-    is_left_over: Callable[[Path], bool]
 
 
 class SessionStart(NamedTuple):
@@ -94,13 +83,26 @@ class Shards:
         shutil.rmtree(self._job / MERGED_SHARDS, ignore_errors=True)
 
 
-class Job:
-    """The folder of a run or a build."""
+class Job(ABC):
+    """The folder of a run or a build.
 
-    def __init__(self, path: Path, kind: JobKind) -> None:
+    Attributes:
+        noun: What a job of this kind is called in messages.
+        entries: The entries that every manifest of this kind has.
+        path: The folder.
+        shards: The shards of the job that are not merged yet.
+    """
+
+    noun: ClassVar[str]
+    entries: ClassVar[tuple[str, ...]]
+
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.kind = kind
         self.shards = Shards(path)
+
+    @abstractmethod
+    def is_left_over(self, entry: Path) -> bool:
+        """Return whether a killed job may leave this entry before it has a manifest."""
 
     def find(self) -> dict[str, Any] | None:
         """Return the manifest of the job in the folder. Makes nothing.
@@ -115,11 +117,11 @@ class Job:
         if not self.path.exists():
             return None
         manifest = None
-        if any(not self._is_left_over(entry) for entry in self.path.iterdir()):
+        if any(not self._may_be_left(entry) for entry in self.path.iterdir()):
             manifest = self._read_manifest()
             if manifest is None:
                 raise OutputError(
-                    f"{self.path} holds files but no {self.kind.noun}, so it is left alone; choose "
+                    f"{self.path} holds files but no {self.noun}, so it is left alone; choose "
                     "another --out"
                 )
         if not os.access(self.path, os.W_OK):
@@ -141,19 +143,50 @@ class Job:
         """Make the folder and lock it for this process. Raises OutputError if it is in use."""
         self.make_folder()
         busy = OutputError(
-            f"{self.path} is in use by another {self.kind.noun}; wait for it or choose another "
-            "--out"
+            f"{self.path} is in use by another {self.noun}; wait for it or choose another --out"
         )
         with FolderLock(self.path).hold(busy, LOCK_WAIT_SECONDS):
             self.shards.remove_merged()
             yield
 
-    def _is_left_over(self, entry: Path) -> bool:
-        """Return whether a killed job may leave this entry before it has a manifest."""
+    @staticmethod
+    def next_session(earlier: Mapping[str, Any] | None) -> SessionStart:
+        """Return the session that begins; `earlier` is the manifest of the last one."""
+        entries = earlier or {}
+        number = entries.get("sessions")
+        return SessionStart(1 + (number if isinstance(number, int) else 0), entries.get("start"))
+
+    @staticmethod
+    def status_after(error: BaseException | None) -> str:
+        """Return the status of a job whose session ended with this error, or without one."""
+        if error is None:
+            return FINISHED
+        from asyncio import CancelledError  # loaded already if a job was canceled
+
+        if isinstance(error, KeyboardInterrupt | CancelledError | RunInterrupted):
+            return "interrupted"
+        return "failed"
+
+    @staticmethod
+    @contextmanager
+    def noting_end(write: Callable[[BaseException], None]) -> Iterator[None]:
+        """If the work inside fails or is interrupted, call `write` with the error.
+
+        `write` writes the manifest. If it fails, for example because the disk is full, the error of
+        the work is raised nevertheless.
+        """
+        try:
+            yield
+        except BaseException as error:
+            with suppress(TruegroundError):
+                write(error)
+            raise
+
+    def _may_be_left(self, entry: Path) -> bool:
         if entry.name in (SHARDS, MERGED_SHARDS):
             return entry.is_dir()
         is_unfinished = entry.name == part_of(entry.with_name(MANIFEST)).name
-        return is_unfinished or self.kind.is_left_over(entry)
+        return is_unfinished or self.is_left_over(entry)
 
     def _check_no_file(self) -> None:
         try:
@@ -168,39 +201,6 @@ class Job:
             manifest = orjson.loads((self.path / MANIFEST).read_bytes())
         except (OSError, ValueError):
             return None
-        if not isinstance(manifest, dict) or not manifest.keys() >= set(self.kind.entries):
+        if not isinstance(manifest, dict) or not manifest.keys() >= set(self.entries):
             return None
         return manifest
-
-
-def next_session(earlier: Mapping[str, Any] | None) -> SessionStart:
-    """Return the session that begins; `earlier` is the manifest of the last one."""
-    entries = earlier or {}
-    number = entries.get("sessions")
-    return SessionStart(1 + (number if isinstance(number, int) else 0), entries.get("start"))
-
-
-def status_after(error: BaseException | None) -> str:
-    """Return the status of a job whose session ended with this error, or without one."""
-    if error is None:
-        return FINISHED
-    from asyncio import CancelledError  # loaded already if a job was canceled
-
-    if isinstance(error, KeyboardInterrupt | CancelledError | RunInterrupted):
-        return "interrupted"
-    return "failed"
-
-
-@contextmanager
-def noting_end(write: Callable[[BaseException], None]) -> Iterator[None]:
-    """If the work inside fails or is interrupted, call `write` with the error.
-
-    `write` writes the manifest. If it fails, for example because the disk is full, the error of the
-    work is raised nevertheless.
-    """
-    try:
-        yield
-    except BaseException as error:
-        with suppress(TruegroundError):
-            write(error)
-        raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ import zstandard
 
 from trueground._version import __version__
 from trueground.errors import OutputError, TruegroundError, WriteError
-from trueground.files import NewFolders, OutputPath, part_of
+from trueground.files import NewFolders, OutputPath, part_of, safe_name
 from trueground.runs.directory import (
     BATCHES,
     ITEMS,
@@ -26,8 +27,8 @@ from trueground.runs.directory import (
     AppendFile,
     numbered_paths,
 )
-from trueground.runs.identity import find_differences, is_finished, refuse
-from trueground.runs.job import Job, JobKind
+from trueground.runs.identity import find_differences, is_finished, list_differences, refuse
+from trueground.runs.job import Job
 from trueground.runs.progress import Progress
 
 # What a run may have written: the only files that --overwrite removes.
@@ -39,17 +40,20 @@ def _is_empty(path: Path) -> bool:
     return not path.exists() or not path.stat().st_size
 
 
-def _is_left_over(entry: Path) -> bool:
-    """Return whether a killed run may leave this entry before it has a manifest."""
-    if entry.name in (RESPONSES, ITEMS, RECORDS):
-        return entry.is_file() and _is_empty(entry)
-    return entry.name in [part_of(entry.with_name(name)).name for name in _RUN_FILES]
+class RunFolder(Job):
+    """The folder of a run, which this process hasn't locked."""
+
+    noun = "run"
+    entries = ("trueground",)
+
+    def is_left_over(self, entry: Path) -> bool:
+        """Return whether a killed run may leave this entry before it has a manifest."""
+        if entry.name in (RESPONSES, ITEMS, RECORDS):
+            return entry.is_file() and _is_empty(entry)
+        return entry.name in [part_of(entry.with_name(name)).name for name in _RUN_FILES]
 
 
-RUN = JobKind("run", ("trueground",), _is_left_over)
-
-
-class RunDirectory:
+class RunDirectory(RunFolder):
     """A locked directory in which one run is written, begun from nothing or resumed."""
 
     earlier: dict[str, Any] | None
@@ -79,26 +83,135 @@ class RunDirectory:
             OutputError: The directory is in use, or holds what may not be replaced.
         """
         created = NewFolders(path.parent if unique else path)
-        self.path = path = _create_free(path) if unique else path
+        path = _create_free(path) if unique else path
         if unique:
             created.add(path)
+        super().__init__(path)
         self._pack = zstandard.ZstdCompressor(level=3)
         self._items: AppendFile | None = None
         self._records: AppendFile | None = None
         self._progress: Progress | None = None
         self._identity = identity
-        job = Job(path, RUN)
         with ExitStack() as stack:
-            stack.enter_context(job.hold())
+            stack.enter_context(self.hold())
             if not sharded:
-                job.shards.check_none()
-            self.earlier = find_earlier(path, identity, overwrite=overwrite, resume=resume)
+                self.shards.check_none()
+            self.earlier = self.find_earlier(path, identity, overwrite=overwrite, resume=resume)
             begins = self.earlier is None and not (resume and identity is None)
             if begins:
                 self._clear()
             if begins or not (path / MANIFEST).exists():
                 stack.push(lambda _kind, error, _at: self._undo(error, created))
             self._open = stack.pop_all()
+
+    # Before the directory is locked
+
+    @staticmethod
+    def default_path(name: str, now: datetime | None = None) -> Path:
+        """Return runs/<utc-time>-<name>, the directory of a run that begins now."""
+        stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
+        return Path("runs") / f"{stamp}-{safe_name(name)}"
+
+    @classmethod
+    def free_path(cls, name: str) -> Path:
+        """Return the default path, with a number appended if it exists."""
+        paths = numbered_paths(cls.default_path(name))
+        return next(path for path in paths if not path.exists())
+
+    @classmethod
+    def open(
+        cls, out: Path, identity: Mapping[str, Any], *, overwrite: bool, unique: bool
+    ) -> RunDirectory:
+        """Take the directory of a run, see `RunDirectory`.
+
+        With `unique` the newest unfinished run with this identity is resumed, if `out` is the
+        default path of a run and such a run is next to it. Else a number is appended to `out` if it
+        exists.
+        """
+        if unique and (match := _DEFAULT_NAME.fullmatch(out.name)):
+            folders = sorted(out.parent.glob(f"*Z-{match['name']}*"), reverse=True)
+            for folder in folders:
+                with suppress(OutputError):  # it is in use, or holds another run or none
+                    if (resumed := cls._resume_in(folder, identity)) is not None:
+                        return resumed
+        return cls(out, identity=identity, overwrite=overwrite, unique=unique)
+
+    @classmethod
+    def _resume_in(cls, path: Path, identity: Mapping[str, Any]) -> RunDirectory | None:
+        """Take the directory if it holds an unfinished run with this identity; else None."""
+        if not (path / MANIFEST).is_file() or cls.find_earlier(path, identity) is None:
+            return None
+        return cls(path, identity=identity)
+
+    @staticmethod
+    def check_resumable(path: Path, *, sharded: bool = False) -> None:
+        """Check that a run can begin or be resumed in this folder. Makes nothing.
+
+        Args:
+            path: The folder.
+            sharded: Whether the shards in the folder belong to this run.
+
+        Raises:
+            OutputError: The folder holds something else.
+        """
+        folder = RunFolder(path)
+        folder.find()
+        if not sharded:
+            folder.shards.check_none()
+
+    @classmethod
+    def claim(cls, path: Path, *, overwrite: bool) -> NewFolders:
+        """Make the folder of a run that several processes write, without locking it.
+
+        Returns:
+            The folders that did not exist before.
+
+        Raises:
+            OutputError: The folder holds what may not be replaced.
+        """
+        made = NewFolders(path)
+        folder = RunFolder(path)
+        folder.make_folder()
+        folder.shards.check_none()
+        cls.find_earlier(path, None, overwrite=overwrite)
+        return made
+
+    @staticmethod
+    def find_earlier(
+        path: Path,
+        identity: Mapping[str, Any] | None,
+        *,
+        overwrite: bool = False,
+        resume: bool = False,
+    ) -> dict[str, Any] | None:
+        """Return the manifest of the run that a command resumes in a folder, see `RunDirectory`.
+
+        Returns:
+            The manifest; None if the command begins from nothing.
+
+        Raises:
+            OutputError: The folder holds what the command may neither resume nor replace.
+        """
+        manifest = RunFolder(path).find()
+        if manifest is None:
+            return None
+        if identity is None:
+            if resume:
+                return manifest
+        elif isinstance(begun := manifest.get("identity"), dict):
+            same = not find_differences(begun, identity)
+            if same and (resume or not is_finished(manifest)):
+                return manifest
+        if overwrite:
+            return None
+        raise refuse(path, manifest, identity, replaceable=not resume)
+
+    @staticmethod
+    def list_differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+        """Return one line for each setting of this command that differs from the one that began."""
+        return list_differences(begun, now)
+
+    # While it is written
 
     def restore(self, *, keep_records: bool) -> Iterator[bytes]:
         """Yield the numbers of each batch that an earlier session scored, as `append` took them.
@@ -188,30 +301,6 @@ class RunDirectory:
             created.remove_empty()
 
 
-def open_run(
-    out: Path, identity: Mapping[str, Any], *, overwrite: bool, unique: bool
-) -> RunDirectory:
-    """Take the directory of a run, see `RunDirectory`.
-
-    With `unique` the newest unfinished run with this identity is resumed, if `out` is the default
-    path of a run and such a run is next to it. Else a number is appended to `out` if it exists.
-    """
-    if unique and (match := _DEFAULT_NAME.fullmatch(out.name)):
-        folders = sorted(out.parent.glob(f"*Z-{match['name']}*"), reverse=True)
-        for folder in folders:
-            with suppress(OutputError):  # it is in use, or holds another run or none
-                if (found := _resume_in(folder, identity)) is not None:
-                    return found
-    return RunDirectory(out, identity=identity, overwrite=overwrite, unique=unique)
-
-
-def _resume_in(path: Path, identity: Mapping[str, Any]) -> RunDirectory | None:
-    """Take the directory if it holds an unfinished run with this identity; else None."""
-    if not (path / MANIFEST).is_file() or find_earlier(path, identity) is None:
-        return None
-    return RunDirectory(path, identity=identity)
-
-
 def _create_free(path: Path) -> Path:
     """A directory that nobody else has made: the path itself, or with a number behind it."""
     for free in numbered_paths(path):
@@ -223,58 +312,3 @@ def _create_free(path: Path) -> Path:
             raise OutputError.unusable(free, error) from error
         return free
     raise AssertionError("numbers do not end")
-
-
-def check_resumable(path: Path, *, sharded: bool = False) -> None:
-    """Raise OutputError if a run can't begin or be resumed in this folder. Makes nothing."""
-    job = Job(path, RUN)
-    job.find()
-    if not sharded:
-        job.shards.check_none()
-
-
-def claim_folder(path: Path, *, overwrite: bool) -> NewFolders:
-    """Make the folder of a run that several processes write, without locking it.
-
-    Returns:
-        The folders that did not exist before.
-
-    Raises:
-        OutputError: The folder holds what may not be replaced.
-    """
-    made = NewFolders(path)
-    job = Job(path, RUN)
-    job.make_folder()
-    job.shards.check_none()
-    find_earlier(path, None, overwrite=overwrite)
-    return made
-
-
-def find_earlier(
-    path: Path,
-    identity: Mapping[str, Any] | None,
-    *,
-    overwrite: bool = False,
-    resume: bool = False,
-) -> dict[str, Any] | None:
-    """Return the manifest of the run that a command resumes in a folder, see `RunDirectory`.
-
-    Returns:
-        The manifest; None if the command begins from nothing.
-
-    Raises:
-        OutputError: The folder holds what the command may neither resume nor replace.
-    """
-    manifest = Job(path, RUN).find()
-    if manifest is None:
-        return None
-    if identity is None:
-        if resume:
-            return manifest
-    elif isinstance(begun := manifest.get("identity"), dict):
-        same = not find_differences(begun, identity)
-        if same and (resume or not is_finished(manifest)):
-            return manifest
-    if overwrite:
-        return None
-    raise refuse(path, manifest, identity, replaceable=not resume)

@@ -8,8 +8,10 @@ don't: `items.jsonl` (`Item`), `records.jsonl.zst` (`Answered` of `trueground.ty
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Annotated, Any, NamedTuple
+import math
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -17,11 +19,12 @@ from trueground.components import ResultKey
 from trueground.errors import unknown_name
 from trueground.judges import FitFigures
 from trueground.metrics import ANSWER_VERDICTS
+from trueground.models import Price
+from trueground.runs.decoding import FORMAT_VERSION, decode_file
+from trueground.runs.identity import describe_unfinished, resume_advice
 from trueground.types import PromptFile, Usage
 
-FORMAT_VERSION = 2
 FINISHED = "finished"
-UNNUMBERED_VERSION = 1  # of files without `format_version`
 Ci = tuple[float, float] | None
 
 
@@ -412,6 +415,11 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
     )
     repeats: Repeats | None = None
 
+    @classmethod
+    def decode(cls, content: bytes, name: str) -> Summary:
+        """Return the summary in the bytes of a file; `name` is the file's. Raises InputError."""
+        return decode_file(content, cls, name)
+
     @property
     def raw(self) -> dict[str, Any]:
         """The content of summary.json as plain lists, dictionaries, texts and numbers."""
@@ -579,6 +587,19 @@ class MergedShards(msgspec.Struct):
     peak_bytes: int | None = None
 
 
+class ShardCost(Protocol):
+    """What a shard cost, as `MergedShards` adds it up."""
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def cpu_seconds(self) -> float: ...
+
+    @property
+    def peak_bytes(self) -> int: ...
+
+
 class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The content of manifest.json: what a run computed, from what, and how it ended.
 
@@ -674,6 +695,11 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
     answered_by: dict[str, int] = {}
     shards: MergedShards | None = None
 
+    @classmethod
+    def decode(cls, content: bytes, name: str) -> Manifest:
+        """Return the manifest in the bytes of a file; `name` is the file's. Raises InputError."""
+        return decode_file(content, cls, name, needs_package=True)
+
     @property
     def raw(self) -> dict[str, Any]:
         """The content of manifest.json as plain lists, dictionaries, texts and numbers."""
@@ -692,6 +718,22 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
             self.calls, self.failed_calls = costs.calls, costs.failed_calls
             self.tokens, self.cache_hits = costs.tokens, costs.cache_hits
 
+    def set_cost(self, price: Price) -> None:
+        """Write what the calls cost at this price, by the tokens that are counted."""
+        tokens = self.tokens
+        usd = price.cost(tokens.tokens_in, tokens.tokens_out, tokens.cached or 0)
+        self.cost = RunCost(usd, price.input, price.output, price.cached_input)
+
+    def set_shards(self, plan: str, shards: Sequence[ShardCost]) -> None:
+        """Write of which shards the run was merged; `plan` is the digest of their plan."""
+        self.shards = MergedShards(
+            count=len(shards),
+            plan=plan,
+            seconds=math.fsum(shard.seconds for shard in shards),
+            cpu_seconds=math.fsum(shard.cpu_seconds for shard in shards),
+            peak_bytes=max(shard.peak_bytes for shard in shards),
+        )
+
     def set_judging_usage(self, usage: Usage) -> None:
         """Write what judging used, if a model was asked."""
         self.judging = CallCosts.of(usage)
@@ -700,6 +742,21 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
     def is_finished(self) -> bool:
         """Whether the run ended well."""
         return self.status == FINISHED
+
+    @property
+    def resume_advice(self) -> str:
+        """The sentence that says how to resume the run."""
+        return resume_advice({"command": self.command})
+
+    def describe_unfinished(self, path: Path, *, running: bool = False) -> str:
+        """Say that the run is unfinished, and how to resume it.
+
+        Args:
+            path: The run directory.
+            running: Whether a process is writing the run at the moment.
+        """
+        entries = {"status": self.status, "command": self.command}
+        return describe_unfinished(path, entries, running=running)
 
     @property
     def task(self) -> str | None:

@@ -1,9 +1,9 @@
 """The items of a run, the worst first: what was asked and answered, and what is wrong with it.
 
 Worst is an answer that is not grounded, then a partly grounded one; among these the lowest
-`support`, and among equals the lowest `support_min`; without them the first metric of `WORST_BY`
-that there is. Answers that decline come after the others, items without a score last. Equal items
-keep their order.
+`support`, and among equals the lowest `support_min`; without them the first metric of
+`WorstOrder.CANDIDATES` that there is. Answers that decline come after the others, items without a
+score last. Equal items keep their order.
 """
 
 from __future__ import annotations
@@ -26,10 +26,6 @@ from trueground.metrics import higher_is_better, metric_of_key
 from trueground.runs.schema import Item, ItemScores, RecordTexts
 from trueground.text import find_refusal_phrase
 
-WORST_BY = (
-    "support", "support_min", "grounding_f1", "grounding_precision", "citation_f1",
-    "citation_correctness", "k_precision", "correct_support", "f1",
-)  # fmt: skip
 _RANKS: dict[str | None, float] = {"not": 0.0, "partly": 1.0, "grounded": 2.0}
 COLUMNS = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
 RANK = "rank"  # the first column of the CSV file: 1 is the worst
@@ -57,24 +53,37 @@ _decode_scores = msgspec.json.Decoder(ItemScores).decode
 _decode_item = msgspec.json.Decoder(Item).decode
 
 
-def worst_metrics(keys: Iterable[str]) -> list[str]:
-    """By which of these metrics items are sorted: `support` and `support_min`, else one."""
-    known = [key for key in keys if not ResultKey.parse(key).judge]  # the first judge's
-    found = [key for name in WORST_BY for key in known if ResultKey.parse(key).name == name]
-    together = [key for key in found if ResultKey.parse(key).name in WORST_BY[:2]]
-    others = [key for key in known if ResultKey.parse(key).name != "abstained"]
-    return together or found[:1] or others[:1]
+class WorstOrder:
+    """By which of some metrics items are sorted, the worst first.
 
+    Attributes:
+        metrics: `support` and `support_min`, else the first of `CANDIDATES`, else any one.
+    """
 
-def headline_metric(keys: Iterable[str]) -> str | None:
-    """Return the metric that a page puts first: the first by which items are sorted."""
-    return next(iter(worst_metrics(keys)), None)
+    CANDIDATES = (
+        "support", "support_min", "grounding_f1", "grounding_precision", "citation_f1",
+        "citation_correctness", "k_precision", "correct_support", "f1",
+    )  # fmt: skip
 
+    def __init__(self, keys: Iterable[str]) -> None:
+        """Choose among the metrics with these keys, those of the first judge."""
+        known = [key for key in keys if not ResultKey.parse(key).judge]
+        names = {key: ResultKey.parse(key).name for key in known}
+        candidates = [key for name in self.CANDIDATES for key in known if names[key] == name]
+        together = [key for key in candidates if names[key] in self.CANDIDATES[:2]]
+        others = [key for key in known if names[key] != "abstained"]
+        self.metrics = together or candidates[:1] or others[:1]
 
-def worst_order(metric: str, verdicts: bool) -> str:
-    """By what items are sorted, in words."""
-    least = f"{'highest' if higher_is_better(metric) is False else 'lowest'} {metric}"
-    return f"not grounded first, then partly, each by {least}" if verdicts else f"{least} first"
+    @property
+    def headline(self) -> str | None:
+        """The metric that a page puts first: the first by which items are sorted."""
+        return next(iter(self.metrics), None)
+
+    def describe(self, *, verdicts: bool) -> str:
+        """Return the order by the first metric in words; `verdicts` says if items have verdicts."""
+        lowest = "highest" if higher_is_better(self.metrics[0]) is False else "lowest"
+        least = f"{lowest} {self.metrics[0]}"
+        return f"not grounded first, then partly, each by {least}" if verdicts else f"{least} first"
 
 
 def worst_items(
@@ -149,7 +158,7 @@ class _WorstKey:
         if (first := next(lines, None)) is None:
             return False
         found = _decode_scores(first)
-        self._metrics = worst_metrics(found.scores)
+        self._metrics = WorstOrder(found.scores).metrics
         self._signs = [-1.0 if higher_is_better(m) is False else 1.0 for m in self._metrics]
         metric = metric_of_key(self._metrics[0]) if self._metrics else None
         self._reads = found.verdict is None and (metric is None or metric.family != "abstention")

@@ -36,7 +36,7 @@ from trueground.reports import (
     way_to,
     write_page,
 )
-from trueground.runs import REPORT
+from trueground.runs import RunFiles
 from trueground.studies.comparison_words import (
     OTHERS,
     changed_most,
@@ -101,7 +101,8 @@ def comparison_page(
     rows = []
     for run in comparison["runs"]:
         start = starts[run["label"]]
-        page = start + REPORT if start and (Path(run["path"]) / REPORT).exists() else None
+        file = RunFiles(Path(run["path"])).page
+        page = start + file.name if start and file.exists() else None
         told = map(run.get, ("path", "task", "model", "n"))
         rows.append(Row([[link(run["label"], page)], *told]))
     columns = [Head("run"), Head("directory", "code"), Head("task"), Head("model")]

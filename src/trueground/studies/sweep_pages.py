@@ -19,7 +19,7 @@ from trueground.reports import (
     format_spread,
     notices,
 )
-from trueground.runs import REPORT
+from trueground.runs import RunFiles
 from trueground.studies.prompts_page import prompts_section
 from trueground.text import NO_VALUE, number, one_line
 
@@ -55,7 +55,7 @@ def sweep_page(runs: Sequence[Finished], prompts: Sequence[Mapping[str, Any]] = 
         row.cells += [summary["metrics"][key]["scored"], summary["n"], key]
         rows.append(row)
     noted = dict.fromkeys(notice for _, _, manifest, _ in runs for notice in notices(manifest))
-    pages = "\n".join(f"page   {path / REPORT}" for *_, path in runs)
+    pages = "\n".join(f"page   {RunFiles(path).page}" for *_, path in runs)
     sections = [prompts_section(study, place) for place, study in enumerate(prompts, 1)]
     blocks: list[Block] = [Table(columns, rows), *sections, Text(pages, "whole")]
     return Page("sweep", "", "Runs", blocks, notices=list(noted))

@@ -21,7 +21,7 @@ from trueground.evaluate import RunSettings, check_questions, check_same, identi
 from trueground.files import safe_name
 from trueground.models import ChatModel, check_batches, price_of
 from trueground.options import default_of
-from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path
+from trueground.runs import Manifest, Result, RunDirectory, RunFiles
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
 
@@ -241,7 +241,7 @@ def place(name: str, runs: Sequence[SweepRun], settings: RunSettings) -> Path:
 
     The newest unfinished one of the same runs is resumed, a finished one to retry what failed.
     """
-    fresh = free_path(name)
+    fresh = RunDirectory.free_path(name)
     known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
     for path in sorted(known, reverse=True):
         try:
@@ -278,7 +278,7 @@ def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[Sw
         if settings.batch:
             check_batches(run.model)
     for run in runs:
-        check_resumable(out / run.where)
+        RunDirectory.check_resumable(out / run.where)
     _count_ours(out, runs, settings)
     tasks = {id(run.task): run.task for run in runs}
     checks = {number: check_questions(task, settings) for number, task in tasks.items()}

@@ -23,7 +23,7 @@ from trueground.errors import InputError, UsageError
 from trueground.metrics import ANSWER_VERDICTS
 from trueground.records import guard
 from trueground.reports import STATUS_NAMES, detail, first_judge, list_words
-from trueground.runs import Item, Manifest, RunFiles, TooDeepError, headline_metric
+from trueground.runs import Item, Manifest, RunFiles, TooDeepError, WorstOrder
 from trueground.types import Answered, ReasonKind
 from trueground.view.segments import find_rows
 from trueground.view.stored import (
@@ -94,7 +94,7 @@ class RunIndex:
 
     def __init__(self, run: Path, state: IndexState, manifest: Manifest) -> None:
         self.run, self.state = run, state
-        self.headline = headline_metric(state.metrics)
+        self.headline = WorstOrder(state.metrics).headline
         self._judge = first_judge(manifest.raw)
         self._files = RunFiles(run)
         self._folder = index_folder(run) / state.generation

@@ -28,7 +28,7 @@ from trueground.reports import (
     link,
     quiet,
 )
-from trueground.runs import Manifest, RunFiles, Summary, headline_metric, resume_advice
+from trueground.runs import Manifest, RunFiles, Summary, WorstOrder
 from trueground.studies import find_runs
 from trueground.text import few, several
 
@@ -61,7 +61,7 @@ class FoundRun(msgspec.Struct):
     @property
     def advice(self) -> str:
         """How to resume it."""
-        return resume_advice({"command": self.manifest.command})
+        return self.manifest.resume_advice
 
     @property
     def goes_on(self) -> bool:
@@ -259,7 +259,7 @@ def _headline(run: FoundRun) -> Cell:
     benchmark = run.manifest.benchmark
     name = benchmark.headline if benchmark else None
     if name not in metrics:
-        name = headline_metric(metrics)
+        name = WorstOrder(metrics).headline
     if name is None or metrics[name].mean is None:
         return ""
     low, high = metrics[name].ci or (None, None)

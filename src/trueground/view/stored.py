@@ -27,7 +27,7 @@ from trueground.files import FolderLock, home, write_atomically
 from trueground.metrics import higher_is_better, parse_specs, verdict_spec
 from trueground.net import CacheStats
 from trueground.reports import ListedAnswer
-from trueground.runs import Gaps, Manifest, RunFiles, headline_metric
+from trueground.runs import Gaps, Manifest, RunFiles, WorstOrder
 from trueground.view.segments import Segment
 
 VERSION = 4
@@ -241,7 +241,7 @@ def worst_first(state: IndexState, column: Callable[[str], NDArray[Any]]) -> NDA
 
     Not grounded, partly, grounded; in each the headline's worst value; those without come last.
     """
-    headline = headline_metric(state.metrics)
+    headline = WorstOrder(state.metrics).headline
     if headline is None:
         return np.arange(state.count, dtype=np.int32)
     values = column(f"score-{state.metrics.index(headline)}")

@@ -20,7 +20,7 @@ from aiohttp import web
 
 from trueground.errors import TruegroundError
 from trueground.reports import Page, Pair, gap_notices, run_page, unfinished_run_page, viewer_assets
-from trueground.runs import REPORT, RunFiles
+from trueground.runs import RunFiles
 from trueground.view.access import LinkAccess
 from trueground.view.browser import html_document
 from trueground.view.index import RunIndex, read_query
@@ -363,7 +363,7 @@ def view_app(address: Address, paths: Sequence[Path], access: LinkAccess | None)
     app.on_startup.append(begin)
     run = "/run/{key}/"
     pair = "/compare/{a}/{b}/"
-    for path in ("/", run, run + REPORT, pair, "/leaderboard/"):
+    for path in ("/", run, run + RunFiles.PAGE_NAME, pair, "/leaderboard/"):
         app.router.add_get(path, view.frame)
     app.router.add_get("/assets/{name}", _asset)
     app.router.add_get("/page", view.runs)

@@ -6,7 +6,6 @@ everywhere. Items and records are copied as they are.
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 import shutil
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, OutputError, WorkerError, WriteError
 from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.scoring import end_manifest, identify_score, make_manifest, summarise_table
+from trueground.evaluate.scoring import identify_score, make_manifest, summarise_table
 from trueground.evaluate.shards import work
 from trueground.evaluate.shards.plan import PLAN, ShardPlan, read_plan
 from trueground.evaluate.shards.store import MissingFileError, RunStore, open_store
@@ -44,24 +43,13 @@ from trueground.metrics import higher_is_better
 from trueground.options import Progress, do_nothing
 from trueground.records import open_unpacked
 from trueground.runs import (
-    ITEMS,
-    MANIFEST,
-    RECORDS,
-    RESPONSES,
-    SHARDS,
-    SUMMARY,
     Manifest,
-    MergedShards,
     Result,
     RunBenchmark,
     RunDirectory,
     RunFiles,
-    Shards,
     Summary,
-    decode_file,
-    describe_unfinished,
-    headline_metric,
-    noting_end,
+    WorstOrder,
 )
 from trueground.types import Usage
 
@@ -70,7 +58,8 @@ _OF_EACH = 20  # of each status at least, where there are so many
 _CHUNK = 1 << 20
 _MAX_NAMED = 20  # shards in a message
 _SHARD_FILE = re.compile(
-    rf"{SHARDS}/(\d{{5,}}\.({ITEMS}|{RECORDS}|{work.NUMBERS}|done\.json)|\..+\.part)"
+    rf"{RunFiles.SHARDS_NAME}/"
+    rf"(\d{{5,}}\.({RunFiles.ITEMS_NAME}|{RunFiles.RECORDS_NAME}|{work.NUMBERS}|done\.json)|\..+\.part)"
 )
 _ROWS = 1 << 16
 
@@ -110,7 +99,7 @@ def merge_shards(
 def _no_shards(store: RunStore) -> OutputError:
     manifest = _find_manifest(store)
     if store.folder is not None and manifest is not None and not manifest.is_finished:
-        return OutputError(f"{describe_unfinished(store.folder, manifest.raw)}")
+        return OutputError(manifest.describe_unfinished(store.folder))
     there = store.folder is None or store.folder.exists()
     return OutputError(
         f"{store.name} {'holds no shards' if there else 'does not exist'}; name the --out of a "
@@ -124,7 +113,7 @@ def join_logs(out: Path) -> tuple[int, list[str]]:
     (Number of replies, the command that scores them.) Raises OutputError where there are none,
     WorkerError where a shard is missing or was broken off.
     """
-    parts = sorted((out / SHARDS).glob("*-of-*"))
+    parts = RunFiles(out).shards.folders()
     if not parts:
         raise OutputError(f"{out} holds no shards; make some with --shard I/N --out {out}")
     of = int(parts[0].name.rpartition("-")[2])
@@ -144,21 +133,21 @@ def join_logs(out: Path) -> tuple[int, list[str]]:
                 f"{part} is of another command than {parts[0]}; remove the one that is not meant, "
                 "and run it again"
             )
-    with RunDirectory(out, resume=True, sharded=True):
-        with OutputPath(out / RESPONSES).replacing() as log:
+    files = RunFiles(out)
+    with RunDirectory(out, resume=True, sharded=True) as run:
+        with OutputPath(files.responses).replacing() as log:
             joined: set[bytes] = set()  # a join that was killed may have written all of them
-            for path in (out / RESPONSES, *(part / RESPONSES for part in parts)):
+            for path in (files.responses, *(RunFiles(part).responses for part in parts)):
                 content = path.read_bytes() if path.exists() else b""
                 for line in content.splitlines(keepends=True):
                     if line.endswith(b"\n") and line not in joined:
                         joined.add(line)
                         log.write(line)
             replies = len(joined)
-        files = RunFiles(out)
         if files.find_manifest() is None:
             first.status = "interrupted"
             files.write_manifest(first)
-        Shards(out).remove()
+        run.shards.remove()
     return replies, _without_shard(first.command)
 
 
@@ -192,24 +181,27 @@ def finish_merge(store: RunStore, plan: ShardPlan) -> Result | None:
     if manifest.shards.plan != plan.digest:
         return None
     delete_shards(store)
-    summary = decode_file(store.read(SUMMARY) or b"", Summary, f"{store.name}/{SUMMARY}")
+    summary = Summary.decode(
+        store.read(RunFiles.SUMMARY_NAME) or b"", f"{store.name}/{RunFiles.SUMMARY_NAME}"
+    )
     if store.folder is None:  # whose items may be more than this machine has room for
         return Result(summary, None, b"", None, [])
-    return Result(summary, store.folder, store.folder / ITEMS, None)
+    return Result(summary, store.folder, RunFiles(store.folder).items, None)
 
 
 def _find_manifest(store: RunStore) -> Manifest | None:
     """The manifest of the run that is merged; None if there is none that can be read."""
     try:
-        return decode_file(store.read(MANIFEST) or b"", Manifest, f"{store.name}/{MANIFEST}")
+        name = RunFiles.MANIFEST_NAME
+        return Manifest.decode(store.read(name) or b"", f"{store.name}/{name}")
     except InputError:
         return None
 
 
 def delete_shards(store: RunStore) -> None:
     """Remove the files of the shards, and the plan last; files that are not ours stay."""
-    files = [name for name in sorted(store.sizes(SHARDS)) if _SHARD_FILE.fullmatch(name)]
-    store.delete([*files, PLAN])
+    names = sorted(store.sizes(RunFiles.SHARDS_NAME))
+    store.delete([*filter(_SHARD_FILE.fullmatch, names), PLAN])
 
 
 def find_markers(store: RunStore, plan: ShardPlan) -> list[Marker | None]:
@@ -217,7 +209,7 @@ def find_markers(store: RunStore, plan: ShardPlan) -> list[Marker | None]:
 
     Files are not read: `merge` sees what has changed in them.
     """
-    sizes, digest = store.sizes(SHARDS), plan.digest
+    sizes, digest = store.sizes(RunFiles.SHARDS_NAME), plan.digest
     markers: list[Marker | None] = []
     for number in range(len(plan.shards)):
         marker = None
@@ -285,7 +277,7 @@ class _Merging:
             limit=None,
         )
         files.write_manifest(manifest)
-        with noting_end(partial(end_manifest, files, manifest)):
+        with RunDirectory.noting_end(partial(files.end, manifest)):
             with ItemTable(self.scoring.width, self.scoring.by, self.scoring.abstained_at) as table:
                 for path in self._files(work.NUMBERS):
                     for scored in read_numbers(path):
@@ -297,14 +289,15 @@ class _Merging:
             if repeats is not None:
                 with OutputPath(files.repeats).replacing() as out:
                     out.writelines(repeats)
-            for kind in (ITEMS, RECORDS)[: 1 + self.plan.settings.keep_records]:
-                self._copy(kind)
+            self._copy(RunFiles.ITEMS_NAME)
+            if self.plan.settings.keep_records:
+                self._copy(RunFiles.RECORDS_NAME)
             files.write_summary(summary)
             self.progress("report", 0, None)
             if self.write_page is not None:
                 self._add_page(self.write_page, summary, manifest)
         manifest.scored = sum(marker.n for marker in self.markers)
-        end_manifest(files, manifest, None)
+        files.end(manifest, None)
         note = "; ".join(dict.fromkeys(m.trouble for m in self.markers if m.trouble)) or None
         if self.store.folder is None:
             return self._publish(summary, note)
@@ -333,13 +326,7 @@ class _Merging:
     def _add_account(self, manifest: Manifest) -> None:
         """Write into the manifest what the shards cost."""
         spent = [Usage(**marker.spent) for marker in self.markers if marker.spent is not None]
-        manifest.shards = MergedShards(
-            count=len(self.markers),
-            plan=self.plan.digest,
-            seconds=math.fsum(marker.seconds for marker in self.markers),
-            cpu_seconds=math.fsum(marker.cpu_seconds for marker in self.markers),
-            peak_bytes=max(marker.peak_bytes for marker in self.markers),
-        )
+        manifest.set_shards(self.plan.digest, self.markers)
         manifest.set_usage(sum(spent[1:], spent[0]) if spent else None)
 
     def _files(self, kind: str) -> Iterator[Path]:
@@ -374,7 +361,7 @@ class _Merging:
     def _choose(self, table: ItemTable) -> NDArray[np.int64]:
         """The rows that the page lists: the worst, some of each status, and some by chance."""
         keys = self.scoring.keys
-        metric = headline_metric(keys)
+        metric = WorstOrder(keys).headline
         random = np.random.default_rng(0)
         chance = random.choice(table.n, min(table.n, _LISTED // 2), replace=False, shuffle=False)
         if metric is None:
@@ -412,7 +399,7 @@ class _Merging:
                         shutil.copyfileobj(file, out, _CHUNK)
                 return
             sample: Any = stack.enter_context(OutputPath(self.page / kind).replacing())
-            if kind == RECORDS:
+            if kind == RunFiles.RECORDS_NAME:
                 packing = zstandard.ZstdCompressor(level=3)
                 sample = stack.enter_context(packing.stream_writer(sample, closefd=False))
             for line in _lines_of(self._lines(out, kind), self.shown):
@@ -427,19 +414,19 @@ class _Merging:
                         out.write(chunk)
                     except OSError as error:  # not of the page, which is written meanwhile
                         raise WriteError.stopped(Path(self.store.name) / kind, error) from error
-            with open_unpacked(path, ".zst" if kind == RECORDS else "") as lines:
+            with open_unpacked(path, ".zst" if kind == RunFiles.RECORDS_NAME else "") as lines:
                 yield from lines
 
     def _publish(self, summary: Summary, note: str | None) -> Result:
         """Put the rest of the run beside its items; the manifest last, then the shards go."""
         for path in sorted(self.folder.iterdir()):
-            if path.name != MANIFEST and not path.name.startswith("."):
+            if path.name != RunFiles.MANIFEST_NAME and not path.name.startswith("."):
                 with self.store.writing(path.name) as out:
                     out.write(path.read_bytes())
-        lines = (self.page / ITEMS).read_bytes()
+        lines = RunFiles(self.page).items.read_bytes()
         pairs = zip(lines.splitlines(), RunFiles(self.page).iter_texts(), strict=False)
         kept = [(text.question, text.response) for _, text in pairs]
-        self.store.write(MANIFEST, (self.folder / MANIFEST).read_bytes())
+        self.store.write(RunFiles.MANIFEST_NAME, RunFiles(self.folder).manifest.read_bytes())
         return Result(summary, None, lines, note, kept)
 
 

@@ -19,7 +19,7 @@ from trueground.evaluate.shards.store import RunStore
 from trueground.net import redact_urls
 from trueground.options import Progress
 from trueground.records import RowPlan, plan_rows
-from trueground.runs import SHARDS, list_differences
+from trueground.runs import RunDirectory, RunFiles
 
 PLAN = "shards/plan.json"
 
@@ -75,8 +75,8 @@ def input_changed(plan: ShardPlan, number: int, changed: Sequence[str], out: str
     return InputError(
         f"{', '.join(changed)}: changed after the plan was made. The rows of shard "
         f"{number + 1}/{len(plan.shards)} are not those that were checked. Put the old file back "
-        f"and run the same command again. To score the file as it is now, remove {out}/{SHARDS} "
-        "first, or choose another --out"
+        f"and run the same command again. To score the file as it is now, remove "
+        f"{out}/{RunFiles.SHARDS_NAME} first, or choose another --out"
     )
 
 
@@ -108,7 +108,7 @@ def check_same(
         "shards": shards or len(plan.shards),
         "version of trueground": __version__,
     }
-    if differences := list_differences(begun, now):
+    if differences := RunDirectory.list_differences(begun, now):
         raise OutputError(
             "\n".join(
                 [

@@ -306,18 +306,18 @@ def _check_place(store: "RunStore", *, overwrite: bool) -> "NewFolders | None":
     """Return the folders that were made. OutputError if a run or something else is there."""
     from trueground.errors import OutputError
     from trueground.evaluate.shards.plan import PLAN
-    from trueground.runs import MANIFEST, claim_folder
+    from trueground.runs import RunDirectory, RunFiles
 
     if store.read(PLAN) is not None:
         return None
     if store.folder is not None:
         try:
-            return claim_folder(store.folder, overwrite=overwrite)
+            return RunDirectory.claim(store.folder, overwrite=overwrite)
         except OutputError:
             if store.read(PLAN) is None:  # else another process has just made it
                 raise
             return None
-    if not overwrite and store.read(MANIFEST) is not None:
+    if not overwrite and store.read(RunFiles.MANIFEST_NAME) is not None:
         raise OutputError(f"{store.name} holds a run; choose another --out, or pass --overwrite")
     return None
 

@@ -34,7 +34,7 @@ from trueground.evaluate.shards.plan import (
 from trueground.evaluate.shards.store import MissingFileError, RunStore, open_store
 from trueground.evaluate.table import Scored
 from trueground.net import Limiter
-from trueground.runs import ITEMS, RECORDS
+from trueground.runs import RunFiles
 
 NUMBERS = "numbers"
 _LENGTH = struct.Struct("<Q")
@@ -167,7 +167,9 @@ def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Ma
                 split_contexts=plan.settings.split_contexts,
             )
         )
-        kinds = (ITEMS, NUMBERS, *([RECORDS] if plan.settings.keep_records else []))
+        kinds = [RunFiles.ITEMS_NAME, NUMBERS]
+        if plan.settings.keep_records:
+            kinds.append(RunFiles.RECORDS_NAME)
         outs = {
             kind: _Marked(stack.enter_context(store.writing(shard_name(number, kind))))
             for kind in kinds
@@ -175,11 +177,11 @@ def score_shard(out: str, names: Sequence[str], number: int, sharers: int) -> Ma
         pack = zstandard.ZstdCompressor(level=3)
         batches = source.batches()
         for scored in map(scorer, cut_for_asking(batches) if before is not None else batches):
-            outs[ITEMS].write(scored.items)
+            outs[RunFiles.ITEMS_NAME].write(scored.items)
             numbers = encode_numbers(scored)
             outs[NUMBERS].write(_LENGTH.pack(len(numbers)) + numbers)
-            if RECORDS in outs:
-                outs[RECORDS].write(pack.compress(scored.records))
+            if RunFiles.RECORDS_NAME in outs:
+                outs[RunFiles.RECORDS_NAME].write(pack.compress(scored.records))
             n += scored.n
         # Within the block, so that no file of a shard of another input appears.
         check_rows_unchanged(plan, number, source.digests, store.name)

@@ -16,7 +16,7 @@ import orjson
 from trueground.benchmarks import Studies, all_benchmarks
 from trueground.components import ResultKey
 from trueground.metrics import higher_is_better
-from trueground.runs import WORST_BY
+from trueground.runs import WorstOrder
 from trueground.studies.leaderboard.model_info import ModelInfo, Models, find_model
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
 from trueground.text import one_line
@@ -25,7 +25,7 @@ LONG = 40  # characters; what is shorter stands as it is
 _DIGITS = re.compile(r"\d+")
 _CUT = re.compile(r"(?=[:,|\[])")
 _CHECKSUM = re.compile(r"[0-9a-f]{32,}")
-_HEADLINES = (GROUNDED, *WORST_BY)
+_HEADLINES = (GROUNDED, *WorstOrder.CANDIDATES)
 _FEW = 12  # characters of a checksum
 Identity = tuple[str, str, str]  # of a model: name, signature, source
 

@@ -16,7 +16,6 @@ import orjson
 from trueground._version import __version__
 from trueground.errors import OutputError, RunInterrupted, UsageError, WriteError
 from trueground.files import NewFolders, OutputPath, make_folder, safe_name
-from trueground.runs import MANIFEST
 
 if TYPE_CHECKING:
     from trueground.evaluate import Components
@@ -113,7 +112,7 @@ class ValidationOutput:
             self._write_items(items)
             OutputPath(self.path / VALIDATION).write_json(result.raw)
             write_validation(self.path / PAGE, result.raw)
-            OutputPath(self.path / MANIFEST).write_json(manifest)
+            OutputPath(self.path / "manifest.json").write_json(manifest)
         elif self.path.suffix.lower() == ".json":
             OutputPath(self.path).write_json(result.raw)
         else:

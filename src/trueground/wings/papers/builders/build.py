@@ -28,7 +28,6 @@ from trueground.models import (
 from trueground.net import ResponseCache
 from trueground.options import resolve_options
 from trueground.records import shorten
-from trueground.runs import Shards
 from trueground.wings.papers.builders.base import (
     REASONS,
     Builder,
@@ -43,6 +42,7 @@ from trueground.wings.papers.builders.directory import (
     MANIFEST,
     SUMMARY,
     WORK,
+    Build,
     BuildManifest,
     build_directory,
     check_usable,
@@ -96,7 +96,7 @@ class Built:
 def run_build(request: BuildRequest, write_report: ReportWriter | None = None) -> Built:
     """Build a benchmark as `tg.build` does; `write_report` adds the page and the data card."""
     with _prepare(request) as prepared:
-        Shards(request.folder).check_none()
+        Build(request.folder).shards.check_none()
         source = read_source(prepared.plan.source, request.settings.limit)
         with build_directory(request.folder, prepared.builder.name):
             return _build(prepared, source, write_report)
@@ -116,7 +116,7 @@ def ask_shard(request: BuildRequest) -> bool:
     """
     settings = request.settings
     number, of = settings.shard or (0, 1)
-    folder = Shards(request.folder).folder(number, of)
+    folder = Build(request.folder).shards.folder(number, of)
     with _prepare(request) as prepared:
         name, plan = prepared.builder.name, prepared.plan
         items, _, _ = read_source(plan.source, settings.limit)
@@ -143,7 +143,7 @@ def join_shards(out: Path) -> bool:
     Whether all came to the last stage. OutputError, WorkerError: there are none, or some are not
     done.
     """
-    folders = Shards(out).folders()
+    folders = Build(out).shards.folders()
     ends = {int(f.name[:5]): f / END for f in folders}
     of = int(folders[0].name.rpartition("-")[2]) if folders else 0
     missing = [n for n in range(1, of + 1) if n not in ends or not ends[n].exists()]
@@ -157,7 +157,7 @@ def join_shards(out: Path) -> bool:
         with BuildStore(make_part(out, WORK)) as store:
             for folder in folders:
                 store.add(folder / WORK)
-        Shards(out).remove()
+        Build(out).shards.remove()
     return all(end["complete"] for end in found)
 
 

@@ -27,7 +27,7 @@ from trueground.errors import OutputError, TruegroundError, WriteError
 from trueground.files import OutputPath, make_folder, part_of
 from trueground.models import LogprobRunner
 from trueground.net import redact_command
-from trueground.runs import Job, JobKind, next_session, noting_end, status_after
+from trueground.runs import Job
 from trueground.types import Usage
 from trueground.wings.labeling import KINDS, AnnotationTask
 from trueground.wings.papers.builders.base import BatchStage, BuildPlan
@@ -37,22 +37,32 @@ MANIFEST, SUMMARY = "manifest.json", "summary.json"
 DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"
 STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
 REPORT, CARD = "report.html", "card.md"
-BUILD = JobKind("build", ("trueground", "builder"), lambda entry: entry.name == WORK)
 _encode = msgspec.json.Encoder().encode
+
+
+class Build(Job):
+    """The folder of a build."""
+
+    noun = "build"
+    entries = ("trueground", "builder")
+
+    def is_left_over(self, entry: Path) -> bool:
+        """Return whether a killed build may leave this entry before it has a manifest."""
+        return entry.name == WORK
 
 
 @contextmanager
 def build_directory(path: Path, builder: str) -> Iterator[Path]:
     """Hold the folder of a build. Raises OutputError, see `check_usable`, and if it is in use."""
     check_usable(path, builder)
-    with Job(path, BUILD).hold():
+    with Build(path).hold():
         check_usable(path, builder)
         yield path
 
 
 def check_usable(path: Path, builder: str) -> None:
     """Raise OutputError if a build can't begin or go on in this folder. Makes nothing."""
-    manifest = Job(path, BUILD).find()
+    manifest = Build(path).find()
     if manifest is not None and manifest["builder"] != builder:
         raise OutputError(
             f"{path} holds a build of {manifest['builder']}, not of {builder}; choose another --out"
@@ -164,7 +174,7 @@ class BuildManifest:
             for role, model in describe_models(plan, models, scorer).items()
         }
         stages = [stage for stage in plan.stages if not isinstance(stage, BatchStage)]
-        session = next_session(earlier)
+        session = Build.next_session(earlier)
         self.content: dict[str, Any] = {
             "trueground": __version__,
             "builder": plan.builder,
@@ -194,16 +204,16 @@ class BuildManifest:
     def end(self) -> None:
         """The build is done. Raises WriteError."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        self.content |= {"status": status_after(None), "finished": now}
+        self.content |= {"status": Build.status_after(None), "finished": now}
         self.write()
 
     def track(self) -> AbstractContextManager[None]:
         """If the work inside ends too early, write how it ended."""
-        return noting_end(self._note_error)
+        return Build.noting_end(self._note_error)
 
     def _note_error(self, error: BaseException) -> None:
         text = str(error) if isinstance(error, TruegroundError) else type(error).__name__
-        self.content |= {"status": status_after(error), "error": text}
+        self.content |= {"status": Build.status_after(error), "error": text}
         self.write()
 
 
