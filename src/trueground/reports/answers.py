@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.metrics import ANSWER_VERDICTS, higher_is_better, metric_of_key
 from trueground.records import field_text
 from trueground.reports.items import claims_of
@@ -144,7 +144,7 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
 def metric_words(name: str) -> str:
     """What a metric says, in words."""
     metric = metric_of_key(name)
-    words = metric.doc if metric else split_key(name).name.replace("_", " ")
+    words = metric.doc if metric else ResultKey.parse(name).name.replace("_", " ")
     return words if "_" in words.split(" ")[0] else words[:1].upper() + words[1:]
 
 
@@ -349,7 +349,7 @@ def _with_doubts(owner: Any) -> Any:
 @lru_cache(1024)  # asked for every answer
 def _who(metric: str) -> tuple[str, str]:
     """`support(scope=gold)@nli` → its judge and its options."""
-    key = split_key(metric)
+    key = ResultKey.parse(metric)
     return key.judge, key.options
 
 

@@ -12,7 +12,6 @@ from trueground.benchmarks import Question, RowFiles, Sources, Task, texts_of
 from trueground.components import ComponentSpec
 from trueground.errors import InputError
 from trueground.models import Params, Prompt
-from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.text import Normalizer, contains_words
 from trueground.types import Choice, Passage, Record
@@ -82,9 +81,9 @@ def _prompts(options: FaithEvalOptions, sources: Sources) -> tuple[Prompt, Promp
     return prompt, Prompt.packaged(_PACKAGE, _INSTRUCTIONS[options.questions_of])
 
 
-def _identity(options: FaithEvalOptions, *, instructed: bool) -> dict[str, Value]:
+def _identity(options: FaithEvalOptions, *, instructed: bool) -> dict[str, str | bool | None]:
     """The options that fix the questions; the file of originals is named by its checksum."""
-    found: dict[str, Value] = {
+    found: dict[str, str | bool | None] = {
         "scheme": options.scheme,
         "task-instruction": "on" if options.instruction else "off",
     }

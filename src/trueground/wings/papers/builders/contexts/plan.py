@@ -16,7 +16,7 @@ import msgspec
 from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named, read_row, texts_of
 from trueground.errors import InputError, unknown_name
 from trueground.models import CHARACTERS_PER_TOKEN
-from trueground.options import Value, parse_options
+from trueground.options import parse_options
 from trueground.records import FileInfo, Problem, describe
 from trueground.wings.labeling import AnnotationTask, Label
 from trueground.wings.papers.builders.base import BuildPlan, BuiltDataset, Rejected, SourceStep
@@ -61,7 +61,7 @@ _REASONS = {
 }
 
 
-def prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
+def prepare(options: Mapping[str, str | bool | None], material: Material) -> BuildPlan:
     """The plan with its options settled. UsageError, InputError, MissingExtraError."""
     own = parse_options(ContextsOptions, "build contexts", options, seed=material.seed)
     for name in own.task:
