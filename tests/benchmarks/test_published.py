@@ -8,7 +8,7 @@ import pytest
 
 from trueground.benchmarks.model_info import find_model
 from trueground.benchmarks.publications import PublishedTable, published
-from trueground.metrics.registry import parse_spec
+from trueground.metrics.registry import METRICS
 from trueground.wings.papers.faitheval.source import DATASETS
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("faitheval")}
@@ -44,7 +44,7 @@ def test_every_table_is_there() -> None:
         assert table.place
         assert all(0 <= score.value <= 1 for score in table.scores)
         for score in table.scores:
-            assert parse_spec(score.metric).key == score.metric
+            assert METRICS.parse(score.metric).key == score.metric
     assert published("base") == ()
 
 

@@ -110,7 +110,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
                 "doc": m.doc,
                 "needs": [_FIELD.get(need, need) for need in m.default_needs],
                 "default": metrics.is_default(m.name),
-                "extra": m.requires.extra,
+                "extra": m.extra,
                 "higher_is_better": m.higher_is_better,
                 "options": {
                     name: {"default": o.default, "allowed": list(o.allowed)}

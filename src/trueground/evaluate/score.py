@@ -162,7 +162,7 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
     from trueground.evaluate.components import make_components
     from trueground.evaluate.scoring import Scoring, identify_score
     from trueground.execution import open_progress
-    from trueground.metrics import describe_renamed
+    from trueground.metrics import METRICS
     from trueground.records import open_records
 
     parts = make_components(
@@ -175,7 +175,7 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
     with closing(parts), open_progress(request.progress) as report:
         # Names are read before the file is: a slip in an option should not cost a pass over it.
         _make_plan(request, parts).prepare()
-        if request.metrics is not None and (renamed := describe_renamed(request.metrics)):
+        if request.metrics is not None and (renamed := METRICS.describe_renamed(request.metrics)):
             tell(renamed)
         # How rows are read also identifies the run.
         reading: _Reading = {

@@ -31,9 +31,9 @@ _LIMIT = declare("limit", float, 0.0, Option(None, min=0))
 
 
 def _split(texts: Sequence[str]) -> list[str]:
-    from trueground.metrics import split_specs
+    from trueground.metrics import METRICS
 
-    return [name for text in texts for name in split_specs(text)]
+    return [name for text in texts for name in METRICS.split(text)]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import orjson
 
 from trueground.benchmarks import ModelInfo, Models, Studies, all_benchmarks, find_model
 from trueground.components import split_key
-from trueground.metrics import higher_is_better
+from trueground.metrics import METRICS
 from trueground.runs import WORST_BY
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
 from trueground.text import shown_name
@@ -162,7 +162,7 @@ def _column(number: int, key: _CellKey, by_key: Mapping[_CellKey, Sequence[Run]]
         task=key.task,
         metric=key.metric,
         options=key.settings,
-        higher_is_better=key.metric == GROUNDED or higher_is_better(key.metric),
+        higher_is_better=key.metric == GROUNDED or METRICS.higher_is_better(key.metric),
         asked=asked,
     )
 

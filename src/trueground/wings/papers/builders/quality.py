@@ -116,7 +116,7 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     words. `answer`: in how many items one of the answers stands there as a whole phrase, of those
     with answers and contexts.
     """
-    from trueground.metrics import overlap as shared, tokenise
+    from trueground.metrics import tokenise
     from trueground.text import contains_words, content_words, get_normalizer
 
     read = [item for item in items if item.contexts]
@@ -125,7 +125,7 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     rule = get_normalizer("faitheval")
     tokens = tokenise(asked + there, rule)
     n = len(read)
-    counts = shared(tokens.part(0, n), tokens.part(n, 2 * n))
+    counts = tokens.part(0, n).overlap(tokens.part(n, 2 * n))
     some = counts.a > 0
     cuts = [0]
     for item in read:
