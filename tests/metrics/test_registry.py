@@ -48,7 +48,8 @@ def test_the_table_of_metrics_is_true() -> None:
 def test_modules_are_imported_for_their_metrics_only() -> None:
     code = (
         "import sys; from trueground.metrics.registry import METRICS\n"
-        "METRICS.default_specs(['references', 'contexts', 'question', 'answerable', 'gold_facts'])\n"
+        "fields = ['references', 'contexts', 'question', 'answerable', 'gold_facts']\n"
+        "METRICS.default_specs(fields)\n"
         "lazy = ('metrics.compared', 'metrics.passages', 'metrics.ratings', 'benchmarks')\n"
         "print([n for n in lazy if f'trueground.{n}' in sys.modules])\n"
         "print(METRICS.resolve('q2_f1').name, 'trueground.metrics.compared' in sys.modules)\n"

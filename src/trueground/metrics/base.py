@@ -12,14 +12,8 @@ import numpy as np
 from trueground.components import ComponentSpec
 from trueground.errors import ProtocolError, UsageError
 from trueground.metrics.batch import Column, Counts, Floats, Options, check_column
-from trueground.metrics.context import (
-    BatchContext,
-    ClaimCheck,
-    ComparisonQuery,
-    Query,
-    RatingQuery,
-)
-from trueground.text import NORMALIZERS, REFUSAL_RULES
+from trueground.metrics.context import BatchContext, ClaimCheck, ComparisonQuery, Query, RatingQuery
+from trueground.text import REFUSAL_RULES, Normalizer
 from trueground.types import Status
 
 Compute = Callable[[BatchContext, Options], Column]
@@ -46,7 +40,7 @@ class MetricOption:
 
 
 # Options that several metrics share.
-LEXICAL = {"normalizer": MetricOption("squad", NORMALIZERS), "lang": MetricOption("en")}
+LEXICAL = {"normalizer": MetricOption("squad", Normalizer.NAMES), "lang": MetricOption("en")}
 # answer: only the part of a response that answers, for replies that give their reasons too.
 READ = {"read": MetricOption("whole", ("whole", "answer"))}
 FAITHEVAL_SOURCE = "Ming et al. 2024 (FaithEval), section 4"

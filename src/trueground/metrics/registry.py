@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import ComponentSpec, Registry, describe_value, split_key, split_outside
+from trueground.components import ComponentSpec, Registry, ResultKey, describe_value
 from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS, harmonic_mean
@@ -133,7 +133,7 @@ class MetricTable(Registry[Metric]):
 
     def of_key(self, key: str) -> Metric | None:
         """Return the metric of a key of results, `name(option=value)@judge`; None if unknown."""
-        return self._find_first(split_key(key).name)
+        return self._find_first(ResultKey.parse(key).name)
 
     def higher_is_better(self, key: str) -> bool | None:
         """Return whether more of it is better, as the metric declares it; None if unknown.
@@ -141,7 +141,7 @@ class MetricTable(Registry[Metric]):
         `key` is one of results: `name(option=value)@judge`, or `name_micro…` of a whole run. Every
         module that calls something best, worst, won or lost asks here.
         """
-        name = split_key(key).name
+        name = ResultKey.parse(key).name
         metric = self._find_first(name, name.removesuffix(self.MICRO))  # its name comes first
         return None if metric is None else metric.higher_is_better
 
@@ -178,7 +178,7 @@ class MetricTable(Registry[Metric]):
 
     def split(self, text: str) -> list[str]:
         """Split a list of metrics at the commas outside quotes and parentheses."""
-        return [part for part in split_outside(text) if part]
+        return [part for part in ComponentSpec.split(text) if part]
 
     def describe_renamed(self, metrics: str | Sequence[str | Spec]) -> str | None:
         """Return `metrics: grounding_precision ← faithfulness` for names that other tools use.
@@ -188,7 +188,7 @@ class MetricTable(Registry[Metric]):
         parts = [metrics] if isinstance(metrics, str) else metrics
         _check_names(parts)
         texts = [text for part in parts if not isinstance(part, Spec) for text in self.split(part)]
-        names = {split_key(text).name: self.parse(text).metric.name for text in texts}
+        names = {ResultKey.parse(text).name: self.parse(text).metric.name for text in texts}
         renamed = [f"{metric} ← {name}" for name, metric in names.items() if metric != name]
         return f"metrics: {', '.join(renamed)}" if renamed else None
 
@@ -356,12 +356,12 @@ def _register_function(
     version: int | str | None = None,
 ) -> ItemFunction:
     """Register a function of one item. If the same function is defined again, replace it."""
-    from trueground.components import UserFunction, is_redefinition
+    from trueground.components import UserFunction
     from trueground.metrics.from_functions import FIELDS, ItemMetric
 
     user = UserFunction("metric", function, allowed=FIELDS, name=name, version=version)
     earlier = METRICS[user.name].compute if user.name in METRICS else None
-    if isinstance(earlier, ItemMetric) and is_redefinition(user, earlier.function):
+    if isinstance(earlier, ItemMetric) and user.redefines(earlier.function):
         del METRICS[user.name]
     _register_compute(
         user.name,

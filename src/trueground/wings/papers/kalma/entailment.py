@@ -17,25 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.metrics import (
-    BatchContext,
-    ClaimCheck,
-    ClaimRequest,
-    Counts,
-    Metric,
-    MetricOption,
-)
+from trueground.metrics import BatchContext, ClaimCheck, ClaimRequest, Counts, Metric, MetricOption
 from trueground.stats import count_true
-from trueground.text import (
-    Citation,
-    Sentence,
-    content_words,
-    hypothesis,
-    plain,
-    plain_property,
-    triple_key,
-)
+from trueground.text import Citation, Sentence, hypothesis, plain, plain_property, triple_key
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
+from trueground.wings.papers.content_words import content_words
 from trueground.wings.papers.kalma.triples import (
     REFERENCE,
     Tally,
