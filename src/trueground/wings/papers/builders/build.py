@@ -25,7 +25,6 @@ from trueground.models import (
     strip_model_folder,
 )
 from trueground.net import ResponseCache
-from trueground.options import resolve_options
 from trueground.records import shorten
 from trueground.runs import Shards, write_json
 from trueground.wings.papers.builders.base import (
@@ -240,7 +239,7 @@ def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Pr
         reached=settings.endpoint.options(),
         dry_run=is_dry_run,
     )
-    options = resolve_options(builder.options, f"build {builder.name}", request.options or {})
+    options = builder.options.resolve(f"build {builder.name}", request.options or {})
     plan = builder.prepare(options, material)
     try:
         scorer = None if plan.scorer is None else LogprobRunner(plan.scorer)
