@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import keys_named
+from trueground.components import ResultKey
 from trueground.errors import UsageError, spoken
 from trueground.evaluate.components import Components
 from trueground.metrics import (
@@ -336,7 +336,7 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
                     f"of the answers; {advice}"
                 )
             continue
-        if len(keys_named(name, known)) != 1:
+        if len(ResultKey.find(name, known)) != 1:
             raise UsageError(
                 f"--fail-under or --fail-over {name}: this metric is not in the run, which has "
                 f"{', '.join(known)}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trueground._version import __version__
-from trueground.components import AnyComponent
+from trueground.components import Component
 from trueground.errors import RunInterrupted, tell
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.plan import Plan
@@ -301,7 +301,7 @@ def make_manifest(
 ) -> Manifest:
     """Return the manifest of a run that begins."""
     parts = plan.components
-    checks: tuple[AnyComponent, ...] = (*parts.judges, parts.decomposer)
+    checks: tuple[Component[Any, Any], ...] = (*parts.judges, parts.decomposer)
     checking = zip(checks, parts.written, strict=True)
     *judges, decomposer = (_describe_component(part, written) for part, written in checking)
     if not plan.checks:

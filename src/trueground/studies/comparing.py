@@ -1,13 +1,14 @@
 """Compare finished runs over the same items: each later run with the first, item by item."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
+
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueground.components import keys_named
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.options import (
     DeclaredOption,
@@ -23,6 +24,7 @@ from trueground.options import (
 
 if TYPE_CHECKING:
     from trueground.studies.compare_pair import MetricComparison, PairComparison
+
 
 _LONGEST_NAME = 24  # of a run, in letters
 _LIMIT = DeclaredOption.of("limit", float, 0.0, Option(None, min=0))
@@ -82,7 +84,7 @@ class RunComparison:
         found = []
         for pair in self.pairs:
             for name, limit in limits.items():
-                if len(near := keys_named(name, tuple(pair.metrics))) != 1:
+                if len(near := ResultKey.find(name, tuple(pair.metrics))) != 1:
                     what = "several metrics have that name" if near else "it was not compared"
                     names = ", ".join(pair.metrics)
                     raise UsageError(f"--fail-if-worse {name}: {what}; name one of {names}")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.evaluate import TOTAL_NAMES, Entries, RunLevel, macro_key
 from trueground.metrics import Spec, parse_spec
@@ -147,7 +147,7 @@ def _compute(
 
 def _run_level_spec(key: str) -> Spec | None:
     """The metric of that key where it has numbers of whole runs; None for others, known or not."""
-    _, name, judge = split_key(key)
+    _, name, judge = ResultKey.parse(key)
     try:
         spec = parse_spec(name)
     except UsageError:

@@ -160,7 +160,7 @@ def fit_judge(
     RunInterrupted on Ctrl-C.
     """
     from trueground.claims import get_decomposer
-    from trueground.components import split_outside
+    from trueground.components import ComponentSpec
     from trueground.errors import UsageError
     from trueground.execution import open_progress
     from trueground.labels import LabelFiles
@@ -170,7 +170,7 @@ def fit_judge(
 
     draws = {"resamples": resamples, "seed": seed, "level": level}
     declared_options(fit_judge).check(draws)
-    names = split_outside(judges) if isinstance(judges, str) else list(judges)
+    names = ComponentSpec.split(judges) if isinstance(judges, str) else list(judges)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice!r} is named twice; name each judge once")
     files = LabelFiles(labels, label, claims=True) if labels else None

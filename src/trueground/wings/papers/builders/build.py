@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.components import parse_model_spec
+from trueground.components import ComponentSpec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate import run_in_own_loop
 from trueground.models import (
@@ -290,7 +290,7 @@ def _make_model(
 ) -> RoleModel:
     if not isinstance(model, str):
         return RoleModel(model, params)
-    name, spec = parse_model_spec(role, model)
+    name, spec = ComponentSpec.parse_model(role, model)
     who = f"the model of the role {role}"
     if endpoint.api_key_env is not None:
         check_variable(f"{who}: api_key_env", endpoint.api_key_env)
