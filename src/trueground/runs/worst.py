@@ -24,7 +24,7 @@ from trueground.components import ResultKey
 from trueground.metrics import higher_is_better, metric_of_key
 from trueground.runs.directory import replacing
 from trueground.runs.schema import Item, ItemScores, RecordTexts
-from trueground.text import find_refusal_phrase
+from trueground.text import REFUSAL_RULES
 
 WORST_BY = (
     "support", "support_min", "grounding_f1", "grounding_precision", "citation_f1",
@@ -156,7 +156,7 @@ class _WorstKey:
         return self._reads
 
     def _verdict(self, line: ItemScores, text: RecordTexts) -> str | None:
-        declines = self._reads and find_refusal_phrase(text.response or "") is not None
+        declines = self._reads and REFUSAL_RULES.find_phrase(text.response or "") is not None
         return "declined" if declines else line.verdict
 
     def __call__(self, line: bytes, text: RecordTexts) -> Key:

@@ -53,7 +53,7 @@ from trueground.studies.leaderboard.study_blocks import (
 )
 from trueground.studies.prompts_page import prompts_section
 from trueground.studies.wording import join_alike
-from trueground.text import MEASURED, docs_page, few, several
+from trueground.text import REFUSAL_RULES, docs_page, few, several
 from trueground.types import Status
 
 LEADERBOARD_MARK = "trueground-leaderboard-1"
@@ -371,7 +371,7 @@ def _notes(board: Json) -> Part:
         items.append(f"Intervals cover {covered}: percentile bootstrap over the answers of a run.")
     items.append(f"How to read a leaderboard: {docs_page('leaderboard')}.")
     if any(table["declining"] for table in board["studies"]):
-        items.append(f"{refusal_rules({'abstention_rules': MEASURED})}.")
+        items.append(f"{refusal_rules({'abstention_rules': REFUSAL_RULES.measured})}.")
     blocks: list[Block] = [Bullets(items)]
     if rows := [Row([r["run"], r["signature"]]) for r in board["runs"] if r["signature"]]:
         table = Table([Head("Run"), Head("Signature", "code")], rows)
