@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueground.components import ResultKey
+from trueground.files import OutputPath
 from trueground.metrics import higher_is_better, metric_of_key
-from trueground.runs.directory import replacing
 from trueground.runs.schema import Item, ItemScores, RecordTexts
 from trueground.text import REFUSAL_RULES
 
@@ -110,7 +110,7 @@ def write_worst_csv(
     key_of, keys, ends = _WorstKey(), array("d"), array("q", [0])
     width = 0
     key_of.reads_texts(lines())
-    with tempfile.TemporaryFile() as rows, replacing(path) as out:
+    with tempfile.TemporaryFile() as rows, OutputPath(path).replacing() as out:
         for line, text in zip(lines(), texts(), strict=False):
             key, item = key_of(line, text), key_of.item(line, text)
             width = len(key)
