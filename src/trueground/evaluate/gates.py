@@ -9,12 +9,12 @@ from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.evaluate.plan import ABSTAINED
 from trueground.metrics import AnswerVerdict
-from trueground.options import Option, ValueRejectedError, declare, parse_value, split_pair
+from trueground.options import DeclaredOption, Option, split_pair
 from trueground.runs import Summary
 
 _MOST_NAMED = 3  # metrics that one message names
 _GATE_FORM = "METRIC=NUMBER, as in k_precision=0.8, or VERDICT=SHARE, as in grounded=0.5"
-_GATE_LIMIT = declare("limit", float, 0.0, Option(None))
+_GATE_LIMIT = DeclaredOption.of("limit", float, 0.0, Option(None))
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
     option = f"--fail-{'over' if ceiling else 'under'}"
     name, number = split_pair(option, text, _GATE_FORM, last=True)
     try:
-        limit = parse_value(_GATE_LIMIT, number)
-    except ValueRejectedError:
+        limit = _GATE_LIMIT.parse(number)
+    except ValueError:
         raise UsageError(f"{option} {text!r} cannot be read; write {_GATE_FORM}") from None
     if name in AnswerVerdict.NAMES:
         if not 0 <= limit <= 1:

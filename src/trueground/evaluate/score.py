@@ -11,8 +11,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
+from trueground.evaluate.page_writer import PageWriter
 from trueground.options import (
     Cache,
+    DeclaredOption,
     LabelsDrawn,
     OnBadRow,
     Option,
@@ -21,12 +23,10 @@ from trueground.options import (
     RateLabels,
     Seed,
     Workers,
-    check_resamples,
-    check_settings,
+    declared_options,
     do_nothing,
 )
 from trueground.records import Columns, SplitContexts
-from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
@@ -85,6 +85,9 @@ OneShard = Annotated[
     str | None,
     Option("I/N: only shard I of N, from 1; when all are done: trueground merge OUT.", "--shard"),
 ]
+
+
+_RESAMPLES = DeclaredOption.of("resamples", int, 1, Option(None, min=1))
 
 
 class _Reading(TypedDict):
@@ -147,13 +150,18 @@ class ScoreRequest:
     progress: Progress | bool = do_nothing
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        declared_options(type(self)).check(vars(self))
         check_resamples(self.resamples)
 
     @property
     def breakdowns(self) -> tuple[str, ...]:
         """The fields of `by`."""
         return (self.by,) if isinstance(self.by, str) else tuple(self.by)
+
+
+def check_resamples(resamples: int) -> None:
+    """Check a number of bootstrap samples, which is no option of a command. Raises UsageError."""
+    _RESAMPLES.check(resamples)
 
 
 def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -> "Result":

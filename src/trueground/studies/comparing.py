@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.options import (
+    DeclaredOption,
     LabelsDrawn,
     Level,
     Option,
     RateLabels,
     Resamples,
     Seed,
-    ValueRejectedError,
-    check_arguments,
-    declare,
-    parse_value,
+    declared_options,
     split_pair,
 )
 
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_NAME = 24  # of a run, in letters
-_LIMIT = declare("limit", float, 0.0, Option(None, min=0))
+_LIMIT = DeclaredOption.of("limit", float, 0.0, Option(None, min=0))
 
 
 def _split(texts: Sequence[str]) -> list[str]:
@@ -170,7 +168,9 @@ def compare(
     from trueground.studies.pairing import Side, align, common_metrics
     from trueground.studies.run_level import columns_for
 
-    check_arguments(compare, resamples=resamples, seed=seed, level=level, flips=flips, power=power)
+    declared_options(compare).check(
+        {"resamples": resamples, "seed": seed, "level": level, "flips": flips, "power": power}
+    )
     detect = tuple(dict.fromkeys(detect))
     options = CompareOptions(resamples, seed, level, allow_mismatch, flips, power, detect)
     runs = with_questions([open_run(Path(path)) for path in paths])
@@ -242,7 +242,7 @@ def parse_limits(texts: Sequence[str]) -> dict[str, float]:
         spec = text if has_limit else f"{text}=0"
         name, number = split_pair("--fail-if-worse", spec, form, last=True)
         try:
-            limits[name] = parse_value(_LIMIT, number)
-        except ValueRejectedError:
+            limits[name] = _LIMIT.parse(number)
+        except ValueError:
             raise UsageError(f"--fail-if-worse {text!r} cannot be read; write {form}") from None
     return limits
