@@ -1,7 +1,7 @@
 """Draw the picture of the README: an answer of the quickstart, as the report shows it.
 
-`python -m bench.picture` scores the answers in docs/quickstart.md and takes a screenshot of one of them
-with Chromium.
+`python -m bench.picture` scores the answers in docs/quickstart.md, and takes a screenshot of one of
+them with Chromium.
 """
 
 from __future__ import annotations
