@@ -26,9 +26,6 @@ from trueground.reports import (
     Span,
     Table,
     Text,
-    code,
-    link,
-    quiet,
 )
 from trueground.text import join_alike, number, several
 
@@ -82,7 +79,7 @@ def study_sections(tables: Sequence[Json]) -> list[Part]:
 def model_cell(row: Json) -> list[str | Span]:
     """A model's name, which leads to its run; behind it whether its numbers are printed ones."""
     printed = [Span(" published", "quiet", title=row["source"])] if row["source"] else []
-    return [link(row["name"], row.get("href")), *printed]
+    return [Span.link(row["name"], row.get("href")), *printed]
 
 
 def apart_words(row: Json, titles: Mapping[str, str]) -> list[str]:
@@ -232,7 +229,7 @@ def _table(
         cells = [cell(row) for _, cell in columns]
         one = model_row(row, cells, [row["apart"]] if row["apart"] else [])
         if row["declining"] and row["declining"]["common"]:
-            common = quiet(f" {row['declining']['common']:,} answers in common")
+            common = Span.quiet(f" {row['declining']['common']:,} answers in common")
             one.cells[0] = [*model_cell(row), common]
         drawn.append(one)
     return Table([Head(first), *(head for head, _ in columns)], drawn, caption, sortable=True)
@@ -246,7 +243,7 @@ def _values(table: Json, label: str, k: int, at: int) -> Column:
 def _spellings(keys: Sequence[str]) -> Rich:
     told: list[str | Span] = []
     for key in keys:
-        told += [", "] * bool(told) + [code(key)]
+        told += [", "] * bool(told) + [Span.code(key)]
     return told
 
 
@@ -337,7 +334,7 @@ def _scatter(table: Json, columns: Sequence[Column]) -> list[Block]:
         table["group"] or table["title"], axes[0], axes[1], dots, diagonal=table["declining"]
     )
     blocks += coefficients(table["over_models"])
-    caption: Rich = [code(table["metrics"][0][0]), ", ", code(table["metrics"][1][0])]
+    caption: Rich = [Span.code(table["metrics"][0][0]), ", ", Span.code(table["metrics"][1][0])]
 
     def count(row: Json, name: str) -> Cell:
         found: Cell = (row["declining"] or {}).get(name)
@@ -379,7 +376,7 @@ def _mean(table: Json) -> list[Block]:
     columns: list[Column] = [
         (
             Head("Organisation"),
-            lambda row: row["organisation"] or [quiet("not in the models table")],
+            lambda row: row["organisation"] or [Span.quiet("not in the models table")],
         ),
         *(_values(table, place, 0, at) for at, place in enumerate(table["places"])),
         (Head("Combined", "estimate"), score),
