@@ -23,11 +23,9 @@ from trueground.options import (
     Option,
     Progress,
     RateLabels,
-    ShowProgress,
-    Value,
     check_resamples,
     check_settings,
-    no_progress,
+    do_nothing,
 )
 from trueground.runs import PageWriter
 
@@ -101,7 +99,7 @@ class RunSettings(RunOptions):
 
     components: "Components" = field(default_factory=_default_components)
     shard: tuple[int, int] | None = None
-    progress: Progress = no_progress
+    progress: Progress = do_nothing
     write_page: PageWriter | None = None
 
 
@@ -113,7 +111,7 @@ class RunRequest(RunOptions):
     model: "str | ChatModel"
     _: KW_ONLY
     out: str | Path | None = None
-    options: Mapping[str, Value] | None = None
+    options: Mapping[str, str | bool | None] | None = None
     data: Annotated[
         str | Path | None,
         Option("The benchmark's data: a file or folder of your own.", type=Path | None),
@@ -124,7 +122,7 @@ class RunRequest(RunOptions):
     judge_calibration: JudgeCalibrations = None
     decomposer: DecomposerName = "rules"
     rater: RaterName = None
-    progress: ShowProgress = no_progress
+    progress: Progress | bool = do_nothing
 
     def settings(
         self, components: "Components", progress: Progress, write_page: PageWriter | None

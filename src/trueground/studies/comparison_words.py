@@ -15,7 +15,8 @@ from trueground.reports import (
     first_of_labels,
     group_by_question,
 )
-from trueground.text import NO_VALUE, p_value, percent, several
+from trueground.studies.wording import p_value
+from trueground.text import NO_VALUE, percent, several
 
 _TESTS = {
     "mcnemar": "exact McNemar",

@@ -27,7 +27,8 @@ from trueground.reports import (
     Table,
     Text,
 )
-from trueground.text import join_alike, number, several
+from trueground.studies.wording import join_alike
+from trueground.text import number, several
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _FEWER = (
