@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pkgutil
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -354,8 +355,8 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
     ("module", "name", "metrics", "lost"),
     [
         (
-            "trueground.metrics.context",
-            "find_refusal",
+            "trueground.text.refusal:REFUSAL_RULES",
+            "find",
             ["abstained", "f1", "k_precision(abstain=zero)"],
             ["abstained", "k_precision(abstain=zero)"],
         ),
@@ -376,9 +377,7 @@ def test_shared_evidence_fails_alone(
     lost: list[str] | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import importlib
-
-    room = importlib.import_module(module)
+    room = pkgutil.resolve_name(module)
     inner = getattr(room, name)
     specs = parse_specs(metrics)
     whole = scored(specs, 5)

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.score import (
     By,
     DecomposerName,
@@ -27,7 +28,6 @@ from trueground.options import (
     check_settings,
     do_nothing,
 )
-from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     from trueground.evaluate.components import Components

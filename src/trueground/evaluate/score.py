@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
+from trueground.evaluate.page_writer import PageWriter
 from trueground.options import (
     Cache,
     LabelsDrawn,
@@ -26,7 +27,6 @@ from trueground.options import (
     do_nothing,
 )
 from trueground.records import Columns, SplitContexts
-from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer

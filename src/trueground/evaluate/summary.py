@@ -37,7 +37,7 @@ from trueground.stats import (
     sum_counts,
     total,
 )
-from trueground.text import MEASURED
+from trueground.text import REFUSAL_RULES
 from trueground.types import ReasonKind, Status
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def summarise(plan: Plan, table: ItemTable, check: Check) -> Summary:
         averages={field: averages for field, (_, averages) in broken_down.items()},
         abstention_rate=everything.metrics[ABSTAINED].mean,
         abstention=_confusion(table),
-        abstention_rules=MEASURED,
+        abstention_rules=REFUSAL_RULES.measured,
         empty_responses=table.empty,
         clusters=clusters if grouped else None,
         missing=plan.missing or None,

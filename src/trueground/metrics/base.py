@@ -174,7 +174,7 @@ class Spec:
         parts += [f"{name}:{value}" for name, value in self.options.items()]
         # Which responses decline decides their values too.
         rules = self.options.get("abstain", "as_is") != "as_is"
-        return "|".join([*parts, f"rules:{REFUSAL_RULES}"] if rules else parts)
+        return "|".join([*parts, f"rules:{REFUSAL_RULES.name}"] if rules else parts)
 
     @property
     def needs(self) -> tuple[str, ...]:

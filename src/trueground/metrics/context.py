@@ -18,7 +18,7 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.metrics.batch import Batch, Floats, Mask, Options
 from trueground.metrics.tokens import Ids, Overlap, Tokens, overlap, overlap_with_each, tokenise
-from trueground.text import Normalizer, fact_key, find_refusal
+from trueground.text import REFUSAL_RULES, Normalizer, fact_key
 from trueground.types import (
     Claim,
     Comparison,
@@ -450,7 +450,8 @@ class BatchContext:
     def refusals(self) -> list[str | None]:
         """For each item the phrase that declines to answer, if any."""
         pairs = zip(self.batch.responses, self.batch.references, strict=True)
-        return self.once("refusals", lambda: [find_refusal(u, refs or ()) for u, refs in pairs])
+        find = REFUSAL_RULES.find
+        return self.once("refusals", lambda: [find(u, refs or ()) for u, refs in pairs])
 
     @property
     def abstained(self) -> Mask:

@@ -18,13 +18,14 @@ from typing import Any, BinaryIO
 import msgspec
 
 from trueground.components import ResultKey
+from trueground.files import OutputPath
 from trueground.metrics import ANSWER_VERDICTS, higher_is_better, metric_of_key
 from trueground.records import field_text
 from trueground.reports.items import claims_of
 from trueground.reports.selection import Selection
 from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes, packed_block
-from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, Item, RunFiles, replacing
+from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, Item, RunFiles
 from trueground.text import Key, keys_of, pairs_of, triple_key
 from trueground.types import Answered, Failure, Graph, ReasonKind, Record, Status
 
@@ -167,7 +168,7 @@ def _write_details(folder: Path, number: int, details: list[dict[str, Any]]) -> 
 
 
 def _write_script(path: Path, call: str, data: bytes = b"") -> None:
-    with replacing(path) as out:
+    with OutputPath(path).replacing() as out:
         out.write(call.encode() + data + b"\n")
 
 

@@ -90,11 +90,11 @@ class Page(msgspec.Struct, omit_defaults=True):
         Raises:
             WriteError: The file can't be written.
         """
+        from trueground.files import OutputPath
         from trueground.reports.viewer import json_block, make_frame
-        from trueground.runs import replacing
 
         head, tail = make_frame(self.title, self.mark, files=files)
-        with replacing(path) as out:
+        with OutputPath(path).replacing() as out:
             out.write(head + json_block("page", self._for_file()))
             if write_data is not None:
                 write_data(out)

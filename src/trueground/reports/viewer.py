@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from trueground.runs import find_outputs
+from trueground.files import OutputPath
 
 _SCRIPTS = (
     "vendor/htm-preact.js",
@@ -107,7 +107,7 @@ def find_page(path: Path, mark: str) -> Path:
     folder's nor ends in .html. OutputError: another file is there; a folder is missing or may not
     be written.
     """
-    page, _ = find_outputs(path, mark)
+    page = OutputPath(path).find_files(mark).page
     assert page is not None  # there are no numbers beside it
     return page
 

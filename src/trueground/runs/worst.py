@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueground.components import ResultKey
+from trueground.files import OutputPath
 from trueground.metrics import higher_is_better, metric_of_key
-from trueground.runs.directory import replacing
 from trueground.runs.schema import Item, ItemScores, RecordTexts
-from trueground.text import find_refusal_phrase
+from trueground.text import REFUSAL_RULES
 
 WORST_BY = (
     "support", "support_min", "grounding_f1", "grounding_precision", "citation_f1",
@@ -110,7 +110,7 @@ def write_worst_csv(
     key_of, keys, ends = _WorstKey(), array("d"), array("q", [0])
     width = 0
     key_of.reads_texts(lines())
-    with tempfile.TemporaryFile() as rows, replacing(path) as out:
+    with tempfile.TemporaryFile() as rows, OutputPath(path).replacing() as out:
         for line, text in zip(lines(), texts(), strict=False):
             key, item = key_of(line, text), key_of.item(line, text)
             width = len(key)
@@ -156,7 +156,7 @@ class _WorstKey:
         return self._reads
 
     def _verdict(self, line: ItemScores, text: RecordTexts) -> str | None:
-        declines = self._reads and find_refusal_phrase(text.response or "") is not None
+        declines = self._reads and REFUSAL_RULES.find_phrase(text.response or "") is not None
         return "declined" if declines else line.verdict
 
     def __call__(self, line: bytes, text: RecordTexts) -> Key:

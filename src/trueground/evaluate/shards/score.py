@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.score import (
     DecomposerName,
     EngineName,
@@ -19,7 +20,6 @@ from trueground.evaluate.score import (
 )
 from trueground.options import Cache, Progress, Workers, parse_shard
 from trueground.records import Columns, SplitContexts
-from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa

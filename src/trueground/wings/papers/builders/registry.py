@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from trueground.components import Registry
-from trueground.errors import OutputError, unknown_name
+from trueground.errors import OutputError, WriteError, unknown_name
 from trueground.options import default_of
-from trueground.runs import write_error
 from trueground.wings.papers.builders.base import Builder
 
 README = "README.txt"
@@ -71,7 +70,7 @@ def copy_example(name: str, out: Path) -> str:
     try:
         _copy(_EXAMPLES / name, out)
     except OSError as error:
-        raise write_error(out, error) from error
+        raise WriteError.stopped(out, error) from error
     return (_EXAMPLES / name / README).read_text(encoding="utf-8")
 
 
