@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from trueground.benchmarks import Task
-from trueground.errors import UnreachableError, tell
+from trueground.errors import UnreachableError, WriteError, tell
 from trueground.evaluate.questions import (
     AnsweredQuestions,
     Outcome,
@@ -23,11 +23,7 @@ from trueground.evaluate.questions import (
 )
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
-from trueground.models import (
-    ChatModel,
-    ModelRequest,
-    RequestRunner,
-)
+from trueground.models import ChatModel, ModelRequest, RequestRunner
 from trueground.net import ResponseCache
 from trueground.records import Check
 from trueground.runs import (
@@ -46,7 +42,6 @@ from trueground.runs import (
     find_earlier,
     next_session,
     noting_end,
-    write_error,
 )
 from trueground.types import PromptFile, Usage
 
@@ -208,7 +203,7 @@ class Session(AbstractContextManager["Session"]):
         try:
             await batches.run_all(self._waiting(runner), self._questionnaire.requests)
         except OSError as error:
-            raise write_error(path / ".batch", error) from error
+            raise WriteError.stopped(path / ".batch", error) from error
 
     def end(self) -> None:
         """Note that all was asked, where nothing is to be scored. Raises WriteError."""

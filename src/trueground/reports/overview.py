@@ -19,7 +19,7 @@ from trueground.reports.sentences import (
 )
 from trueground.reports.text import COLUMNS, clip, wrap
 from trueground.runs import REPORT, WorstItem, worst_metrics, worst_order
-from trueground.text import NO_VALUE, number, one_line, several, shown_name
+from trueground.text import NO_VALUE, number, one_line, several
 
 _MAX_METRICS, _MAX_VALUES = 6, 6
 _MAX_ROWS, _MIN_ROWS = 14, 3  # of the table of a summary in Python
@@ -218,7 +218,7 @@ def introduce_run(manifest: Mapping[str, Any]) -> Iterator[Block]:
     if "outcomes" not in manifest:
         return
     benchmark, tokens = manifest["benchmark"], manifest["tokens"]
-    model = shown_name(manifest["model"]["name"])
+    model = one_line(manifest["model"]["name"], 60)
     parts = [
         f"{several(manifest['calls'], 'call')}, {manifest['cache_hits']:,} from the cache",
         f"{tokens['in']:,} tokens in, {tokens['out']:,} out",

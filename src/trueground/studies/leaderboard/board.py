@@ -15,11 +15,11 @@ import orjson
 
 from trueground.benchmarks import Studies, all_benchmarks
 from trueground.components import ResultKey
-from trueground.metrics import higher_is_better
+from trueground.metrics import METRICS
 from trueground.runs import WORST_BY
 from trueground.studies.leaderboard.model_info import ModelInfo, Models, find_model
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
-from trueground.text import shown_name
+from trueground.text import one_line
 
 LONG = 40  # characters; what is shorter stands as it is
 _DIGITS = re.compile(r"\d+")
@@ -163,7 +163,7 @@ def _column(number: int, key: _CellKey, by_key: Mapping[_CellKey, Sequence[Run]]
         task=key.task,
         metric=key.metric,
         options=key.settings,
-        higher_is_better=key.metric == GROUNDED or higher_is_better(key.metric),
+        higher_is_better=key.metric == GROUNDED or METRICS.higher_is_better(key.metric),
         asked=asked,
     )
 
@@ -309,7 +309,7 @@ def _with_shown_names(rows: Sequence[BoardRow]) -> list[BoardRow]:
     taken: set[tuple[str, str | None]] = set()
     found = []
     for row in rows:
-        name = base = shown_name(row.name)
+        name = base = one_line(row.name, 60)
         number = 1
         while (name, row.source) in taken:
             number += 1

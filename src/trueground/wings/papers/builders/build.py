@@ -10,21 +10,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 import orjson
+from trueground.wings.papers.builders.model_names import strip_model_folder
 
 from trueground._version import __version__
 from trueground.components import ComponentSpec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate import run_in_own_loop
-from trueground.models import (
-    ChatModel,
-    LogprobRunner,
-    Params,
-    configure_model,
-)
+from trueground.files import OutputPath
+from trueground.models import ChatModel, LogprobRunner, Params, configure_model
 from trueground.net import ResponseCache
-from trueground.options import resolve_options
 from trueground.records import shorten
-from trueground.runs import Shards, write_json
+from trueground.runs import Shards
 from trueground.wings.papers.builders.base import (
     REASONS,
     Builder,
@@ -60,7 +56,6 @@ from trueground.wings.papers.builders.flow import (
     read_source,
     run_plan,
 )
-from trueground.wings.papers.builders.model_names import strip_model_folder
 from trueground.wings.papers.builders.quality import compute_quality
 from trueground.wings.papers.builders.registry import get_builder
 from trueground.wings.papers.builders.settings import (
@@ -120,7 +115,7 @@ def ask_shard(request: BuildRequest) -> bool:
         with build_directory(folder, name):
             (folder / END).unlink(missing_ok=True)
             entries = {"trueground": __version__, "builder": name}
-            write_json(folder / MANIFEST, entries)
+            OutputPath(folder / MANIFEST).write_json(entries)
 
             async def ask() -> bool:
                 async with _flow(prepared, folder, items) as flow:
@@ -130,7 +125,7 @@ def ask_shard(request: BuildRequest) -> bool:
                     return len(accounts) == len(plan.stages)
 
             is_complete = run_in_own_loop(ask())
-            write_json(folder / END, entries | {"complete": is_complete})
+            OutputPath(folder / END).write_json(entries | {"complete": is_complete})
     return is_complete
 
 
@@ -238,7 +233,7 @@ def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Pr
         reached=settings.endpoint.options(),
         dry_run=is_dry_run,
     )
-    options = resolve_options(builder.options, f"build {builder.name}", request.options or {})
+    options = builder.options.resolve(f"build {builder.name}", request.options or {})
     plan = builder.prepare(options, material)
     try:
         scorer = None if plan.scorer is None else LogprobRunner(plan.scorer)
@@ -389,7 +384,7 @@ def _write_end(
     write_dataset(folder, dataset.files)
     write_lines(folder / ITEMS, dataset.quality)
     write_tasks(folder, dataset.tasks)
-    write_json(folder / SUMMARY, summary)
+    OutputPath(folder / SUMMARY).write_json(summary)
 
 
 def _note_losses(
