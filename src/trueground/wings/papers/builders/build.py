@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import orjson
-from trueground.wings.papers.builders.model_names import strip_model_folder
 
 from trueground._version import __version__
 from trueground.components import ComponentSpec
@@ -56,6 +55,7 @@ from trueground.wings.papers.builders.flow import (
     read_source,
     run_plan,
 )
+from trueground.wings.papers.builders.model_names import strip_model_folder
 from trueground.wings.papers.builders.quality import compute_quality
 from trueground.wings.papers.builders.registry import get_builder
 from trueground.wings.papers.builders.settings import (
