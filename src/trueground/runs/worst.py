@@ -22,7 +22,7 @@ import msgspec
 
 from trueground.components import ResultKey
 from trueground.files import OutputPath
-from trueground.metrics import higher_is_better, metric_of_key
+from trueground.metrics import METRICS
 from trueground.runs.schema import Item, ItemScores, RecordTexts
 from trueground.text import REFUSAL_RULES
 
@@ -73,7 +73,7 @@ def headline_metric(keys: Iterable[str]) -> str | None:
 
 def worst_order(metric: str, verdicts: bool) -> str:
     """By what items are sorted, in words."""
-    least = f"{'highest' if higher_is_better(metric) is False else 'lowest'} {metric}"
+    least = f"{'highest' if METRICS.higher_is_better(metric) is False else 'lowest'} {metric}"
     return f"not grounded first, then partly, each by {least}" if verdicts else f"{least} first"
 
 
@@ -150,8 +150,8 @@ class _WorstKey:
             return False
         found = _decode_scores(first)
         self._metrics = worst_metrics(found.scores)
-        self._signs = [-1.0 if higher_is_better(m) is False else 1.0 for m in self._metrics]
-        metric = metric_of_key(self._metrics[0]) if self._metrics else None
+        self._signs = [-1.0 if METRICS.higher_is_better(m) is False else 1.0 for m in self._metrics]
+        metric = METRICS.of_key(self._metrics[0]) if self._metrics else None
         self._reads = found.verdict is None and (metric is None or metric.family != "abstention")
         return self._reads
 

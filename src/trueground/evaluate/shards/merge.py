@@ -40,7 +40,7 @@ from trueground.evaluate.shards.work import (
 from trueground.evaluate.table import ItemTable
 from trueground.execution import open_progress
 from trueground.files import OutputPath
-from trueground.metrics import higher_is_better
+from trueground.metrics import METRICS
 from trueground.options import Progress, do_nothing
 from trueground.records import open_unpacked
 from trueground.runs import (
@@ -380,7 +380,8 @@ class _Merging:
         if metric is None:
             return np.sort(chance)
         # Block by block: a run may have more items than this process has room for.
-        column, sign = keys.index(metric), -1.0 if higher_is_better(metric) is False else 1.0
+        column = keys.index(metric)
+        sign = -1.0 if METRICS.higher_is_better(metric) is False else 1.0
         worst, scores = np.empty(0, np.int64), np.empty(0)
         of_each: dict[int, list[int]] = {}
         for low in range(0, table.n, _ROWS):
