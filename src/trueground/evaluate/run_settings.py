@@ -15,17 +15,16 @@ from trueground.evaluate.score import (
     Judges,
     KeepRecords,
     RaterName,
+    check_resamples,
 )
 from trueground.models import ModelOptions, Params, PriceTable
 from trueground.options import (
-    MAX_SEED,
     Cache,
     LabelsDrawn,
     Option,
     Progress,
     RateLabels,
-    check_resamples,
-    check_settings,
+    declared_options,
     do_nothing,
 )
 
@@ -65,7 +64,7 @@ class RunOptions:
         ),
     ] = ()
     seed: Annotated[
-        int, Option("Sent to the model, and that of the intervals.", min=0, max=MAX_SEED)
+        int, Option("Sent to the model, and that of the intervals.", min=0, max=Option.MAX_SEED)
     ] = 0
     resamples: int = 2_000
     cache: Cache = True
@@ -84,7 +83,7 @@ class RunOptions:
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        declared_options(type(self)).check(vars(self))
         check_resamples(self.resamples)
 
 

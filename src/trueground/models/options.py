@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from trueground.components import ComponentSpec
 from trueground.errors import UsageError
-from trueground.options import Option, check_settings, split_pair
+from trueground.options import Option, declared_options, split_pair
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -103,7 +103,7 @@ class EndpointOptions:
     max_attempts: Annotated[int, Option("Attempts of a call.", min=1)] = 6
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        declared_options(type(self)).check(vars(self))
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,9 @@ def endpoint_options(
     `who` is the part in words.
     """
     base, own = base or ModelOptions(), given.options
-    if "api_key_env" in own:
-        check_variable(f"{who}: api_key_env", own["api_key_env"])
+    for variable in (base.api_key_env, own.get("api_key_env")):
+        if variable is not None:
+            check_variable(f"{who}: api_key_env", variable)
     return replace(
         base,
         base_url=own.get("base_url", base.base_url),

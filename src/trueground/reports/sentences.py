@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from trueground.judges import FitFigures, LabelledVerdicts
-from trueground.metrics import ANSWER_VERDICTS
-from trueground.reports.blocks import Rich, strong
+from trueground.metrics import AnswerVerdict
+from trueground.reports.blocks import Rich, Span
 from trueground.text import docs_page, percent, several
 from trueground.types import Status
 
@@ -79,7 +79,7 @@ def _count_statuses(counts: Mapping[str, int]) -> str:
 
 
 def _shares(verdicts: Mapping[str, Any], first: str) -> str:
-    share = {name: percent(verdicts[name]["share"]) for name in ANSWER_VERDICTS}
+    share = {name: percent(verdicts[name]["share"]) for name in AnswerVerdict.NAMES}
     told = f"{share['grounded']} {first}"
     told += "".join(f", {share[name]} {name}" for name in ("partly", "not", "declined"))
     return told + (f" ({share['unscored']} unscored)" if verdicts["unscored"]["n"] else "")
@@ -285,12 +285,12 @@ def run_lead(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Rich:
     names = input_names(manifest.get("input"))
     lead: list[Any] = [f"{n:,} {'answer' if n == 1 else 'answers'}"]
     if names:
-        lead += [" from ", strong(", ".join(names))]
+        lead += [" from ", Span.strong(", ".join(names))]
     if run := asked(manifest):
         lead.append(f", asked with {run['how']}" if run["how"] else "")
         lead.append(f"; prompts {run['prompts']}" if run["prompts"] else "")
     for place, judge in enumerate(judges(manifest)):
-        lead += [" and " if place else "; claims judged by ", strong(judge)]
+        lead += [" and " if place else "; claims judged by ", Span.strong(judge)]
     return lead
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.files import FolderLock, OutputPath
-from trueground.records import UNREADABLE, open_unpacked, shorten
+from trueground.records import UNREADABLE, DataPath, shorten
 from trueground.runs.decoding import FORMAT_VERSION, decode_lines, describe_error
 from trueground.runs.directory import (
     BATCHES,
@@ -35,12 +35,7 @@ from trueground.runs.directory import (
 from trueground.runs.frames import read_frames
 from trueground.runs.job import SHARDS, Job, Shards
 from trueground.runs.responses import ResponseIndex, ResponseLog
-from trueground.runs.schema import (
-    Item,
-    Manifest,
-    RecordTexts,
-    Summary,
-)
+from trueground.runs.schema import Item, Manifest, RecordTexts, Summary
 from trueground.text import hash_text
 from trueground.types import Answered
 
@@ -234,7 +229,7 @@ class RunFiles:
             InputError: The run kept no records, or a line isn't a record.
         """
         self.check_records()
-        with open_unpacked(self.records) as lines:
+        with DataPath(self.records).open() as lines:
             yield from decode_lines(lines, kind, self.records)
 
     def iter_texts(self) -> Iterator[RecordTexts]:
@@ -267,7 +262,7 @@ class RunFiles:
         if self.has_records:
             records = RecordLines(self._record_lines(), msgspec.json.Decoder(Answered).decode)
         decode = msgspec.json.Decoder(Item).decode
-        with open_unpacked(self.items) as lines:
+        with DataPath(self.items).open() as lines:
             for row, line in enumerate(lines):
                 if requested is not None and row > last:
                     return
@@ -294,7 +289,7 @@ class RunFiles:
     def _record_lines(self) -> Iterator[bytes | str]:
         """The lines of the records; in place of what can't be read, why."""
         try:
-            with open_unpacked(self.records, name="the file") as lines:
+            with DataPath(self.records, "the file").open() as lines:
                 yield from lines
         except InputError as error:
             yield str(error)

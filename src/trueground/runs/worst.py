@@ -22,9 +22,9 @@ import msgspec
 
 from trueground.components import ResultKey
 from trueground.files import OutputPath
-from trueground.metrics import higher_is_better, metric_of_key
+from trueground.metrics import METRICS
 from trueground.runs.schema import Item, ItemScores, RecordTexts
-from trueground.text import find_refusal_phrase
+from trueground.text import REFUSAL_RULES
 
 _RANKS: dict[str | None, float] = {"not": 0.0, "partly": 1.0, "grounded": 2.0}
 COLUMNS = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
@@ -81,7 +81,7 @@ class WorstOrder:
 
     def describe(self, *, verdicts: bool) -> str:
         """Return the order by the first metric in words; `verdicts` says if items have verdicts."""
-        lowest = "highest" if higher_is_better(self.metrics[0]) is False else "lowest"
+        lowest = "highest" if METRICS.higher_is_better(self.metrics[0]) is False else "lowest"
         least = f"{lowest} {self.metrics[0]}"
         return f"not grounded first, then partly, each by {least}" if verdicts else f"{least} first"
 
@@ -159,13 +159,13 @@ class _WorstKey:
             return False
         found = _decode_scores(first)
         self._metrics = WorstOrder(found.scores).metrics
-        self._signs = [-1.0 if higher_is_better(m) is False else 1.0 for m in self._metrics]
-        metric = metric_of_key(self._metrics[0]) if self._metrics else None
+        self._signs = [-1.0 if METRICS.higher_is_better(m) is False else 1.0 for m in self._metrics]
+        metric = METRICS.of_key(self._metrics[0]) if self._metrics else None
         self._reads = found.verdict is None and (metric is None or metric.family != "abstention")
         return self._reads
 
     def _verdict(self, line: ItemScores, text: RecordTexts) -> str | None:
-        declines = self._reads and find_refusal_phrase(text.response or "") is not None
+        declines = self._reads and REFUSAL_RULES.find_phrase(text.response or "") is not None
         return "declined" if declines else line.verdict
 
     def __call__(self, line: bytes, text: RecordTexts) -> Key:

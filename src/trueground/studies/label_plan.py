@@ -59,7 +59,7 @@ def plan_labels(
     from trueground.evaluate import LABEL_OF
     from trueground.files import OutputPath
     from trueground.labels import LabelStratum, PlannedLabels
-    from trueground.metrics import metric_of_key
+    from trueground.metrics import METRICS
     from trueground.stats import allocate_labels, mean, sum_counts
     from trueground.studies.finished import open_run, read_scores
 
@@ -76,7 +76,7 @@ def plan_labels(
     scores = values[rows]
     edges = np.quantile(scores, np.arange(1, STRATA) / STRATA) if len(rows) else scores
     strata = np.unique(np.searchsorted(edges, scores), return_inverse=True)[1]
-    declared = metric_of_key(key)
+    declared = METRICS.of_key(key)
     label = LABEL_OF.get(declared.family if declared else "", "faithful")
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
     counts, expected = allocate_labels(shares, strata, half_width, level=level)
@@ -110,7 +110,7 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     """The metric by whose scores is drawn. InputError, UsageError."""
     from trueground.errors import InputError, UsageError
     from trueground.evaluate import predicted_label
-    from trueground.metrics import metric_of_key
+    from trueground.metrics import METRICS
     from trueground.stats import LabelSample
 
     run.files.check_records()
@@ -122,7 +122,7 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     predicting = [
         key
         for key in run.signatures
-        if (metric := metric_of_key(key)) is not None and predicted_label(metric)
+        if (metric := METRICS.of_key(key)) is not None and predicted_label(metric)
     ]
     named = [*run.metrics_named(wanted)] if wanted is not None else [*_METRICS, *predicting]
     found = next((key for key in named if key in predicting), None)

@@ -19,8 +19,7 @@ from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate import RunSettings, check_questions, check_same, identify_run, run_task
 from trueground.files import safe_name
-from trueground.models import ChatModel, check_batches, price_of
-from trueground.options import default_of
+from trueground.models import BatchRequestRunner, ChatModel
 from trueground.runs import Manifest, Result, RunDirectory, RunFiles
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
@@ -83,7 +82,7 @@ def variants(
     for all. UsageError: one value twice, and whatever `prepare` raises.
     """
     several = {
-        option.name: _values(option.name, options[option.name], default_of(option))
+        option.name: _values(option.name, options[option.name], option.default_text)
         for option in benchmark.declared
         if option.option.varied and option.name in options
     }
@@ -274,9 +273,9 @@ def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[Sw
     """
     for run in runs:
         if settings.prices is not None:
-            price_of(run.model.name, settings.prices)
+            settings.prices.of(run.model.name)
         if settings.batch:
-            check_batches(run.model)
+            BatchRequestRunner.check_model(run.model)
     for run in runs:
         RunDirectory.check_resumable(out / run.where)
     _count_ours(out, runs, settings)

@@ -39,9 +39,9 @@ from trueground.evaluate.shards.work import (
 from trueground.evaluate.table import ItemTable
 from trueground.execution import open_progress
 from trueground.files import OutputPath
-from trueground.metrics import higher_is_better
+from trueground.metrics import METRICS
 from trueground.options import Progress, do_nothing
-from trueground.records import open_unpacked
+from trueground.records import DataPath
 from trueground.runs import (
     Manifest,
     Result,
@@ -367,7 +367,8 @@ class _Merging:
         if metric is None:
             return np.sort(chance)
         # Block by block: a run may have more items than this process has room for.
-        column, sign = keys.index(metric), -1.0 if higher_is_better(metric) is False else 1.0
+        column = keys.index(metric)
+        sign = -1.0 if METRICS.higher_is_better(metric) is False else 1.0
         worst, scores = np.empty(0, np.int64), np.empty(0)
         of_each: dict[int, list[int]] = {}
         for low in range(0, table.n, _ROWS):
@@ -414,7 +415,7 @@ class _Merging:
                         out.write(chunk)
                     except OSError as error:  # not of the page, which is written meanwhile
                         raise WriteError.stopped(Path(self.store.name) / kind, error) from error
-            with open_unpacked(path, ".zst" if kind == RunFiles.RECORDS_NAME else "") as lines:
+            with DataPath(path).open(".zst" if kind == RunFiles.RECORDS_NAME else "") as lines:
                 yield from lines
 
     def _publish(self, summary: Summary, note: str | None) -> Result:

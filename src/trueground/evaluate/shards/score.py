@@ -117,7 +117,7 @@ def _shard_settings(request: ShardsRequest) -> "ShardSettings":
     """What every shard computes. Raises UsageError for components that are no names."""
     from trueground.errors import UsageError
     from trueground.evaluate.shards.plan import ShardSettings
-    from trueground.metrics import parse_specs
+    from trueground.metrics import METRICS
 
     judge, decomposer, rater = request.judge, request.decomposer, request.rater
     judges = list(judge) if isinstance(judge, list | tuple) and judge else [judge or "lexical"]
@@ -126,7 +126,7 @@ def _shard_settings(request: ShardsRequest) -> "ShardSettings":
     calibrations = request.judge_calibration or ()
     if isinstance(calibrations, str | Path):
         calibrations = [calibrations]
-    metrics = None if request.metrics is None else parse_specs(request.metrics)
+    metrics = None if request.metrics is None else METRICS.parse_all(request.metrics)
     return ShardSettings(
         metrics=None if metrics is None else tuple(spec.key for spec in metrics),
         judges=tuple(map(str, judges)),

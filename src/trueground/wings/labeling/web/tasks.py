@@ -13,8 +13,8 @@ import sqlalchemy as sql
 from sqlalchemy import Connection
 
 from trueground.errors import InputError, UsageError
-from trueground.metrics import higher_is_better
-from trueground.records import open_records
+from trueground.metrics import METRICS
+from trueground.records import RecordSource
 from trueground.runs import RunFiles
 from trueground.studies import open_run, read_records, read_scores
 from trueground.text import draw_number
@@ -216,7 +216,8 @@ def find_parts(new: NewTasks) -> dict[tuple[str, str], WholeAnswer]:
 def read_source(path: str) -> Iterator[Record]:
     """Every record of a run, or of a file of records. InputError."""
     place = Path(path)
-    with open_records(str(RunFiles(place).records) if place.is_dir() else path) as records:
+    source = str(RunFiles(place).records) if place.is_dir() else path
+    with RecordSource.open(source) as records:
         records.check()
         for batch in records.batches():
             yield from batch
@@ -244,7 +245,7 @@ def _read_values(runs: Sequence[str], wanted: str) -> tuple[dict[tuple[str, str]
                 f"{path}: {'no' if not keys else 'more than one'} metric {wanted!r}; expected one "
                 f"of {there}"
             )
-        sign = -1.0 if higher_is_better(keys[0]) is False else 1.0
+        sign = -1.0 if METRICS.higher_is_better(keys[0]) is False else 1.0
         mark = f"{number}:" if len(runs) > 1 else ""
         column = read_scores(run, keys).values[:, 0].tolist()
         for record, value in zip(read_records(run, Answered), column, strict=True):

@@ -15,7 +15,7 @@ import typer
 
 from trueground.cli import CommandGroup, Screen, end_with, takes
 from trueground.evaluate import OneShard
-from trueground.options import Option, declare
+from trueground.options import DeclaredOption, Option
 
 if TYPE_CHECKING:
     from trueground.wings.papers.builders.base import Builder
@@ -59,7 +59,9 @@ class BuilderGroup(CommandGroup):
         builder = get_builder(cmd_name)
         first, *others = builder.roles
         role_options = [
-            declare(_field(role.name), str | None, None, Option(f"{role.doc} {_MODEL_HELP}"))
+            DeclaredOption.of(
+                _field(role.name), str | None, None, Option(f"{role.doc} {_MODEL_HELP}")
+            )
             for role in others
         ]
         fields = {option.field: option.name for option in builder.options}
@@ -131,7 +133,6 @@ def _start(
     screen: Screen,
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
-    from trueground.models import price_of
     from trueground.net import Limiter
     from trueground.options import parse_shard
     from trueground.wings.papers.builders.api import write_report
@@ -169,7 +170,7 @@ def _start(
     usd = {}  # of each role, where prices were given
     if settings.prices is not None:
         for role, one in result.spent.items():
-            price = price_of(one["name"], settings.prices)
+            price = settings.prices.of(one["name"])
             usd[role] = price.cost(one["tokens_in"], one["tokens_out"])
     screen.show_page(
         {**result.summary, "spent": result.spent, "out": str(result.path)},

@@ -13,7 +13,6 @@ from typing import Any
 
 from trueground.components import Registry
 from trueground.errors import OutputError, WriteError, unknown_name
-from trueground.options import default_of
 from trueground.wings.papers.builders.base import Builder
 
 README = "README.txt"
@@ -47,7 +46,11 @@ def catalogue() -> list[dict[str, Any]]:
             "takes": builder.takes,
             "roles": {role.name: role.doc for role in builder.roles},
             "options": {
-                o.name: {"default": default_of(o), "allowed": list(o.choices), "doc": o.option.help}
+                o.name: {
+                    "default": o.default_text,
+                    "allowed": list(o.choices),
+                    "doc": o.option.help,
+                }
                 for o in builder.options
             },
             "source": builder.source,

@@ -14,7 +14,7 @@ from trueground.options import (
     Progress,
     Resamples,
     Seed,
-    check_draws,
+    declared_options,
     do_nothing,
 )
 
@@ -88,7 +88,7 @@ def sort_errors(
     if not isfinite(at_most):
         raise UsageError(f"at_most={at_most!r}; expected a number")
     draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
-    check_draws(**draws)
+    declared_options(sort_errors).check(draws)
     part = None if proposer is None else parse_proposer(proposer, cache)
     path = run / NAME if out is None else out
     selection = select_errors(run, metric=metric, at_most=at_most, label=label)
