@@ -26,7 +26,7 @@ from trueground.labels import (
     list_paths,
 )
 from trueground.metrics import AnswerVerdict, Metric, Spec
-from trueground.stats import LabelSample, count_true, mean, total
+from trueground.stats import LabelSample, mean, sum_counts, total
 from trueground.types import Record
 
 # The label that metrics of a family predict.
@@ -64,13 +64,13 @@ class LabelledSlice:
     ) -> tuple[LabelSample, list[str]]:
         """How the labels of these rows were drawn, and what is to know of it. InputError."""
         labelled = ~np.isnan(self.labels[label][rows])
-        done = count_true(labelled)
+        done = sum_counts(labelled)
         LabelSample.check_enough(done, f"labelled answers with {label!r}")
         probability = self.probability[rows]
         notes: list[str] = []
         if labelled.all() or self.random[rows][labelled].all():
             return LabelSample.random(labelled, clusters), notes
-        if unknown := count_true(np.isnan(probability[labelled])):
+        if unknown := sum_counts(np.isnan(probability[labelled])):
             raise InputError(
                 f"{unknown:,} of {done:,} labels do not say how they were drawn, or with which "
                 "probability; a rate can be corrected by a random or a weighted draw only. If it "
@@ -255,7 +255,7 @@ def count_labelled(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[
     codes = AnswerVerdict.encode(table.scores[rows][:, at], table.status[rows][:, at])
     unsupported = faithful[rows] == 0
     return {
-        name: [count_true(codes == place), count_true(unsupported & (codes == place))]
+        name: [sum_counts(codes == place), sum_counts(unsupported & (codes == place))]
         for place, name in enumerate(AnswerVerdict.NAMES)
     }
 

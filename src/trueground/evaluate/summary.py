@@ -29,7 +29,6 @@ from trueground.runs import (
 )
 from trueground.stats import (
     NumberTable,
-    count_true,
     mean,
     percentiles,
     resampled_means,
@@ -352,9 +351,9 @@ def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[b
         most=int(answers.asked.max()),
         questions=len(names),
         answers=len(codes),
-        several=count_true(several),
-        same_answer=count_true(different[several] == 1),
-        incomplete=count_true(whole < answers.asked),
+        several=sum_counts(several),
+        same_answer=sum_counts(different[several] == 1),
+        incomplete=sum_counts(whole < answers.asked),
         ci_level=plan.level,
         metrics={
             key: dataclasses.asdict(one) | {"verdicts": rule}

@@ -14,7 +14,7 @@ from trueground.errors import InputError, UsageError
 from trueground.evaluate import Drawn, LabelledSlice, note_unknown, predicted_label, read_slice
 from trueground.labels import list_paths
 from trueground.metrics import METRICS
-from trueground.stats import LabelSample, count_true, mean
+from trueground.stats import LabelSample, mean, sum_counts
 from trueground.studies.compare_pair import PairComparison
 from trueground.studies.finished import FinishedRun, read_records
 from trueground.studies.pairing import Aligned
@@ -139,7 +139,7 @@ def _draw_of_both(
     """How items came to have a label of both: in one draw where the probabilities are the same."""
     if labelled.all() or all(slice_.random[rows][labelled].all() for slice_, rows in sides):
         return LabelSample.random(labelled, clusters)
-    share = count_true(labelled) / len(labelled)
+    share = sum_counts(labelled) / len(labelled)
     one, other = (
         np.where(slice_.random[rows], share, slice_.probability[rows]) for slice_, rows in sides
     )

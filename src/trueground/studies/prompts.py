@@ -17,7 +17,6 @@ from trueground.metrics import METRICS
 from trueground.runs import RunFiles
 from trueground.stats import (
     PerQuestion,
-    count_true,
     holm,
     intervals,
     mean,
@@ -220,9 +219,9 @@ def _flips(
         for a, b in combinations(range(share.shape[1]), 2)
     ]
     return {
-        "flipped": count_true(flipped),
+        "flipped": sum_counts(flipped),
         "questions": len(used),
-        "rate": count_true(flipped) / len(flipped),
+        "rate": sum_counts(flipped) / len(flipped),
         "ci": intervals(flipped[:, None].astype(np.float64), clusters, **_DRAWS)[0],
         "two_differ": mean(np.concatenate(apart)),
         "two_differ_same": None if np.isnan(same).all() else mean(same[~np.isnan(same)]),

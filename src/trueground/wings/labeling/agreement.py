@@ -15,7 +15,6 @@ from trueground.stats import (
     Statistic,
     bootstrap_agreement,
     cohen,
-    count_true,
     dot,
     fleiss_kappa,
     krippendorff_alpha,
@@ -147,7 +146,7 @@ def measure_pairs(
                 ratings = Ratings(own[both], of)
                 pair = PairAgreement(
                     (who[a], who[b]),
-                    count_true(both) if of is None else len(np.unique(of)),
+                    sum_counts(both) if of is None else len(np.unique(of)),
                     estimate(ratings, raw_agreement),
                     estimate(ratings, cohen),
                 )
@@ -203,7 +202,7 @@ def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None
         near += apart <= 1
         pairs += ~np.isnan(apart)
     rated = pairs > 0
-    w = np.ones(count_true(rated)) if weights is None else weights[rated]
+    w = np.ones(sum_counts(rated)) if weights is None else weights[rated]
     weight = total(w)
     return dot(w, near[rated] / pairs[rated]) / weight if weight else None
 
@@ -236,7 +235,7 @@ def _measure_field(
     return FieldAgreement(
         measure=measure,
         unit=field.unit,
-        tasks=count_true(sum_counts(~np.isnan(by_task), axis=1) >= 2),
+        tasks=sum_counts(sum_counts(~np.isnan(by_task), axis=1) >= 2),
         mean=estimated,
         agreement=estimate(ratings, raw_agreement),
         cohen_kappa=estimate(ratings, cohen) if labels.shape[1] == 2 else None,

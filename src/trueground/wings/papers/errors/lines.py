@@ -25,7 +25,7 @@ from trueground.judges import CATEGORIES, CATEGORY, Comparer
 from trueground.labels import TIED, LabelRule, RecordLabel
 from trueground.metrics import METRICS
 from trueground.options import Progress
-from trueground.stats import count_true, intervals, mean, variance
+from trueground.stats import intervals, mean, sum_counts, variance
 from trueground.studies import (
     NO_HASH,
     FinishedRun,
@@ -365,7 +365,7 @@ def compute_by_label(
     counts: dict[str, int] = {}
     for label, name, chosen in ((1, "positive", positive), (0, "negative", ~positive)):
         values = scores[chosen]
-        low = count_true(values <= at_most)
+        low = sum_counts(values <= at_most)
         counts |= {f"{name}_low": low, f"{name}_high": len(values) - low}
         if not len(values):
             continue
