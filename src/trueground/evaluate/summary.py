@@ -300,7 +300,7 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[JudgeAgreeme
 
     Both are None where no verdict could be compared; kappa too where all are the same.
     """
-    from trueground.stats import cohen_kappa
+    from trueground.stats import TwoJudges
 
     entries = []
     for judges, tables in zip(combinations(plan.components.labels, 2), counts, strict=True):
@@ -314,7 +314,7 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[JudgeAgreeme
                     of=str(check),
                     n=n,
                     agreement=shares[0],
-                    kappa=cohen_kappa(table),
+                    kappa=TwoJudges(table).kappa,
                     supported=shares[1:],
                 )
             )
