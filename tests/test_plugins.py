@@ -18,7 +18,7 @@ from trueground.components.specs import (
     split_outside,
 )
 from trueground.errors import UsageError
-from trueground.evaluate.components import make_components
+from trueground.evaluate.components import Components
 from trueground.judges.registry import get_judge
 from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
 
@@ -114,7 +114,7 @@ def test_what_is_written_is_read_again(
 def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
     model = {"base_url": "http://127.0.0.1:9/v1?a=1,b=2"}
     judge = 'llm:"my(model)"(base_url="http://127.0.0.1:9/v1?a=1,b=2")'
-    with closing(make_components(judge)) as parts:
+    with closing(Components.make(judge)) as parts:
         assert parts.rater_spec == ComponentSpec("rater", "llm", "my(model)", model)
     assert parse_model_spec("writer", judge.removeprefix("llm:"))[1].options == model
     spec = parse_spec('bem(model="org/m@main",device="cpu")')

@@ -12,7 +12,7 @@ from tests.wings.papers.faitheval_files import UNANSWERABLE, data_folder, jsonl
 from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.evaluate.run_settings import RunSettings
-from trueground.evaluate.session import estimate_run
+from trueground.evaluate.task_run import TaskRun
 from trueground.models.base import UNREACHABLE, ChatRequest, Reply
 from trueground.models.prices import Price
 from trueground.models.replay import FakeModel
@@ -114,7 +114,7 @@ def test_a_dry_run_knows_its_own_run_only(tmp_path: Path) -> None:
     (mine,) = pairs(data, FakeModel("unknown", name="a"))
     (other,) = pairs(data, FakeModel("unknown", name="z"))
     sweep([mine], tmp_path / "run", RunSettings())
-    found = estimate_run(mine.task, mine.model, tmp_path / "run", RunSettings())
+    found = TaskRun(mine.task, mine.model, RunSettings()).estimate(tmp_path / "run")
     assert (found["items"], found["answered"], found["calls"]) == (len(UNANSWERABLE), 2, 0)
     with pytest.raises(OutputError, match="model"):
-        estimate_run(other.task, other.model, tmp_path / "run", RunSettings())
+        TaskRun(other.task, other.model, RunSettings()).estimate(tmp_path / "run")

@@ -23,7 +23,7 @@ from trueground.evaluate import OneShard
 
 if TYPE_CHECKING:
     from trueground.benchmarks import Benchmark
-    from trueground.evaluate import RunOptions, RunSettings
+    from trueground.evaluate import RunSettings
     from trueground.models import ChatModel, ModelOptions, Params
     from trueground.options import Value
     from trueground.studies import SweepOutcome, SweepRun
@@ -54,7 +54,7 @@ class BenchmarkGroup(CommandGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a benchmark, or of one of its tasks. Raises UsageError."""
-        from trueground.evaluate import RunOptions, RunRequest
+        from trueground.evaluate import RunRequest, RunSettings
         from trueground.models import ModelOptions, Params
 
         benchmark, tasks = _read_name(cmd_name)
@@ -70,7 +70,7 @@ class BenchmarkGroup(CommandGroup):
             run,
             order=_ORDER,
             sources=(_own_options, RunRequest, ModelOptions, Params),
-            settings={"settings": RunOptions, "model_options": ModelOptions, "params": Params},
+            settings={"settings": RunSettings, "model_options": ModelOptions, "params": Params},
             declared=benchmark.declared,
         )
 
@@ -149,7 +149,7 @@ def _start(
     model: list[str],
     base_url: list[str] | None,
     api_key_env: list[str] | None,
-    settings: RunOptions,
+    settings: RunSettings,
     model_options: ModelOptions,
     params: Params,
     dry_run: bool,
@@ -161,14 +161,14 @@ def _start(
     **values: Any,
 ) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
-    from trueground.evaluate import RunSettings, make_components
+    from trueground.evaluate import Components
     from trueground.models import check_variable, make_model
     from trueground.net import Limiter
     from trueground.options import parse_shard
 
     part = None if shard is None else parse_shard(shard)
     Limiter.share(1 if part is None else part[1])
-    created = make_components(
+    created = Components.make(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
         decomposer,
         rater,
@@ -181,8 +181,9 @@ def _start(
             # Windows keeps what is still mapped into memory.
             folder = TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True)
             scratch = Path(stack.enter_context(folder))
-        chosen = vars(settings) | {"params": params, "command": command_line()}
-        run_settings = RunSettings(**chosen, components=parts, shard=part)
+        run_settings = replace(
+            settings, params=params, command=command_line(), components=parts, shard=part
+        )
         for variable in api_key_env or ():
             check_variable("--api-key-env", variable)
         urls = _one_each("--base-url", base_url, model)
@@ -223,7 +224,7 @@ def _sweep(
 ) -> None:
     from trueground.api import write_page
     from trueground.benchmarks import Sources
-    from trueground.evaluate import make_run_plan
+    from trueground.evaluate import TaskRun
     from trueground.studies import draw, pairs_of, place, studies_of, sweep, variants
 
     with screen.progress() as progress:
@@ -247,7 +248,7 @@ def _sweep(
         _ask_shard(pairs, out, settings, screen)
         return
     if settings.components.calibrations:
-        unused = [make_run_plan(pair.task, settings).unused for pair in pairs]
+        unused = [TaskRun(pair.task, pair.model, settings).plan.unused for pair in pairs]
         echo_note(unused[0] if all(unused) else None)  # before any call
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
     folder = out or place(name, pairs, settings)
@@ -279,7 +280,7 @@ def _outcome_of(outcome: SweepOutcome) -> Outcome:
 def _ask_shard(
     pairs: Sequence[SweepRun], out: Path | None, settings: RunSettings, screen: Screen
 ) -> None:
-    from trueground.evaluate import ask_shard
+    from trueground.evaluate import TaskRun
     from trueground.runs import RunFiles
 
     if len(pairs) != 1 or out is None or settings.batch:
@@ -289,7 +290,7 @@ def _ask_shard(
         )
     with screen.progress() as progress:
         own = replace(settings, progress=progress)
-        folder = ask_shard(pairs[0].task, pairs[0].model, out, own)
+        folder = TaskRun(pairs[0].task, pairs[0].model, own).ask_shard(out)
     echo_note(f"replies in {folder}; when all shards are asked: trueground merge {out}")
     outcomes = RunFiles(folder).read_manifest().outcomes
     failed = outcomes.get("error", 0)
@@ -321,14 +322,14 @@ def _show(
 def _show_estimates(
     pairs: Sequence[SweepRun], out: Path, settings: RunSettings, screen: Screen
 ) -> None:
-    from trueground.evaluate import estimate_run
+    from trueground.evaluate import TaskRun
     from trueground.studies import show_estimates
 
     rows = [
         (
             pair.model.name,
             f"{pair.task.benchmark}/{pair.label}",
-            estimate_run(pair.task, pair.model, out / pair.where, settings),
+            TaskRun(pair.task, pair.model, settings).estimate(out / pair.where),
         )
         for pair in pairs
     ]

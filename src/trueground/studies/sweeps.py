@@ -17,9 +17,10 @@ import msgspec
 
 from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
-from trueground.evaluate import RunSettings, check_questions, check_same, identify_run, run_task
+from trueground.evaluate import RunSettings, TaskRun
 from trueground.models import ChatModel, check_batches, price_of
 from trueground.options import Value, default_of
+from trueground.records import Check
 from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path, safe_name
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
@@ -257,8 +258,8 @@ def _count_ours(out: Path, runs: Sequence[SweepRun], settings: RunSettings) -> t
     """
     begun = finished = 0
     for run in runs:
-        identity = identify_run(run.task, settings, run.model.signature)
-        if (manifest := check_same(out / run.where, identity)) is not None:
+        manifest = TaskRun(run.task, run.model, settings).find_earlier(out / run.where)
+        if manifest is not None:
             begun += 1
             finished += manifest.get("status") == "finished"
     return begun, finished
@@ -267,7 +268,7 @@ def _count_ours(out: Path, runs: Sequence[SweepRun], settings: RunSettings) -> t
 def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[SweepOutcome]:
     """Make every run in turn; a model that cannot be reached does not stop the others.
 
-    What can be refused is refused before the first call. Raises what `run_task` raises otherwise.
+    What can be refused is refused before the first call. Raises what `TaskRun.run` raises.
     """
     for run in runs:
         if settings.prices is not None:
@@ -277,13 +278,15 @@ def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[Sw
     for run in runs:
         check_resumable(out / run.where)
     _count_ours(out, runs, settings)
-    tasks = {id(run.task): run.task for run in runs}
-    checks = {number: check_questions(task, settings) for number, task in tasks.items()}
+    checks: dict[int, Check] = {}  # one for each task, whatever the number of models
+    for run in runs:
+        if id(run.task) not in checks:
+            checks[id(run.task)] = TaskRun(run.task, run.model, settings).check()
     outcomes: list[SweepOutcome] = []
     for run in runs:
         path = out / run.where
         try:
-            result = run_task(run.task, run.model, path, settings, checks[id(run.task)])
+            result = TaskRun(run.task, run.model, settings).run(path, checks[id(run.task)])
             outcome = SweepOutcome(run, path, result)
         except UnreachableError as error:
             outcome = SweepOutcome(run, path, None, error)

@@ -14,7 +14,7 @@ import orjson
 from trueground._version import __version__
 from trueground.components import parse_model_spec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
-from trueground.evaluate import run_in_own_loop
+from trueground.execution import run_in_own_loop
 from trueground.models import (
     ChatModel,
     LogprobRunner,
