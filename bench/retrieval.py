@@ -231,10 +231,10 @@ def _build(role: str, folder: Path) -> dict[str, float]:
         index.save(folder / "theirs")
 
     def ours() -> None:
-        from trueground.options.shared import no_progress
+        from trueground.options.shared import do_nothing
         from trueground.wings.search.bm25 import Bm25Options, build_bm25
 
-        build_bm25(folder / "ours", Texts(texts), Bm25Options(), no_progress, workers=2)  # type: ignore[arg-type]
+        build_bm25(folder / "ours", Texts(texts), Bm25Options(), do_nothing, workers=2)  # type: ignore[arg-type]
 
     work = {"build-readme": readme, "build-words": with_our_words, "build-ours": ours}[role]
     return {"seconds": _timed(work), "texts": resident}

@@ -45,9 +45,13 @@ class ReasonKind(StrEnum):
     NO_WORDS = "no_words"
     NO_CONTEXT = "no_context"
 
+    @property
+    def description(self) -> str:
+        """The same in words for people."""
+        return _REASON_DESCRIPTIONS[self]
 
-# The same in words for people.
-REASON_TITLES = {
+
+_REASON_DESCRIPTIONS = {
     ReasonKind.NUMBER: "number or date not in the context",
     ReasonKind.NAME: "name not in the context",
     ReasonKind.CONTRADICTED: "contradicts the context",

@@ -6,9 +6,9 @@ from collections import defaultdict
 
 import pytest
 
-from trueground.benchmarks.model_info import find_model
 from trueground.benchmarks.publications import PublishedTable, published
 from trueground.metrics.registry import parse_spec
+from trueground.studies.leaderboard.model_info import find_model
 from trueground.wings.papers.faitheval.source import DATASETS
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("faitheval")}

@@ -29,7 +29,7 @@ from trueground.components.specs import ComponentSpec
 from trueground.encoders.base import EncoderOptions
 from trueground.encoders.models import BiEncoder
 from trueground.errors import InputError, UsageError
-from trueground.options.shared import no_progress
+from trueground.options.shared import do_nothing
 from trueground.wings.search.base import Hit
 from trueground.wings.search.dense import DENSE_KIND
 
@@ -49,7 +49,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def searched(top: Path, written: str, count: int = 5) -> tuple[list[list[Hit]], Path]:
     given = ComponentSpec.parse("retriever", written)
     folder = top / DENSE_KIND.folder(given)
-    DENSE_KIND.build(folder, SHELF, given, no_progress)
+    DENSE_KIND.build(folder, SHELF, given, do_nothing)
     opened = DENSE_KIND.open(folder, SHELF, given)
     found = opened.retriever.search(QUERIES, count)
     opened.close()

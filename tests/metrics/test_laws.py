@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 import trueground as tg
 from trueground.metrics.registry import all_metrics, make_spec, parse_specs
-from trueground.text.normalize import get_normalizer
+from trueground.text.normalize import Normalizer
 
 METRICS = all_metrics()
 
@@ -156,7 +156,7 @@ def test_declarations_are_whole(name: str) -> None:
     for option in metric.options.values():
         assert not option.allowed or option.default in option.allowed
     for name_ in metric.options["normalizer"].allowed if "normalizer" in metric.options else ():
-        assert get_normalizer(name_).rule("A cat") in ("cat", "a cat")
+        assert Normalizer.named(name_).rule("A cat") in ("cat", "a cat")
 
 
 def test_flat_functions_give_the_same_numbers() -> None:

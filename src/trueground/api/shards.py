@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from trueground.api.pages import write_page
 from trueground.evaluate import ShardsRequest
-from trueground.options import ShowProgress, no_progress, takes_fields_of
+from trueground.options import Progress, do_nothing, takes_fields_of
 
 if TYPE_CHECKING:
     from trueground.api.result import Result
@@ -33,7 +33,7 @@ def score_shards(request: ShardsRequest) -> Result | None:
 
 
 def merge(
-    out: str | Path, *, command: Sequence[str] = (), progress: ShowProgress = no_progress
+    out: str | Path, *, command: Sequence[str] = (), progress: Progress | bool = do_nothing
 ) -> Result:
     """Make one run of the shards below `out`, a folder or a URL of an object store.
 

@@ -30,13 +30,6 @@ if TYPE_CHECKING:
         is_fetched as is_fetched,
         local_files as local_files,
     )
-    from trueground.benchmarks.model_info import (
-        ModelInfo as ModelInfo,
-        Models as Models,
-        find_model as find_model,
-        load_models as load_models,
-        size_of as size_of,
-    )
     from trueground.benchmarks.publications import (
         PublishedScore as PublishedScore,
         PublishedTable as PublishedTable,
@@ -74,9 +67,6 @@ if TYPE_CHECKING:
         Studies as Studies,
         Study as Study,
         Sweep as Sweep,
-        Where as Where,
-        fits as fits,
-        value_of as value_of,
     )
 __getattr__, __dir__ = load_lazily(
     __name__,
@@ -104,13 +94,6 @@ __getattr__, __dir__ = load_lazily(
             "get_dataset",
             "is_fetched",
             "local_files",
-        ),
-        "model_info": (
-            "ModelInfo",
-            "Models",
-            "find_model",
-            "load_models",
-            "size_of",
         ),
         "publications": (
             "PublishedScore",
@@ -149,9 +132,6 @@ __getattr__, __dir__ = load_lazily(
             "Studies",
             "Study",
             "Sweep",
-            "Where",
-            "fits",
-            "value_of",
         ),
     },
 )

@@ -22,13 +22,10 @@ from trueground.components import Registry
 from trueground.errors import UsageError, unknown_name
 from trueground.options import (
     DeclaredOption,
-    Note,
     Progress,
-    Value,
     declared_options,
     default_of,
-    no_note,
-    no_progress,
+    do_nothing,
     parse_options,
     resolve_options,
     unused_options,
@@ -77,7 +74,7 @@ class Task:
 
     benchmark: str = ""
     name: str = ""
-    options: Mapping[str, Value]
+    options: Mapping[str, str | bool | None]
     metrics: tuple[str, ...]
     headline: str = ""
     by: tuple[str, ...] = ()
@@ -107,8 +104,8 @@ class Sources(RecordsReads):
     data: Path | None = None
     prompt: Path | None = None
     model: str | None = None
-    note: Note = no_note
-    progress: Progress = no_progress
+    note: Callable[[str], None] = do_nothing
+    progress: Progress = do_nothing
     scratch: Path | None = None
     limit: int | None = None
     cache: bool = True
@@ -157,7 +154,7 @@ class Benchmark:
     options: type[Any]
     make: Callable[[Any, Sources], Task] | str
     studies: Studies = field(default_factory=Studies)
-    judge: Callable[[Mapping[str, Value]], str] = lambda _options: "lexical"
+    judge: Callable[[Mapping[str, str | bool | None]], str] = lambda _options: "lexical"
     package: str = ""
     count: Callable[[str, Path | None, Path | None], list[Any]] | str | None = None
 

@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.options import Option, Progress, no_progress
+from trueground.options import Option, Progress, do_nothing
 
 if TYPE_CHECKING:
     from trueground.benchmarks.datasets import FileCheck
@@ -18,7 +18,7 @@ def fetch_data(
     from_path: Annotated[
         Path | None, Option("Take a copy on disk: a folder or a file.", "--from")
     ] = None,
-    progress: Progress = no_progress,
+    progress: Progress = do_nothing,
 ) -> "Fetched":
     """Bring a dataset's files into `datasets.folder(name)`.
 

@@ -9,7 +9,6 @@ from typing import Literal
 import msgspec
 
 from trueground.benchmarks.base import all_benchmarks
-from trueground.options import Value
 
 
 class PublishedScore(msgspec.Struct, frozen=True):
@@ -27,7 +26,7 @@ class PublishedScore(msgspec.Struct, frozen=True):
     metric: str
     value: float
     dataset: str | None = None
-    options: dict[str, Value] = {}
+    options: dict[str, str | bool | None] = {}
     by: dict[str, str] = {}
     printed: str | None = None
     sd: float | None = None

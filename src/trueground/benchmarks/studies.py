@@ -1,17 +1,19 @@
 """What the study of a paper shows, declared as values: a leaderboard draws it from runs.
 
 A benchmark's `studies.py` holds a `STUDIES` value: its tables and figures, and with which runs the
-paper's printed numbers can be compared. Nothing here computes or draws.
+paper's printed numbers can be compared. Nothing here computes values or renders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 # An option, or `task` → the values that it may have; None is "not set".
 Where = Mapping[str, tuple[str | None, ...]]
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Share:
     def name(self) -> str:
         return self.label
 
+    def is_certain(self, task: str | None, options: Mapping[str, Any]) -> bool:
+        """Return whether the share is 1 in a run with these options, by its setting."""
+        return bool(self.certain) and fits(self.certain, task, options)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
@@ -72,6 +78,36 @@ class Study:
     papers: bool = True
     places: Mapping[str, Where] = field(default_factory=dict)
 
+    def fits(self, task: str | None, options: Mapping[str, Any]) -> bool:
+        """Return whether a run with this task and these options belongs to the study."""
+        return fits(self.where, task, options)
+
+    def list_places(self, settings: Iterable[tuple[str | None, Mapping[str, Any]]]) -> list[str]:
+        """Return the places of the dimension in order.
+
+        Args:
+            settings: Task and options of every run that may belong to the study.
+        """
+        return list(self.places)
+
+    def place_of(self, task: str | None, options: Mapping[str, Any]) -> str | None:
+        """Return the first place that a run fits. None if it fits no place."""
+        for place, where in self.places.items():
+            if fits(where, task, options):
+                return place
+        return None
+
+    def moved_options(self) -> set[str]:
+        """Return the options in which the runs of one table may differ."""
+        moved = set(self.free)
+        for where in self.places.values():
+            moved |= set(where)
+        return moved
+
+    def heading_of(self, task: str | None, options: Mapping[str, Any]) -> list[str]:
+        """Return the values of `named`, of which the heading of a table consists."""
+        return [value_of(name, task, options) or "" for name in self.named]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep(Study):
@@ -84,6 +120,25 @@ class Sweep(Study):
     order: tuple[str, ...] = ()
     falling: bool = False
     first: bool = False
+
+    def list_places(self, settings: Iterable[tuple[str | None, Mapping[str, Any]]]) -> list[str]:
+        """Return the values of `by`: numbers by size, those of `order`, others."""
+        values = {self.place_of(task, options) for task, options in settings}
+        return sorted((value for value in values if value is not None), key=self._sort_key)
+
+    def place_of(self, task: str | None, options: Mapping[str, Any]) -> str | None:
+        """Return the value of `by`."""
+        return value_of(self.by, task, options)
+
+    def moved_options(self) -> set[str]:
+        """Return `by` and the free options."""
+        return {self.by, *self.free}
+
+    def _sort_key(self, value: str) -> tuple[bool, float, str]:
+        if value not in self.order and _NUMBER.fullmatch(value):
+            return False, float(value) * (-1 if self.falling else 1), value
+        rank = self.order.index(value) if value in self.order else len(self.order)
+        return True, rank, value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import string
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from trueground.text import (
     among,
-    data_lines,
     describes_sources,
     has_refusal_cue,
     is_adverb,
@@ -208,6 +208,7 @@ def is_chatter(sentence: str) -> bool:
 
 @cache
 def _courtesies() -> tuple[frozenset[str], tuple[str, ...]]:
-    lines = data_lines("trueground.claims", "not_claims.txt")
+    source = (files("trueground.claims") / "data" / "not_claims.txt").read_text(encoding="utf-8")
+    lines = [line for line in source.splitlines() if line.strip() and not line.startswith("#")]
     whole = frozenset(line[:-1] for line in lines if line.endswith("!"))
     return whole, tuple(line for line in lines if not line.endswith("!"))

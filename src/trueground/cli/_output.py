@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import typer
 
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 
 if TYPE_CHECKING:
     from trueground.reports import Block, Page
@@ -226,7 +226,7 @@ class Screen:
         `files` their bytes.
         """
         if self.quiet or self.no_progress or not sys.stderr.isatty():
-            yield no_progress
+            yield do_nothing
             return
         from rich.console import Console
 

@@ -9,7 +9,7 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen
-from trueground.components import EntryPoint, entry_points
+from trueground.components import EntryPoint
 from trueground.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _FIELD = {"given_references": "references", "gold_contexts": "contexts"}
 def _added_kinds() -> dict[str, EntryPoint]:
     """Kinds that aren't the core's, by name; of two with one name, the first."""
     added: dict[str, EntryPoint] = {}
-    for entry in entry_points("trueground.lists"):
+    for entry in EntryPoint.of_group("trueground.lists"):
         if entry.name not in KINDS:
             added.setdefault(entry.name, entry)
     return added
@@ -155,6 +155,6 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             }
             for d in all_datasets().values()
         ]
-    from trueground.text import NORMALIZERS, get_normalizer
+    from trueground.text import Normalizer
 
-    return [{"name": name, "doc": get_normalizer(name).doc} for name in NORMALIZERS]
+    return [{"name": name, "doc": Normalizer.named(name).doc} for name in Normalizer.NAMES]

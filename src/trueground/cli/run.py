@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from trueground.benchmarks import Benchmark
     from trueground.evaluate import RunSettings
     from trueground.models import ChatModel, ModelOptions, Params
-    from trueground.options import Value
     from trueground.studies import SweepOutcome, SweepRun
 
 
@@ -144,7 +143,7 @@ def _own_options(
 def _start(
     benchmark: Benchmark,
     tasks: Sequence[str],
-    options: Mapping[str, Value | Sequence[str]],
+    options: Mapping[str, str | bool | Sequence[str] | None],
     *,
     model: list[str],
     base_url: list[str] | None,
@@ -211,7 +210,7 @@ def _one_each(option: str, values: list[str] | None, names: Sequence[str]) -> Se
 def _sweep(
     benchmark: Benchmark,
     tasks: Sequence[str],
-    options: Mapping[str, Value | Sequence[str]],
+    options: Mapping[str, str | bool | Sequence[str] | None],
     models: Sequence[ChatModel],
     names: Sequence[str],
     settings: RunSettings,

@@ -150,11 +150,11 @@ def merge(
 
 def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
     """Bring together what shards of a build or a run were paid for; what to do next, in words."""
-    from trueground.components import entry_points
+    from trueground.components import EntryPoint
     from trueground.runs import read_manifest
 
     manifest = read_manifest(part) or {}
-    for entry in entry_points("trueground.shards"):
+    for entry in EntryPoint.of_group("trueground.shards"):
         if entry.name in manifest:
             complete = entry.load()(out)
             rest = (

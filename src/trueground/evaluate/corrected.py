@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
@@ -25,7 +26,7 @@ from trueground.labels import (
     list_paths,
 )
 from trueground.metrics import ANSWER_VERDICTS, Metric, Spec, code_verdicts
-from trueground.stats import Floats, Ints, LabelSample, Mask, count_true, mean, total
+from trueground.stats import LabelSample, count_true, mean, total
 from trueground.types import Record
 
 # The label that metrics of a family predict.
@@ -50,15 +51,17 @@ class LabelledSlice:
     """
 
     files: list[dict[str, str]]
-    labels: dict[str, Floats]
-    probability: Floats
-    strata: Ints | None
-    random: Mask
+    labels: dict[str, NDArray[np.float64]]
+    probability: NDArray[np.float64]
+    strata: NDArray[np.int64] | None
+    random: NDArray[np.bool_]
     unknown: list[str]
     changed: list[str]
     notes: list[str] = field(default_factory=list)
 
-    def draw(self, label: str, rows: Ints, clusters: Ints | None) -> tuple[LabelSample, list[str]]:
+    def draw(
+        self, label: str, rows: NDArray[np.int64], clusters: NDArray[np.int64] | None
+    ) -> tuple[LabelSample, list[str]]:
         """How the labels of these rows were drawn, and what is to know of it. InputError."""
         labelled = ~np.isnan(self.labels[label][rows])
         done = count_true(labelled)

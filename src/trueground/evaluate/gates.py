@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.evaluate.plan import ABSTAINED
 from trueground.metrics import ANSWER_VERDICTS
@@ -49,12 +49,12 @@ class Gate:
                     f"{option} {text!r}: a share of answers lies between 0 and 1; 0.5 is 50 %"
                 )
             return cls(name, limit, ceiling)
-        _, plain, judge = split_key(name)
+        _, plain, judge = ResultKey.parse(name)
         macro = macro_key(plain)
         # A metric's own name comes first, then that of a micro value.
-        micro = macro != plain and split_key(plain).name not in all_metrics()
+        micro = macro != plain and ResultKey.parse(plain).name not in all_metrics()
         spec = parse_spec(macro if micro else plain)
-        written = split_key(macro if micro else plain).name
+        written = ResultKey.parse(macro if micro else plain).name
         label = f"@{judge.rstrip()}" if judge else ""
         return cls(
             (micro_key(spec.key) if micro else spec.key) + label,

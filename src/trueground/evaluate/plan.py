@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from trueground.components import keys_named
+from trueground.components import ResultKey
 from trueground.errors import UsageError, spoken
 from trueground.evaluate.components import Components
 from trueground.metrics import (
@@ -27,7 +28,7 @@ from trueground.metrics import (
 )
 from trueground.records import Check
 from trueground.runs import MetricSummary
-from trueground.stats import Floats, percentiles
+from trueground.stats import percentiles
 
 if TYPE_CHECKING:
     from trueground.types import PromptFile
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 TOTAL_NAMES = ("#hits", "#units")  # behind a metric's key: the columns that sum up to its totals
 Entries = dict[str, MetricSummary]
-Draws = dict[str, Floats]
+Draws = dict[str, NDArray[np.float64]]
 
 
 def micro_key(key: str) -> str:
@@ -87,7 +88,9 @@ class RunLevel:
         """
         entries, draws = dict(entries), dict(draws)
 
-        def add(key: str, like: str, mean: float | None, drawn: Floats, *parts: str) -> None:
+        def add(
+            key: str, like: str, mean: float | None, drawn: NDArray[np.float64], *parts: str
+        ) -> None:
             # Without an interval of its own, or of a part, there are too few items to draw from.
             if mean is None or any(entries[one].ci is None for one in (like, *parts)):
                 drawn = np.full_like(drawn, np.nan)
@@ -343,7 +346,7 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
                     f"of the answers; {advice}"
                 )
             continue
-        if len(keys_named(name, known)) != 1:
+        if len(ResultKey.find(name, known)) != 1:
             raise UsageError(
                 f"--fail-under or --fail-over {name}: this metric is not in the run, which has "
                 f"{', '.join(known)}"

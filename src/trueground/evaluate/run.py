@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from trueground.evaluate.run_settings import RunOptions, RunSettings
 from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
 from trueground.models import ModelOptions
-from trueground.options import Option, ShowProgress, Value, no_progress
+from trueground.options import Option, Progress, do_nothing
 from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class RunRequest(RunOptions):
     model: "str | ChatModel"
     _: KW_ONLY
     out: str | Path | None = None
-    options: Mapping[str, Value] | None = None
+    options: Mapping[str, str | bool | None] | None = None
     data: Annotated[
         str | Path | None,
         Option("The benchmark's data: a file or folder of your own.", type=Path | None),
@@ -45,7 +45,7 @@ class RunRequest(RunOptions):
     judge_calibration: JudgeCalibrations = None
     decomposer: DecomposerName = "rules"
     rater: RaterName = None
-    progress: ShowProgress = no_progress
+    progress: Progress | bool = do_nothing
 
     def run(self, write_page: PageWriter | None = None) -> "Result":
         """Ask and score.

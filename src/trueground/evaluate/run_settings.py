@@ -17,7 +17,7 @@ from trueground.options import (
     RateLabels,
     check_resamples,
     check_settings,
-    no_progress,
+    do_nothing,
 )
 from trueground.runs import PageWriter
 
@@ -89,5 +89,5 @@ class RunSettings(RunOptions):
 
     components: "Components" = field(default_factory=_default_components)
     shard: tuple[int, int] | None = None
-    progress: Progress = no_progress
+    progress: Progress = do_nothing
     write_page: PageWriter | None = None

@@ -17,13 +17,13 @@ from trueground.options import (
     OnBadRow,
     Option,
     Overwrite,
+    Progress,
     RateLabels,
     Seed,
-    ShowProgress,
     Workers,
     check_resamples,
     check_settings,
-    no_progress,
+    do_nothing,
 )
 from trueground.records import Columns, SplitContexts
 from trueground.runs import PageWriter
@@ -144,7 +144,7 @@ class ScoreRequest:
     unique: bool = False
     require: Sequence[str] = ()
     command: Sequence[str] = ()
-    progress: ShowProgress = no_progress
+    progress: Progress | bool = do_nothing
 
     def __post_init__(self) -> None:
         check_settings(self)

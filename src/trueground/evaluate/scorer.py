@@ -29,7 +29,6 @@ from trueground.metrics import (
 )
 from trueground.net import raised
 from trueground.records import field_text
-from trueground.stats import Mask
 from trueground.text import hash_text
 from trueground.types import (
     Answered,
@@ -301,7 +300,7 @@ def _without_failed(records: Sequence[Record], failures: Failures) -> Sequence[R
     ]
 
 
-def _unscored(column: Column, failures: Failures, failed: Mask) -> Column:
+def _unscored(column: Column, failures: Failures, failed: NDArray[np.bool_]) -> Column:
     """The column with the status of each failure in place of what was computed."""
     if not failed.any():
         return column
@@ -320,7 +319,9 @@ def _no_counts(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return pairs, np.zeros(len(_KINDS), np.int64)
 
 
-def count_reasons(plan: Plan, context: BatchContext, failed: Mask) -> NDArray[np.int64]:
+def count_reasons(
+    plan: Plan, context: BatchContext, failed: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """Claims that the first judge calls unsupported by their contexts, by kind of reason (kinds,).
 
     Counted are the claims of the first check of that sort, of answers that came: `failed` (n,)
@@ -337,7 +338,9 @@ def count_reasons(plan: Plan, context: BatchContext, failed: Mask) -> NDArray[np
     return counts
 
 
-def count_verdict_pairs(plan: Plan, context: BatchContext, failed: Mask) -> NDArray[np.int64]:
+def count_verdict_pairs(
+    plan: Plan, context: BatchContext, failed: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """Counts of verdicts, shape (pairs of judges, checks, 2, 2): not supported, supported.
 
     A verdict counts where both judges were asked and gave one, on an answer that came.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trueground._version import __version__
-from trueground.components import AnyComponent
+from trueground.components import Component
 from trueground.errors import RunInterrupted, tell
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.plan import Plan
@@ -20,7 +20,7 @@ from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
 from trueground.net import redact_command, redact_urls
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.records import Check
 from trueground.runs import (
     InputFile,
@@ -90,7 +90,7 @@ class Scoring:
     source: Source
     check: Check
     workers: int | None = 1
-    progress: Progress = no_progress
+    progress: Progress = do_nothing
     labelled: LabelledSlice | None = None
     write_page: PageWriter | None = None
 
@@ -301,7 +301,7 @@ def make_manifest(
 ) -> Manifest:
     """Return the manifest of a run that begins."""
     parts = plan.components
-    checks: tuple[AnyComponent, ...] = (*parts.judges, parts.decomposer)
+    checks: tuple[Component[Any, Any], ...] = (*parts.judges, parts.decomposer)
     checking = zip(checks, parts.written, strict=True)
     *judges, decomposer = (_describe_component(part, written) for part, written in checking)
     if not plan.checks:

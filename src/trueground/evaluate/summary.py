@@ -28,8 +28,6 @@ from trueground.runs import (
     VerdictShare,
 )
 from trueground.stats import (
-    Floats,
-    Interval,
     NumberTable,
     count_true,
     mean,
@@ -179,7 +177,7 @@ def _compute(
 
 
 def _verdict_share(
-    count: int, n: int, units: int, ci: Interval | None, level: float
+    count: int, n: int, units: int, ci: tuple[float, float] | None, level: float
 ) -> VerdictShare:
     """How many answers have a verdict, their share and its interval.
 
@@ -256,7 +254,7 @@ def _breakdown(
     return found, averages
 
 
-def _average(plan: Plan, entries: list[MetricSummary], total: Floats) -> Average:
+def _average(plan: Plan, entries: list[MetricSummary], total: NDArray[np.float64]) -> Average:
     """One metric's unweighted average over the values in which anything was scored.
 
     `total` (resamples,) is the sum of their means in each resample. `sd` is the standard deviation

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trueground.errors import UsageError
-from trueground.options import Progress, ShowProgress, no_progress
+from trueground.options import Progress, do_nothing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,7 @@ _PHASES = {
 
 
 @contextmanager
-def open_progress(progress: ShowProgress | None) -> Iterator[Progress]:
+def open_progress(progress: Progress | bool | None) -> Iterator[Progress]:
     """Yield the callback that a public function reports its progress to.
 
     Args:
@@ -40,7 +40,7 @@ def open_progress(progress: ShowProgress | None) -> Iterator[Progress]:
         UsageError: It is none of these.
     """
     if progress is None or progress is False:
-        yield no_progress
+        yield do_nothing
     elif progress is True:
         from rich.console import Console
 

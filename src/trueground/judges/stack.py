@@ -16,8 +16,9 @@ from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from trueground.components import ComponentSpec, total_spent
+from trueground.components import Component, ComponentSpec
 from trueground.encoders import EncoderOptions
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge
@@ -26,7 +27,7 @@ from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical import LexicalJudge
 from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
-from trueground.stats import Floats, combine, log, logistic
+from trueground.stats import combine, log, logistic
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 MakeJudge = Callable[..., Judge]
@@ -134,13 +135,13 @@ class StackMember:
         if self.judge is not None:
             self.judge.close()
 
-    def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
+    def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], NDArray[np.float64]]:
         """Its verdicts, and its features, shape (requests, names); NaN is what it does not tell."""
         assert self.judge is not None  # only EncoderMember has none
         verdicts = self.judge.answer_once(requests)
         return verdicts, np.array([_scores(v) for v in verdicts]).reshape(-1, len(SCORES))
 
-    def describe(self, verdict: Verdict, _features: Floats) -> str:
+    def describe(self, verdict: Verdict, _features: NDArray[np.float64]) -> str:
         """What it says of a claim, in a few words for people."""
         known = verdict.probability if verdict.score is None else verdict.score
         said = "supported" if verdict.supported else "not supported"
@@ -156,7 +157,7 @@ class LexicalMember(StackMember):
         self.names = ("log_odds", *NAMES)
         self._signs = np.array([-1.0 if name in AGAINST else 1.0 for name in NAMES])
 
-    def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
+    def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], NDArray[np.float64]]:
         """See `StackMember.read`."""
         verdicts, scores = super().read(requests)
         return verdicts, np.hstack([scores[:, :1], self._lexical.features(requests) * self._signs])
@@ -188,7 +189,7 @@ class EncoderMember(StackMember):
         """See `StackMember.close`."""
         self.encoder.close()
 
-    def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
+    def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], NDArray[np.float64]]:
         """See `StackMember.read`; the verdicts say nothing."""
         pairs = [(request.claim, self._find(request)) for request in requests]
         numbers = self.encoder.compare(pairs).astype(np.float64)
@@ -202,7 +203,7 @@ class EncoderMember(StackMember):
             finder = self._finders[request.texts] = EvidenceFinder(request.texts)
         return finder.find(request.claim)
 
-    def describe(self, _verdict: Verdict, features: Floats) -> str:
+    def describe(self, _verdict: Verdict, features: NDArray[np.float64]) -> str:
         """See `StackMember.describe`."""
         told = dict(zip(self.names, features.tolist(), strict=True))
         near, least = told["cosine"], told["late20"]
@@ -330,7 +331,7 @@ class StackJudge(Judge):
     @property
     def spent(self) -> Usage | None:
         """What asking has cost all members."""
-        return total_spent(self._judges)
+        return Component.sum_spent(self._judges)
 
     @property
     def problem(self) -> str | None:
@@ -368,7 +369,7 @@ class StackJudge(Judge):
         self,
         request: JudgeRequest,
         verdicts: Sequence[Verdict],
-        features: Sequence[Floats],
+        features: Sequence[NDArray[np.float64]],
         probability: float,
     ) -> Verdict:
         pairs = list(zip(self._members, verdicts, strict=True))

@@ -19,7 +19,7 @@ from trueground.metrics.context import (
     Query,
     RatingQuery,
 )
-from trueground.text import NORMALIZERS, REFUSAL_RULES
+from trueground.text import REFUSAL_RULES, Normalizer
 from trueground.types import Status
 
 Compute = Callable[[BatchContext, Options], Column]
@@ -46,7 +46,7 @@ class MetricOption:
 
 
 # Options that several metrics share.
-LEXICAL = {"normalizer": MetricOption("squad", NORMALIZERS), "lang": MetricOption("en")}
+LEXICAL = {"normalizer": MetricOption("squad", Normalizer.NAMES), "lang": MetricOption("en")}
 # answer: only the part of a response that answers, for replies that give their reasons too.
 READ = {"read": MetricOption("whole", ("whole", "answer"))}
 FAITHEVAL_SOURCE = "Ming et al. 2024 (FaithEval), section 4"

@@ -18,7 +18,7 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.metrics.batch import Batch, Floats, Mask, Options
 from trueground.metrics.tokens import Ids, Overlap, Tokens, overlap, overlap_with_each, tokenise
-from trueground.text import fact_key, find_refusal, get_normalizer
+from trueground.text import Normalizer, fact_key, find_refusal
 from trueground.types import (
     Claim,
     Comparison,
@@ -375,7 +375,7 @@ class BatchContext:
         parts: list[Sequence[str]] = [batch.responses, batch.references_flat]
         if normalizer != "rouge":
             parts += [batch.knowledge, batch.prior_turns]
-        tokens = tokenise([t for part in parts for t in part], get_normalizer(normalizer, lang))
+        tokens = tokenise([t for part in parts for t in part], Normalizer.named(normalizer, lang))
         cut = n + len(batch.references_flat)
         u, r, rest = tokens.part(0, n), tokens.part(n, cut), tokens.part(cut, len(tokens))
         if not len(rest):
@@ -393,7 +393,7 @@ class BatchContext:
                 bundle = self.tokens(name, lang)
                 return overlap(bundle.u, bundle.k, bundle.h)
             texts = [f"{k} {ABSTENTION_PASSAGE}" for k in self.batch.knowledge]
-            tokens = tokenise([*self.batch.responses, *texts], get_normalizer(name, lang))
+            tokens = tokenise([*self.batch.responses, *texts], Normalizer.named(name, lang))
             n = len(self.batch)
             return overlap(tokens.part(0, n), tokens.part(n, 2 * n))
 
@@ -440,7 +440,7 @@ class BatchContext:
             from trueground.metrics.choices import answer_part
 
             parts = [answer_part(response) for response in self.batch.responses]
-            return tokenise(parts, get_normalizer(name, lang)).strings()
+            return tokenise(parts, Normalizer.named(name, lang)).strings()
 
         return self.once(("u", name, lang, read == "answer"), compute)
 

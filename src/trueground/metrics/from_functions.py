@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.components import CallError, UserFunction
+from trueground.components import UserFunction
 from trueground.metrics.batch import CODES, Batch, Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.types import Status
@@ -98,15 +98,16 @@ class ItemMetric:
         calls = self.function.call_each(list(missing.values()))
         results = dict(zip(missing, calls, strict=True))
         for key, result in results.items():
-            if not isinstance(result, CallError):
+            if UserFunction.error_of(result) is None:
                 replies[key] = result
         return [replies[key] if key in replies else _returned(results[key]) for key in keys]
 
 
 def _returned(result: object) -> object:
     """Return the result of a call, or raise the exception that it ended with."""
-    if isinstance(result, CallError):
-        raise result.error
+    error = UserFunction.error_of(result)
+    if error is not None:
+        raise error
     return result
 
 

@@ -28,7 +28,7 @@ from trueground.metrics.base import (
 from trueground.metrics.batch import Column, Floats, Options, harmonic_mean, ratio
 from trueground.metrics.context import BatchContext
 from trueground.metrics.tokens import Bags, Ids, Overlap, overlap_with_each, tokenise
-from trueground.text import FAITHEVAL, contains_words, get_normalizer
+from trueground.text import Normalizer, contains_words
 from trueground.types import Status
 
 _CORRECTNESS = "Adlakha et al. 2023, section 4.1"
@@ -63,7 +63,7 @@ def _match_parts(context: BatchContext, o: Options, hit: Callable[[str, str], bo
     """1 for each pair whose reference, "A & B", has all of its parts in the response."""
     responses = context.responses(o)
     parts = [reference.split(_SEPARATOR) for reference in context.batch.references_flat]
-    normalizer = get_normalizer(o["normalizer"], o["lang"])
+    normalizer = Normalizer.named(o["normalizer"], o["lang"])
     plain = iter(tokenise([part for some in parts for part in some], normalizer).strings())
     pairs = zip(context.pair_items.tolist(), parts, strict=True)
     hits = [[hit(responses[i], next(plain)) for _ in some] for i, some in pairs]
@@ -143,7 +143,7 @@ def _prepare_meteor(o: Options) -> None:
 def _choice_accuracy(context: BatchContext, options: Options) -> Column:
     from trueground.metrics.choices import chosen_label, mentioned_labels, right_labels
 
-    batch, normalise = context.batch, FAITHEVAL.rule
+    batch, normalise = context.batch, Normalizer.named("faitheval").rule
     values = np.zeros(len(batch))
     undecidable = np.zeros(len(batch), np.bool_)
     for i, (choices, references) in enumerate(zip(batch.choices, batch.references, strict=True)):

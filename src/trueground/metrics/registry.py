@@ -14,7 +14,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeVar, overload
 
-from trueground.components import ComponentSpec, Registry, describe_value, split_key, split_outside
+from trueground.components import ComponentSpec, Registry, ResultKey, describe_value
 from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
@@ -227,12 +227,12 @@ def _register_function(
     version: int | str | None = None,
 ) -> ItemFunction:
     """Register a function of one item. If the same function is defined again, replace it."""
-    from trueground.components import UserFunction, is_redefinition
+    from trueground.components import UserFunction
     from trueground.metrics.from_functions import FIELDS, ItemMetric
 
     user = UserFunction("metric", function, allowed=FIELDS, name=name, version=version)
     earlier = METRICS[user.name].compute if user.name in METRICS else None
-    if isinstance(earlier, ItemMetric) and is_redefinition(user, earlier.function):
+    if isinstance(earlier, ItemMetric) and user.redefines(earlier.function):
         del METRICS[user.name]
     _register_compute(
         user.name,
@@ -315,7 +315,7 @@ def get_metric(name: str) -> Metric:
 
 def metric_of_key(key: str) -> Metric | None:
     """The metric behind a key of results, `name(option=value)@judge`; None: not known here."""
-    return _find(split_key(key).name)
+    return _find(ResultKey.parse(key).name)
 
 
 def higher_is_better(key: str) -> bool | None:
@@ -324,14 +324,14 @@ def higher_is_better(key: str) -> bool | None:
     `key` is one of results: `name(option=value)@judge`, or `name_micro…` of a whole run. Every
     place that calls something best, worst, won or lost asks here.
     """
-    name = split_key(key).name
+    name = ResultKey.parse(key).name
     metric = _find(name, name.removesuffix(MICRO))  # its own name comes first
     return None if metric is None else metric.higher_is_better
 
 
 def split_specs(text: str) -> list[str]:
     """Split at the commas that stand outside quotes and parentheses."""
-    return [part for part in split_outside(text) if part]
+    return [part for part in ComponentSpec.split(text) if part]
 
 
 def parse_spec(text: str) -> Spec:
@@ -383,7 +383,7 @@ def describe_renamed(metrics: str | Sequence[str | Spec]) -> str | None:
     parts = [metrics] if isinstance(metrics, str) else metrics
     _check_names(parts)
     written = [w for part in parts if not isinstance(part, Spec) for w in split_specs(part)]
-    pairs = {split_key(word).name: parse_spec(word).metric.name for word in written}
+    pairs = {ResultKey.parse(word).name: parse_spec(word).metric.name for word in written}
     texts = [f"{ours} ← {name}" for name, ours in pairs.items() if ours != name]
     return f"metrics: {', '.join(texts)}" if texts else None
 

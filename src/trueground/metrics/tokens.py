@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.text import ASCII_SPACE, Normalizer
+from trueground.text import Normalizer
 
 Ids = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -151,7 +151,7 @@ def _normalised(texts: Sequence[str], normalizer: Normalizer) -> bytes:
 @lru_cache(maxsize=8)
 def _flagging(table: bytes) -> bytes:
     """The table, but every control character that is no white space becomes 0xFE."""
-    odd = [b for b in (*range(32), 127) if b not in ASCII_SPACE]
+    odd = [b for b in (*range(32), 127) if not chr(b).isspace()]
     return bytes(_CONTROL if byte in odd else to for byte, to in enumerate(table))
 
 

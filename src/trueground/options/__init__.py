@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     )
     from trueground.options.pairs import split_pair as split_pair
     from trueground.options.parsing import (
-        Value as Value,
         default_of as default_of,
         format_options as format_options,
         parse_options as parse_options,
@@ -34,19 +33,16 @@ if TYPE_CHECKING:
         Cache as Cache,
         LabelsDrawn as LabelsDrawn,
         Level as Level,
-        Note as Note,
         OnBadRow as OnBadRow,
         Overwrite as Overwrite,
         Progress as Progress,
         RateLabels as RateLabels,
         Resamples as Resamples,
         Seed as Seed,
-        ShowProgress as ShowProgress,
         Workers as Workers,
         check_draws as check_draws,
         check_resamples as check_resamples,
-        no_note as no_note,
-        no_progress as no_progress,
+        do_nothing as do_nothing,
         parse_shard as parse_shard,
     )
     from trueground.options.values import (
@@ -71,7 +67,6 @@ __getattr__, __dir__ = load_lazily(
         ),
         "pairs": ("split_pair",),
         "parsing": (
-            "Value",
             "default_of",
             "format_options",
             "parse_options",
@@ -83,19 +78,16 @@ __getattr__, __dir__ = load_lazily(
             "Cache",
             "LabelsDrawn",
             "Level",
-            "Note",
             "OnBadRow",
             "Overwrite",
             "Progress",
             "RateLabels",
             "Resamples",
             "Seed",
-            "ShowProgress",
             "Workers",
             "check_draws",
             "check_resamples",
-            "no_note",
-            "no_progress",
+            "do_nothing",
             "parse_shard",
         ),
         "values": (

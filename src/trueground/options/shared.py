@@ -12,10 +12,6 @@ from trueground.options.values import MAX_SEED, check_named
 
 # progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
 Progress = Callable[[str, int, int | None], None]
-# What public functions take: a callback, or True for bars on standard error.
-ShowProgress = Progress | bool
-# note(message): what the user should know beside the result.
-Note = Callable[[str], None]
 
 _SEED = Option("Seed of all random sampling.", "--seed", min=0, max=MAX_SEED)
 _RESAMPLES = Option("Bootstrap samples.", "--resamples", min=1)
@@ -55,12 +51,8 @@ LabelsDrawn = Annotated[
 ]
 
 
-def no_progress(_phase: str, _done: int, _total: int | None) -> None:
-    """Ignore the progress."""
-
-
-def no_note(_message: str) -> None:
-    """Ignore the message."""
+def do_nothing(*_reported: object) -> None:
+    """Ignore what is reported: the default of callbacks for progress and messages."""
 
 
 def check_resamples(resamples: int) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from trueground.components import keys_named, split_key
+from trueground.components import ResultKey
 from trueground.errors import unknown_name
 from trueground.judges import FitFigures
 from trueground.metrics import ANSWER_VERDICTS
@@ -83,7 +83,7 @@ class Item(ItemScores):
         """
         checks: list[list[dict[str, Any]]] = []
         for key, entry in () if verdict == "declined" else self.evidence.items():
-            if not split_key(key).judge and isinstance(entry, dict) and "claims" in entry:
+            if not ResultKey.parse(key).judge and isinstance(entry, dict) and "claims" in entry:
                 # Those checked against all contexts come first.
                 checks.insert(0 if "scope=" not in key else len(checks), entry["claims"])
         claims = [claim for claim in (checks or [[]])[0] if claim.get("supported") is False]
@@ -427,7 +427,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         from trueground.metrics import METRIC_ALIASES, plain_name
 
         declared = METRIC_ALIASES.get(plain_name(name), name)  # for the name that another tool uses
-        keys = keys_named(name, self.metrics) or keys_named(declared, self.metrics)
+        keys = ResultKey.find(name, self.metrics) or ResultKey.find(declared, self.metrics)
         if len(keys) != 1:
             raise KeyError(str(unknown_name("metric of this run", name, self.metrics)))
         return self.metrics[keys[0]]

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.metrics import higher_is_better, metric_of_key
 from trueground.runs.directory import replacing
 from trueground.runs.schema import Item, ItemScores, RecordTexts
@@ -59,10 +59,11 @@ _decode_item = msgspec.json.Decoder(Item).decode
 
 def worst_metrics(keys: Iterable[str]) -> list[str]:
     """By which of these metrics items are sorted: `support` and `support_min`, else one."""
-    known = [key for key in keys if not split_key(key).judge]  # the first judge's
-    found = [key for name in WORST_BY for key in known if split_key(key).name == name]
-    together = [key for key in found if split_key(key).name in WORST_BY[:2]]
-    return together or found[:1] or [key for key in known if split_key(key).name != "abstained"][:1]
+    known = [key for key in keys if not ResultKey.parse(key).judge]  # the first judge's
+    found = [key for name in WORST_BY for key in known if ResultKey.parse(key).name == name]
+    together = [key for key in found if ResultKey.parse(key).name in WORST_BY[:2]]
+    others = [key for key in known if ResultKey.parse(key).name != "abstained"]
+    return together or found[:1] or others[:1]
 
 
 def headline_metric(keys: Iterable[str]) -> str | None:

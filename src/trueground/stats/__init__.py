@@ -37,10 +37,6 @@ if TYPE_CHECKING:
         variance as variance,
     )
     from trueground.stats.bootstrap import (
-        Floats as Floats,
-        Interval as Interval,
-        Ints as Ints,
-        Mask as Mask,
         NumberTable as NumberTable,
         all_alike as all_alike,
         intervals as intervals,
@@ -121,10 +117,6 @@ __getattr__, __dir__ = load_lazily(
             "variance",
         ),
         "bootstrap": (
-            "Floats",
-            "Interval",
-            "Ints",
-            "Mask",
             "NumberTable",
             "all_alike",
             "intervals",

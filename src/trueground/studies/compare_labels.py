@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.evaluate import Drawn, LabelledSlice, note_unknown, predicted_label, read_slice
 from trueground.labels import list_paths
 from trueground.metrics import metric_of_key
-from trueground.stats import Floats, Ints, LabelSample, count_true, mean
+from trueground.stats import LabelSample, count_true, mean
 from trueground.studies.compare_pair import PairComparison
 from trueground.studies.finished import FinishedRun, read_records
 from trueground.studies.pairing import Aligned
@@ -96,7 +97,9 @@ class RunLabels:
 def _correct(
     aligned: Aligned, place: int, label: str, a: LabelledSlice, b: LabelledSlice, level: float
 ) -> dict[str, Any]:
-    scores: Floats = aligned.b.scores.values[:, place] - aligned.a.scores.values[:, place]
+    scores: NDArray[np.float64] = (
+        aligned.b.scores.values[:, place] - aligned.a.scores.values[:, place]
+    )
     rows = np.flatnonzero(~np.isnan(scores))
     scores = scores[rows]
     sides = ((a, aligned.a.rows[rows]), (b, aligned.b.rows[rows]))
@@ -129,7 +132,9 @@ def _correct(
 
 
 def _draw_of_both(
-    labelled: Any, sides: Sequence[tuple[LabelledSlice, Ints]], clusters: Ints | None
+    labelled: Any,
+    sides: Sequence[tuple[LabelledSlice, NDArray[np.int64]]],
+    clusters: NDArray[np.int64] | None,
 ) -> LabelSample:
     """How items came to have a label of both: in one draw where the probabilities are the same."""
     if labelled.all() or all(slice_.random[rows][labelled].all() for slice_, rows in sides):

@@ -9,12 +9,13 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.evaluate import macro_key
 from trueground.metrics import ANSWER_VERDICTS, higher_is_better
 from trueground.reports import item_links
-from trueground.stats import Floats, Paired, Sizes, count_true, differences, holm, paired
+from trueground.stats import Paired, Sizes, count_true, differences, holm, paired
 from trueground.studies.pairing import (
     SCORED,
     Aligned,
@@ -298,7 +299,9 @@ def _check_scored(
     )
 
 
-def check_detect(wanted: Sequence[float], names: Sequence[str], *values: Floats) -> None:
+def check_detect(
+    wanted: Sequence[float], names: Sequence[str], *values: NDArray[np.float64]
+) -> None:
     """UsageError for a wanted difference of 1 or more where every score lies in 0…1."""
     most = max(wanted, default=0.0)
     if most < 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueground.components import keys_named
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.options import (
     LabelsDrawn,
@@ -84,7 +84,7 @@ class RunComparison:
         found = []
         for pair in self.pairs:
             for name, limit in limits.items():
-                if len(near := keys_named(name, tuple(pair.metrics))) != 1:
+                if len(near := ResultKey.find(name, tuple(pair.metrics))) != 1:
                     what = "several metrics have that name" if near else "it was not compared"
                     names = ", ".join(pair.metrics)
                     raise UsageError(f"--fail-if-worse {name}: {what}; name one of {names}")

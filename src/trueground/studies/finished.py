@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import keys_named
+from trueground.components import ResultKey
 from trueground.errors import InputError
 from trueground.evaluate import BY_ID, question_of
 from trueground.metrics import ANSWER_VERDICTS, CODES
@@ -157,7 +157,7 @@ class FinishedRun:
 
     def metrics_named(self, name: str) -> list[str]:
         """The metric of that key; where there is none, all with that bare name."""
-        return keys_named(name, self.signatures)
+        return ResultKey.find(name, self.signatures)
 
 
 def open_run(path: Path) -> FinishedRun:

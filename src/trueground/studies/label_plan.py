@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from trueground.labels import PlannedLabels
-    from trueground.stats import Floats, Ints
     from trueground.studies.finished import FinishedRun
 
 
@@ -136,11 +138,11 @@ def _guess_shares(
     run: "FinishedRun",
     key: str,
     label: str,
-    rows: "Ints",
-    strata: "Ints",
+    rows: "NDArray[np.int64]",
+    strata: "NDArray[np.int64]",
     labels: Sequence[str | Path],
     labels_drawn: Any,
-) -> "tuple[Floats, str, int]":
+) -> "tuple[NDArray[np.float64], str, int]":
     """How likely people label each scored answer 1, (rows,), where that is from, pilot labels.
 
     InputError: labels that cannot be used.
@@ -179,7 +181,12 @@ def _guess_shares(
 
 
 def _write_drawn(
-    run: "FinishedRun", out: Path, rows: "Ints", strata: "Ints", counts: "Ints", seed: int
+    run: "FinishedRun",
+    out: Path,
+    rows: "NDArray[np.int64]",
+    strata: "NDArray[np.int64]",
+    counts: "NDArray[np.int64]",
+    seed: int,
 ) -> None:
     """Write the drawn records, in their order. In a stratum the ids of the lowest hashes are drawn.
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import keys_named, split_key
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.metrics import CODES, STATUSES, parse_spec
 from trueground.records import shorten
@@ -136,7 +136,7 @@ def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None)
 
     def find(name: str) -> str:
         """The metric with that key, or the only one with that bare name."""
-        near = keys_named(name, common)
+        near = ResultKey.find(name, common)
         if len(near) == 1:
             return near[0]
         where = [f"only in {run.path}" for run in (a, b) if name in names_of(run.signatures)]
@@ -200,7 +200,7 @@ def _metrics_by_field(metrics: Iterable[str]) -> dict[str, tuple[str, ...]]:
     readers: dict[str, list[str]] = {name: [] for name in FIELDS}
     for metric in metrics:
         try:
-            needs = parse_spec(split_key(metric).spec).needs
+            needs = parse_spec(ResultKey.parse(metric).spec).needs
         except UsageError:
             continue
         for need in needs:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from trueground.metrics import metric_of_key
 from trueground.runs import RunFiles
 from trueground.stats import (
-    Floats,
     PerQuestion,
     count_true,
     holm,
@@ -156,7 +155,7 @@ def _metric(
     places of the common questions in each run.
     """
 
-    def of(name: str) -> Floats:
+    def of(name: str) -> NDArray[np.float64]:
         """One array of each run's answers, shape (questions, prompts)."""
         columns = [getattr(one, name)[at, i] for one, at in zip(answers, rows, strict=True)]
         return np.stack(columns, axis=1).astype(np.float64)
@@ -188,7 +187,7 @@ def _metric(
     }
 
 
-def _beyond_chance(values: Floats) -> float | None:
+def _beyond_chance(values: NDArray[np.float64]) -> float | None:
     """The standard deviation over prompts without what chance adds; None below two questions.
 
     `values` has shape (questions, prompts). Two-way analysis of variance without replication
@@ -204,9 +203,9 @@ def _beyond_chance(values: Floats) -> float | None:
 
 
 def _flips(
-    used: Floats,
-    share: Floats,
-    same: Floats,
+    used: NDArray[np.float64],
+    share: NDArray[np.float64],
+    same: NDArray[np.float64],
     clusters: NDArray[np.int64] | None,
 ) -> dict[str, Any]:
     """Questions whose value lies above 0.5 with one prompt and not with another.
@@ -231,7 +230,7 @@ def _flips(
 
 
 def _differences(
-    names: Sequence[str], used: Floats, clusters: NDArray[np.int64] | None
+    names: Sequence[str], used: NDArray[np.float64], clusters: NDArray[np.int64] | None
 ) -> list[dict[str, Any]]:
     """Every later prompt against the first, paired by question; Holm over the prompts."""
     others = used.shape[1] - 1

@@ -14,20 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.evaluate import TOTAL_NAMES, Entries, RunLevel, macro_key
 from trueground.metrics import Spec, parse_spec
 from trueground.runs import MetricSummary
-from trueground.stats import (
-    Floats,
-    Interval,
-    all_alike,
-    percentiles,
-    resampled_means,
-    sum_counts,
-    total as add_rows,
-)
+from trueground.stats import all_alike, percentiles, resampled_means, sum_counts, total as add_rows
 from trueground.studies.finished import Scores
 
 
@@ -37,7 +29,7 @@ class RunDifference(NamedTuple):
     mean_a: float | None
     mean_b: float | None
     difference: float | None
-    ci: Interval | None
+    ci: tuple[float, float] | None
 
 
 def names_of(keys: Iterable[str]) -> list[str]:
@@ -129,7 +121,7 @@ def _compute(
     resamples: int,
     seed: int,
     level: float,
-) -> dict[str, tuple[float | None, Floats]]:
+) -> dict[str, tuple[float | None, NDArray[np.float64]]]:
     """Each number of one run, and what it is in each resample, shape (resamples,)."""
     columns = []
     for key in keys:
@@ -155,7 +147,7 @@ def _compute(
 
 def _run_level_spec(key: str) -> Spec | None:
     """The metric of that key where it has numbers of whole runs; None for others, known or not."""
-    _, name, judge = split_key(key)
+    _, name, judge = ResultKey.parse(key)
     try:
         spec = parse_spec(name)
     except UsageError:

@@ -19,7 +19,7 @@ from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate import RunSettings, TaskRun
 from trueground.models import ChatModel, check_batches, price_of
-from trueground.options import Value, default_of
+from trueground.options import default_of
 from trueground.records import Check
 from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path, safe_name
 from trueground.studies.leaderboard.runs import DEFAULT
@@ -72,7 +72,7 @@ class SweepRun:
 def variants(
     benchmark: Benchmark,
     tasks: Sequence[str],
-    options: Mapping[str, Value | Sequence[str]],
+    options: Mapping[str, str | bool | Sequence[str] | None],
     sources: Sources,
     prompts: Sequence[str] = (),
 ) -> list[Variant]:
@@ -119,16 +119,18 @@ def variants(
     return different
 
 
-def _values(name: str, value: Value | Sequence[str], default: Value) -> list[Value]:
+def _values(
+    name: str, value: str | bool | Sequence[str] | None, default: str | bool | None
+) -> list[str | bool | None]:
     single = value is None or isinstance(value, str | bool)
-    values: list[Value] = [value] if single else [*value]  # type: ignore[list-item, misc]
+    values: list[str | bool | None] = [value] if single else [*value]  # type: ignore[list-item, misc]
     if twice := [v for v in values if values.count(v) > 1]:
         raise UsageError(f"--{name} {twice[0]} is given twice; give each value once")
     return values or [default]
 
 
 def _note_without_effect(
-    several: Mapping[str, Sequence[Value]],
+    several: Mapping[str, Sequence[str | bool | None]],
     standing: Mapping[tuple[str, int], Sequence[int]],
     different: Sequence[Variant],
     sources: Sources,

@@ -24,7 +24,7 @@ from trueground.metrics import ANSWER_VERDICTS
 from trueground.records import guard
 from trueground.reports import STATUS_NAMES, detail, first_judge, list_words
 from trueground.runs import Item, Manifest, RunFiles, TooDeepError, headline_metric
-from trueground.types import REASON_TITLES, Answered
+from trueground.types import Answered, ReasonKind
 from trueground.view.segments import find_rows
 from trueground.view.stored import (
     MOST_VALUES,
@@ -43,7 +43,7 @@ _COLUMNS = 12  # that stay in memory
 _ORDERS = 6
 _LISTS = 4
 _WORDS = 16
-_KINDS = [kind.value for kind in REASON_TITLES]
+_KINDS = [kind.value for kind in ReasonKind]
 _T = TypeVar("_T")
 
 

@@ -13,7 +13,6 @@ from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import Comparer
-from trueground.options.parsing import Value
 from trueground.studies.sweeps import variants
 from trueground.types import Record
 from trueground.wings.papers.instruct_qa.corpus import shuffled
@@ -26,13 +25,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def prepare(data: Path, told: list[str], cache: bool = True, **options: Value) -> Task:
+def prepare(data: Path, told: list[str], cache: bool = True, **options: str | bool | None) -> Task:
     given = {key.replace("_", "-"): value for key, value in options.items()}
     sources = Sources(data, note=told.append, cache=cache)
     return get_benchmark("instruct-qa").prepare("questions", given, sources)
 
 
-def ask(data: Path, told: list[str], **options: Value) -> dict[str, Question]:
+def ask(data: Path, told: list[str], **options: str | bool | None) -> dict[str, Question]:
     return {one.record.id: one for one in prepare(data, told, **options).questions()}
 
 

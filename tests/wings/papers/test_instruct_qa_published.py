@@ -9,9 +9,9 @@ from importlib.resources import files
 
 import pytest
 
-from trueground.benchmarks.model_info import find_model
 from trueground.benchmarks.publications import PublishedTable, published
 from trueground.metrics.registry import parse_spec
+from trueground.studies.leaderboard.model_info import find_model
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("instruct-qa")}
 TASKS = ("nq", "hotpotqa", "topiocqa")

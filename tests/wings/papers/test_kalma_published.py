@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.benchmarks.model_info import find_model
 from trueground.benchmarks.publications import PublishedScore, PublishedTable, published
 from trueground.evaluate.plan import macro_key
 from trueground.metrics.registry import parse_spec
+from trueground.studies.leaderboard.model_info import find_model
 from trueground.wings.papers.kalma import BENCHMARK
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("kalma")}

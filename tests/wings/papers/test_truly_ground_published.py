@@ -7,8 +7,8 @@ from importlib.resources import files
 
 import pytest
 
-from trueground.benchmarks.model_info import find_model
 from trueground.benchmarks.publications import PublishedTable, published
+from trueground.studies.leaderboard.model_info import find_model
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("truly-ground")}
 TASKS = {"8": "original-gold", "9": "conflict-gold", "10": "original-dist", "11": "conflict-dist"}

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
-from trueground.options.shared import no_progress
+from trueground.options.shared import do_nothing
 from trueground.types import Passage
 from trueground.wings.search import bm25, bm25_index, bm25_search
 from trueground.wings.search.base import Hit, Retriever, RetrieverKind
@@ -107,7 +107,7 @@ def opened(
 ) -> BM25OnDisk:
     passages = InOrderOnly(texts)
     options = Bm25Options.parse(written(option))
-    build_bm25(folder, passages, options, no_progress, **how)  # type: ignore[arg-type]
+    build_bm25(folder, passages, options, do_nothing, **how)  # type: ignore[arg-type]
     return BM25OnDisk(folder, passages, options, workers=1)  # type: ignore[arg-type]
 
 
@@ -303,12 +303,12 @@ def test_an_index_for_others_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     folder, passages = tmp_path / "bm25", Listed(["a b", "c"])
     with pytest.raises(InputError, match=r"no readable bm25 index.*build it again"):
         BM25_KIND.open(folder, passages, written())
-    BM25_KIND.build(folder, passages, written(), no_progress)
+    BM25_KIND.build(folder, passages, written(), do_nothing)
     for others in (Listed(["a b", "d"]), Listed(["a b"])):
         with pytest.raises(InputError, match=r"made with passages.*; delete the folder"):
             BM25_KIND.open(folder, others, written())
         with pytest.raises(InputError, match="made with passages"):
-            BM25_KIND.build(folder, others, written(), no_progress)
+            BM25_KIND.build(folder, others, written(), do_nothing)
     with pytest.raises(InputError, match=r"made with options .*k1=1\.5.*k1=0\.5.* is needed"):
         BM25_KIND.open(folder, passages, written("bm25(k1=0.5)"))
     real = bm25.version
@@ -323,7 +323,7 @@ def test_an_index_for_others_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("missing", ["scores.npy", "terms.numbers.npy", "terms.txt"])
 def test_a_missing_file_is_named(tmp_path: Path, missing: str) -> None:
     folder, passages = tmp_path / "bm25", Listed(ODD)
-    BM25_KIND.build(folder, passages, written(), no_progress)
+    BM25_KIND.build(folder, passages, written(), do_nothing)
     (folder / missing).unlink()
     with pytest.raises(InputError, match=rf"{missing}.*build it again"):
         BM25_KIND.open(folder, passages, written())
@@ -331,7 +331,7 @@ def test_a_missing_file_is_named(tmp_path: Path, missing: str) -> None:
 
 @pytest.mark.parametrize("harm", ["empty", "changed"])
 def test_a_damaged_file_is_told(tmp_path: Path, harm: str) -> None:
-    BM25_KIND.build(tmp_path / "bm25", Listed(ODD), written(), no_progress)
+    BM25_KIND.build(tmp_path / "bm25", Listed(ODD), written(), do_nothing)
     path = tmp_path / "bm25" / bm25_index.NUMBERS
     content = path.read_bytes()
     head = 128  # of the .npy format
@@ -365,7 +365,7 @@ def test_a_build_that_was_broken_off_begins_anew(tmp_path: Path) -> None:
     folder = tmp_path / "bm25"
     for at in (0, 1, 200):
         with pytest.raises(KeyboardInterrupt):
-            build_bm25(folder, Torn(at), Bm25Options(), no_progress, block=50)
+            build_bm25(folder, Torn(at), Bm25Options(), do_nothing, block=50)
         assert not folder.exists()
     with pytest.raises(KeyboardInterrupt):
         build_bm25(folder, Listed(texts), Bm25Options(), stop, block=50, span=100)
@@ -382,7 +382,7 @@ def contents_of(folder: Path, texts: Sequence[str]) -> dict[str, bytes]:
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(WriteError, match=r"could not be written.*Not a directory.*fix that"):
-        build_bm25(tmp_path / "file" / "bm25", Listed(["a"]), Bm25Options(), no_progress)
+        build_bm25(tmp_path / "file" / "bm25", Listed(["a"]), Bm25Options(), do_nothing)
 
 
 def test_without_pystemmer_the_install_line_is_shown(
@@ -395,11 +395,11 @@ def test_without_pystemmer_the_install_line_is_shown(
     monkeypatch.setitem(sys.modules, "Stemmer", None)
     monkeypatch.setitem(sys.modules, "bm25s", None)
     with pytest.raises(MissingExtraError, match=r"pip install \"trueground\[retrieval\]\""):
-        BM25_KIND.build(tmp_path / "bm25", Listed(["a"]), written(), no_progress)
+        BM25_KIND.build(tmp_path / "bm25", Listed(["a"]), written(), do_nothing)
     with pytest.raises(MissingExtraError):
         stemmer(True)
     plain = written("bm25(stem=false)")
-    BM25_KIND.build(tmp_path / "bm25", Listed(["a"]), plain, no_progress)
+    BM25_KIND.build(tmp_path / "bm25", Listed(["a"]), plain, do_nothing)
     retriever, close = BM25_KIND.open(tmp_path / "bm25", Listed(["a"]), plain)
     assert [hit.index for hit in retriever.search(["A"], 1)[0]] == [0]
     assert "PyStemmer" not in retriever.signature
@@ -419,9 +419,9 @@ def test_only_many_passages_or_queries_get_processes(
 
     monkeypatch.setattr(bm25, "_Workers", noted)
     passages = Listed(made_up(40))
-    BM25_KIND.build(tmp_path / "small", passages, written(), no_progress)
+    BM25_KIND.build(tmp_path / "small", passages, written(), do_nothing)
     monkeypatch.setattr(bm25, "_WORTH_READERS", 40)
-    BM25_KIND.build(tmp_path / "large", passages, written(), no_progress)
+    BM25_KIND.build(tmp_path / "large", passages, written(), do_nothing)
     assert asked == [2]
     assert contents(tmp_path / "small") == contents(tmp_path / "large")
     monkeypatch.setattr(bm25, "_WORTH_SEARCHERS", 30)

@@ -17,7 +17,7 @@ from tests.wings.search.vectors import Clusters, Shelf, numbered
 
 from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
-from trueground.options.shared import no_progress
+from trueground.options.shared import do_nothing
 from trueground.wings.search import dense, vectors
 from trueground.wings.search.base import Hit, SearchQuery
 from trueground.wings.search.dense import DENSE_KIND
@@ -43,7 +43,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> dict[str, Clusters]:
 def built(top: Path, passages: Shelf, written: str = "dense:m") -> Path:
     given = ComponentSpec.parse("retriever", written)
     folder = top / DENSE_KIND.folder(given)
-    DENSE_KIND.build(folder, passages, given, no_progress)
+    DENSE_KIND.build(folder, passages, given, do_nothing)
     return folder
 
 

@@ -20,7 +20,7 @@ from trueground.components.specs import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, WriteError
 from trueground.net.cache import ResponseCache
 from trueground.net.cache_contents import CacheStats
-from trueground.options.shared import Progress, no_note, no_progress
+from trueground.options.shared import Progress, do_nothing
 from trueground.wings.search import building, kinds
 from trueground.wings.search.base import Hit, OpenedRetriever, RetrieverKind
 from trueground.wings.search.building import (
@@ -573,7 +573,7 @@ def test_an_index_that_is_made_anew_meanwhile_gets_no_old_files(
         monkeypatch.undo()
         monkeypatch.setitem(kinds.retrievers, "letters", workshop.kind)
         build_index(other, out, [], rebuild=True)
-        with building._building(path, no_progress, no_note):
+        with building._building(path, do_nothing, do_nothing):
             yield
 
     monkeypatch.setattr(building, "_building", later)

@@ -39,7 +39,7 @@ from trueground.evaluate.shards.work import (
 from trueground.evaluate.table import ItemTable
 from trueground.execution import open_progress
 from trueground.metrics import higher_is_better
-from trueground.options import Progress, ShowProgress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.records import open_unpacked
 from trueground.runs import (
     ITEMS,
@@ -102,7 +102,7 @@ class ShardedRun:
         self,
         command: Sequence[str] = (),
         *,
-        progress: ShowProgress = no_progress,
+        progress: Progress | bool = do_nothing,
         write_page: PageWriter | None = None,
     ) -> Result:
         """Make one run of the shards of `score`, as `tg.merge` does.

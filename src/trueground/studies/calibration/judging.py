@@ -16,7 +16,7 @@ from trueground.claims import Decomposer
 from trueground.components import ComponentSpec
 from trueground.errors import CoverageError, UsageError
 from trueground.judges import Judge, SupportsJudge, get_judge
-from trueground.stats import Floats, Mask, ScoredLabels
+from trueground.stats import ScoredLabels
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
 
@@ -37,9 +37,9 @@ class JudgedRecords:
     sets: LabelledSets
     unscored: Sequence[Counter[str]]
     by_verdict: bool
-    scores: Floats
-    probabilities: Floats
-    labels: Mask
+    scores: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    labels: NDArray[np.bool_]
     clusters: NDArray[np.int64] | None
     file_numbers: NDArray[np.int64]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueground._version import __version__
 from trueground.claims import Decomposer
@@ -23,13 +24,10 @@ from trueground.judges import Judge, StackFile, StackMember, get_judge
 from trueground.net import redact_urls
 from trueground.runs import check_ours, check_out_file, write_json
 from trueground.stats import (
-    Floats,
-    Ints,
     LabelledClaims,
     LabelledProbabilities,
     LogisticCurve,
     LogisticModel,
-    Mask,
     ScoredLabels,
     count_true,
     dot,
@@ -84,7 +82,7 @@ class MeasuredJudge:
     written: str
     member: StackMember
     alone: Judge
-    features: list[Floats] = field(default_factory=list)
+    features: list[NDArray[np.float64]] = field(default_factory=list)
     numbers: list[float] = field(default_factory=list)
 
     def measure(self, requests: Sequence[JudgeRequest]) -> list[Status]:
@@ -112,8 +110,8 @@ class MeasuredClaims:
     unscored: Counter[str]
     names: list[list[str]]
     rows: LabelledClaims
-    alone: dict[str, Floats]
-    clusters: Ints | None
+    alone: dict[str, NDArray[np.float64]]
+    clusters: NDArray[np.int64] | None
 
 
 def open_judges(written: Sequence[str], cache: bool, stack: ExitStack) -> list[MeasuredJudge]:
@@ -171,8 +169,8 @@ def _assemble(
     sets: LabelledSets,
     judges: Sequence[MeasuredJudge],
     unscored: Counter[str],
-    of: Ints,
-    used: Ints,
+    of: NDArray[np.int64],
+    used: NDArray[np.int64],
 ) -> MeasuredClaims:
     labels = np.concatenate([one.labels for one in sets.all_sets]) > 0.5
     clusters = np.concatenate([one.clusters for one in sets.all_sets])
@@ -233,7 +231,7 @@ def compute_stack(
     at_held = scored.held_out(parts)
     alone: dict[str, dict[str, Any]] = {}
 
-    def fit_platt(data: ScoredLabels) -> Callable[[Floats], Floats]:
+    def fit_platt(data: ScoredLabels) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         return LogisticCurve.fit(data.scores, data.labels).probabilities
 
     for label, scores in m.alone.items():
@@ -301,7 +299,9 @@ def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> LogisticModel:
     return even.fit(PENALTY / size, prior=np.array(trusted) / len(names))
 
 
-def _leave_out(m: MeasuredClaims, parts: Ints, found: LogisticModel) -> tuple[Floats, Floats]:
+def _leave_out(
+    m: MeasuredClaims, parts: NDArray[np.int64], found: LogisticModel
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The probability of each record by the weights of the other parts; and a score to rank by.
 
     The score has one level for all parts, that of the whole fit, `found`: where a part has more
@@ -345,7 +345,9 @@ def _refusal(
     return {"refused": why, "needed": needed}
 
 
-def _errors(probabilities: Floats | None, labels: Mask) -> dict[str, float | None]:
+def _errors(
+    probabilities: NDArray[np.float64] | None, labels: NDArray[np.bool_]
+) -> dict[str, float | None]:
     if probabilities is None:
         return {"calibration_error": None, "brier": None}
     labelled = LabelledProbabilities(probabilities, labels)

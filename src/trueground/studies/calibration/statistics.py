@@ -18,12 +18,10 @@ from trueground.judges import CalibrationFile
 from trueground.net import redact_urls
 from trueground.options import check_draws
 from trueground.stats import (
-    Floats,
     HeldOut,
     IsotonicCurve,
     LabelledProbabilities,
     LogisticCurve,
-    Mask,
     Measured,
     ScoredLabels,
     count_true,
@@ -208,7 +206,7 @@ def _precision(
     if settings.precision is None:
         return None
 
-    def above(threshold: float | Floats) -> dict[str, Any]:
+    def above(threshold: float | NDArray[np.float64]) -> dict[str, Any]:
         """Precision of what lies above, its lower bound, the items and their groups."""
         over = j.scores > threshold
         hits, clusters = j.labels[over], None if j.clusters is None else j.clusters[over]
@@ -266,13 +264,13 @@ def _curve_entries(
     held = {name: _predict(j, name, parts) for name in CalibrationFile.METHODS}
     mine = held[method].values
 
-    def errors(probabilities: Floats | None) -> dict[str, float | None]:
+    def errors(probabilities: NDArray[np.float64] | None) -> dict[str, float | None]:
         if probabilities is None:
             return {"calibration_error": None, "brier": None}
         labelled = LabelledProbabilities(probabilities, j.labels)
         return {"calibration_error": labelled.calibration_error(), "brier": labelled.brier()}
 
-    def bins(probabilities: Floats | None) -> list[dict[str, float | int]] | None:
+    def bins(probabilities: NDArray[np.float64] | None) -> list[dict[str, float | int]] | None:
         if probabilities is None:
             return None
         return LabelledProbabilities(probabilities, j.labels).reliability()
@@ -366,7 +364,9 @@ def _file_entries(
     return entries
 
 
-def _balanced_accuracy(scores: Floats, labels: Mask, threshold: float | None) -> float | None:
+def _balanced_accuracy(
+    scores: NDArray[np.float64], labels: NDArray[np.bool_], threshold: float | None
+) -> float | None:
     if threshold is None:
         return None
     return ScoredLabels(scores, labels).measures_at(threshold)["balanced_accuracy"]

@@ -8,16 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.options import (
-    Cache,
-    Level,
-    OnBadRow,
-    Option,
-    Resamples,
-    Seed,
-    ShowProgress,
-    no_progress,
-)
+from trueground.options import Cache, Level, OnBadRow, Option, Progress, Resamples, Seed, do_nothing
 from trueground.records import Columns
 from trueground.studies.options import Label, LabelPaths, PositiveAbove
 
@@ -63,7 +54,7 @@ def calibrate(
     resamples: Resamples = 2_000,
     level: Level = 0.95,
     cache: Cache = True,
-    progress: ShowProgress = no_progress,
+    progress: Progress | bool = do_nothing,
 ) -> "Calibration":
     """Judge labelled answers; choose the threshold, and fit probabilities, that suit the labels.
 
@@ -143,7 +134,7 @@ def fit_judge(
     resamples: Resamples = 2_000,
     level: Level = 0.95,
     cache: Cache = True,
-    progress: ShowProgress = no_progress,
+    progress: Progress | bool = do_nothing,
 ) -> "FittedStack":
     """Weigh several judges by labelled answers, so that together they tell more than the best.
 
@@ -159,7 +150,7 @@ def fit_judge(
     RunInterrupted on Ctrl-C.
     """
     from trueground.claims import get_decomposer
-    from trueground.components import split_outside
+    from trueground.components import ComponentSpec
     from trueground.errors import UsageError
     from trueground.execution import open_progress
     from trueground.labels import LabelFiles
@@ -169,7 +160,7 @@ def fit_judge(
     from trueground.studies.labelled import LabelledSets
 
     check_draws(resamples, seed, level)
-    names = split_outside(judges) if isinstance(judges, str) else list(judges)
+    names = ComponentSpec.split(judges) if isinstance(judges, str) else list(judges)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice!r} is named twice; name each judge once")
     files = LabelFiles(labels, label, claims=True) if labels else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +16,9 @@ from trueground.benchmarks import (
     Share,
     Study,
     Sweep,
-    Where,
-    fits,
     published,
-    size_of,
-    value_of,
 )
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.reports import short_checksums
 from trueground.studies.leaderboard.board import (
@@ -34,6 +29,7 @@ from trueground.studies.leaderboard.board import (
     studies_of,
     tell_apart,
 )
+from trueground.studies.leaderboard.model_info import size_of
 from trueground.studies.leaderboard.results import (
     OTHERWISE,
     Coefficients,
@@ -49,7 +45,6 @@ from trueground.studies.leaderboard.results import (
 )
 from trueground.studies.leaderboard.runs import BoardCell, Run, difference, limits
 
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 Rest = Mapping[str, Any]
 Pick = tuple[BoardColumn, Run]
 Cells = list[list[BoardCell | None]]
@@ -101,13 +96,14 @@ def group_columns(
     A group is made by its fullest column: with it stand all whose options are the same wherever
     both have them. So the tasks without distractors stand beside those with every kind of them.
     """
-    places = _places(study, columns)
-    moved = {name for where in places.values() for name in where} | set(study.free)
+    places = study.list_places((column.task, column.options) for column in columns)
+    moved = study.moved_options()
     known: list[tuple[str, BoardColumn]] = []
     for column in columns:
-        if fits(study.where, column.task, column.options):
-            at = [p for p, where in places.items() if fits(where, column.task, column.options)]
-            known += [(place, column) for place in (at[:1] if places else [""])]
+        if study.fits(column.task, column.options):
+            place = study.place_of(column.task, column.options)
+            if place is not None or not places:
+                known.append((place or "", column))
     rests = {column.id: _rest(column, moved, bound) for _, column in known}
     found: dict[str, list[tuple[str, BoardColumn]]] = {}
     taken: set[str] = set()
@@ -124,30 +120,14 @@ def group_columns(
         taken |= {column.id for _, column in members}
         here = {place for place, _ in members}
         if not places or (here == set(places) if isinstance(study, Mean) else len(here) > 1):
-            order = list(places)
-            found[seed.id] = sorted(members, key=lambda one: order.index(one[0]) if order else 0)
+            found[seed.id] = sorted(members, key=lambda m: places.index(m[0]) if places else 0)
     seeds = [column for column in columns if column.id in found]
     titles = _titles(seeds, rests, study, bound)
     return [Group(title, found[seed.id]) for title, seed in zip(titles, seeds, strict=True)]
 
 
-def _places(study: Study, columns: Sequence[BoardColumn]) -> Mapping[str, Where]:
-    """The declared ones; of a sweep its values: numbers by size, those of `order`, others."""
-    if not isinstance(study, Sweep):
-        return study.places
-    known = list(study.order)
-
-    def place(value: str) -> tuple[bool, float, str]:
-        if value in known or not _NUMBER.fullmatch(value):
-            return True, known.index(value) if value in known else len(known), value
-        return False, float(value) * (-1 if study.falling else 1), value
-
-    values = {value_of(study.by, c.task, c.options) for c in columns} - {None}
-    return {value: {study.by: (value,)} for value in sorted(map(str, values), key=place)}
-
-
 def _rest(column: BoardColumn, moved: set[str], bound: frozenset[str]) -> Rest:
-    rest = {"task": column.task, **column.options, "judge": split_key(column.metric).judge}
+    rest = {"task": column.task, **column.options, "judge": ResultKey.parse(column.metric).judge}
     return {
         name: value
         for name, value in rest.items()
@@ -159,7 +139,7 @@ def _titles(
     seeds: Sequence[BoardColumn], rests: Mapping[str, Rest], study: Study, bound: frozenset[str]
 ) -> list[str]:
     """The values of `named`, and the options by which a group differs from its like."""
-    heads = [[value_of(n, seed.task, seed.options) or "" for n in study.named] for seed in seeds]
+    heads = [study.heading_of(seed.task, seed.options) for seed in seeds]
     titles = []
     for seed, head in zip(seeds, heads, strict=True):
         like = [rests[s.id] for s, other in zip(seeds, heads, strict=True) if other == head]
@@ -302,7 +282,7 @@ class _Evaluation:
         return found if found is not None and found.mean is not None else None
 
     def _share(self, run: Run, column: BoardColumn, share: Share) -> BoardCell | None:
-        if share.certain and fits(share.certain, column.task, column.options):
+        if share.certain and share.is_certain(column.task, column.options):
             n = run.summary.n
             return BoardCell(1.0, n=n, scored=n, run=run.label) if n else None
         if run.source is not None:
@@ -330,23 +310,26 @@ class _Evaluation:
         place = (column.id, measure, paper)
         if place in self._keys:
             return self._keys[place]
-        head = split_key(column.metric)
-        options = head.spec.removeprefix(split_key(column.metric).name)
+        head = ResultKey.parse(column.metric)
+        options = head.spec.removeprefix(ResultKey.parse(column.metric).name)
 
         def order(key: str) -> tuple[bool, bool, bool, bool, int, str]:
-            own = split_key(key)
+            own = ResultKey.parse(key)
             return (
                 key != column.metric,
                 own.judge not in ("", head.judge),
                 measure.prefer not in key,
-                own.spec.removeprefix(split_key(key).name) != options,
+                own.spec.removeprefix(ResultKey.parse(key).name) != options,
                 len(key),
                 key,
             )
 
         runs = self._board.runs(column, published=paper)
         known = {
-            key for r in runs for key in r.summary.metrics if split_key(key).name == measure.metric
+            key
+            for r in runs
+            for key in r.summary.metrics
+            if ResultKey.parse(key).name == measure.metric
         }
         self._keys[place] = min(known, key=order, default=None)
         return self._keys[place]

@@ -12,20 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks import (
-    Models,
     PaperJudge,
     PublishedScore,
     PublishedTable,
     all_benchmarks,
-    find_model,
     published,
 )
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import InputError, UsageError
 from trueground.metrics import parse_spec
 from trueground.reports import DATASET
 from trueground.runs import Manifest, RunBenchmark, UsedComponent
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
+from trueground.studies.leaderboard.model_info import Models, find_model
 from trueground.studies.leaderboard.results import over_models
 from trueground.studies.leaderboard.runs import MetricEntry, Run, RunSummary
 from trueground.text import few
@@ -143,7 +142,7 @@ def _run(
 
 def _key(column: BoardColumn, metric: str) -> str:
     """The canonical spelling of a metric, without the judge and without options to be ignored."""
-    metric = split_key(metric).spec
+    metric = ResultKey.parse(metric).spec
     try:
         spec = parse_spec(metric)
     except UsageError:
@@ -199,7 +198,8 @@ def beside_published(board: Board) -> list[str]:
 
 def _has(judge: PaperJudge, run: Run) -> bool:
     return any(
-        split_key(key).name.removesuffix("_micro") in judge.metrics for key in run.summary.metrics
+        ResultKey.parse(key).name.removesuffix("_micro") in judge.metrics
+        for key in run.summary.metrics
     )
 
 

@@ -52,7 +52,8 @@ from trueground.studies.leaderboard.study_blocks import (
     study_sections,
 )
 from trueground.studies.prompts_page import prompts_section
-from trueground.text import MEASURED, docs_page, few, join_alike, several
+from trueground.studies.wording import join_alike
+from trueground.text import MEASURED, docs_page, few, several
 from trueground.types import Status
 
 LEADERBOARD_MARK = "trueground-leaderboard-1"

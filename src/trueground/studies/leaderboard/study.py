@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from trueground.benchmarks import load_models
 from trueground.reports import DATASET, REPEAT, find_page
 from trueground.studies.leaderboard.board import Board, BoardColumn, BoardRow, lay_out, studies_of
 from trueground.studies.leaderboard.declared import study_tables
@@ -21,10 +20,12 @@ from trueground.studies.leaderboard.elsewhere import (
     paper_ranks,
     paper_runs,
 )
+from trueground.studies.leaderboard.model_info import load_models
 from trueground.studies.leaderboard.page import LEADERBOARD_MARK, write
 from trueground.studies.leaderboard.results import study_warnings
 from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
-from trueground.text import few, join_alike
+from trueground.studies.wording import join_alike
+from trueground.text import few
 
 Json = dict[str, Any]
 _Of = Callable[[Run, BoardColumn], str]

@@ -11,12 +11,12 @@ from trueground.options import (
     OnBadRow,
     Option,
     Overwrite,
+    Progress,
     Resamples,
     Seed,
-    ShowProgress,
     Workers,
     check_arguments,
-    no_progress,
+    do_nothing,
 )
 from trueground.records import Columns
 from trueground.studies.options import Label, LabelPaths, PositiveAbove
@@ -91,7 +91,7 @@ def validate(
         Option("Folder for numbers, page and items; or a .json or .html file.", type=Path | None),
     ] = None,
     overwrite: Overwrite = False,
-    progress: ShowProgress = no_progress,
+    progress: Progress | bool = do_nothing,
     command: Sequence[str] = (),
 ) -> "Validation":
     """How far metrics agree with human labels.

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.errors import GraphError, MissingExtraError, WriteError
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, Row, id_order
 from trueground.wings.graphs.names import name_key
 from trueground.wings.graphs.onehop import EntityReader
@@ -249,7 +249,7 @@ class _StoreReader(EntityReader):
         return None
 
 
-def index_names(store: Store, lang: str, progress: Progress = no_progress) -> int:
+def index_names(store: Store, lang: str, progress: Progress = do_nothing) -> int:
     """Write the index of the labels and aliases that serve readers of `lang`; how many there are.
 
     Names of properties, and of articles about an entity, are left out. It may be written again

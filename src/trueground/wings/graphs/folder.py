@@ -27,7 +27,7 @@ import msgspec
 from trueground._version import __version__
 from trueground.errors import GraphError, OutputError, TruegroundError, WriteError
 from trueground.files import FolderLock, NewFolders, StateFile, file_digest, part_of
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.wings.graphs.embedded import (
     EmbeddedGraph,
     empty_store,
@@ -173,7 +173,7 @@ def build_graph(
     sources: Sequence[Path],
     out: Path,
     loading: Loading,
-    progress: Progress = no_progress,
+    progress: Progress = do_nothing,
     *,
     overwrite: bool = False,
     passed_over: PassedOver = lambda _path, _source: None,
@@ -258,7 +258,7 @@ def open_folder(folder: Path, lang: str | None = None) -> EmbeddedGraph:
     )
 
 
-def open_file(path: Path, loading: Loading, progress: Progress = no_progress) -> EmbeddedGraph:
+def open_file(path: Path, loading: Loading, progress: Progress = do_nothing) -> EmbeddedGraph:
     """The triples of a file, in memory. GraphError: it cannot be read; MissingExtraError."""
     store = empty_store()
     state = GraphFile(lang=loading.lang, sources=[_source(path, loading)])
@@ -374,7 +374,7 @@ def load_into(
     store: Store,
     path: Path,
     loading: Loading | None = None,
-    progress: Progress = no_progress,
+    progress: Progress = do_nothing,
 ) -> LoadCounts:
     """Read a file into the default graph of a store that can be written.
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from trueground.errors import InputError
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.records import describe, inner_ending, open_unpacked, plain_rows
 from trueground.types import Graph
 from trueground.wings.graphs.base import Entity, KnowledgeGraph, NamedEntity, id_order
@@ -99,7 +99,7 @@ class Linker:
         )
 
     def link(
-        self, questions: Sequence[str], progress: Progress = no_progress
+        self, questions: Sequence[str], progress: Progress = do_nothing
     ) -> list[LinkedQuestion]:
         """The entities of each question, in its order; at most one for a name, and each once.
 

@@ -1,12 +1,12 @@
 """Knowledge graphs: stores and endpoints, one-hop subgraphs, linking of names to entities."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.options import Note, Option, Progress, no_note, no_progress, split_pair
+from trueground.options import Option, Progress, do_nothing, split_pair
 
 if TYPE_CHECKING:
     from trueground.types import Graph
@@ -30,7 +30,7 @@ def open_graph(
     *,
     lang: str | None = None,
     cache: bool = True,
-    progress: Progress = no_progress,
+    progress: Progress = do_nothing,
 ) -> "KnowledgeGraph":
     """The graph that is written so (WRITTEN says how one is), or of graphs as records have them.
 
@@ -107,8 +107,8 @@ def load_graph(
         bool, Option("Keep ids of other databases, web addresses, images.")
     ] = False,
     overwrite: Annotated[bool, Option("Load anew in place of what is there.")] = False,
-    progress: Progress = no_progress,
-    note: Note = no_note,
+    progress: Progress = do_nothing,
+    note: Callable[[str], None] = do_nothing,
 ) -> "GraphFile":
     """Load files into the graph in the folder `out`: what it then holds, file by file.
 
@@ -146,8 +146,8 @@ def query_graph(
         ),
     ] = None,
     cache: KeepReplies = True,
-    progress: Progress = no_progress,
-    note: Note = no_note,
+    progress: Progress = do_nothing,
+    note: Callable[[str], None] = do_nothing,
 ) -> "Iterator[Row]":
     """Ask a graph in SPARQL: rows by variable; behind the last the graph is closed.
 
@@ -180,8 +180,8 @@ def find_entities(
         Option("Language of names. Default: that of the graph, or en.", "--lang"),
     ] = None,
     cache: KeepReplies = True,
-    progress: Progress = no_progress,
-    note: Note = no_note,
+    progress: Progress = do_nothing,
+    note: Callable[[str], None] = do_nothing,
 ) -> "Iterator[tuple[str, list[NamedEntity], list[Entity]]]":
     """For each id, name or alias: which entities have the name (none for an id), and what they are.
 
@@ -232,8 +232,8 @@ def link_questions(
     cache: Annotated[
         bool, Option("Ask an endpoint again, and keep no reply.", "--no-cache")
     ] = True,
-    progress: Progress = no_progress,
-    note: Note = no_note,
+    progress: Progress = do_nothing,
+    note: Callable[[str], None] = do_nothing,
 ) -> "LinkedQuestions":
     """Find the entities in the questions of a file; against gold ids also precision and recall.
 
@@ -260,7 +260,7 @@ def link_questions(
 
 
 @contextmanager
-def _closed_after(graph: "KnowledgeGraph", note: Note) -> "Iterator[None]":
+def _closed_after(graph: "KnowledgeGraph", note: Callable[[str], None]) -> "Iterator[None]":
     """Close it, and tell why replies of an endpoint were no longer kept, which is known then."""
     try:
         yield

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from trueground.errors import GraphError
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.records import Problem, read_values
 from trueground.wings.graphs import quads
 from trueground.wings.graphs.loading import LoadCounts, Loading, lines, no_entity, reading
@@ -189,7 +189,7 @@ def entity_quads(
         )
 
 
-def _entity_lines(path: Path, progress: Progress = no_progress) -> Iterator[tuple[str, bytes]]:
+def _entity_lines(path: Path, progress: Progress = do_nothing) -> Iterator[tuple[str, bytes]]:
     """(place, JSON) of every entity of a dump, or of JSON lines. GraphError: a file that is cut."""
     with reading(path) as stream:
         first, second = stream.readline(64).strip(), stream.readline(64)

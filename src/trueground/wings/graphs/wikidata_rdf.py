@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.errors import GraphError
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.wings.graphs.loading import LoadCounts, Loading, lines, no_entity, reading
 from trueground.wings.graphs.rdf import (
     ALIAS,
@@ -182,7 +182,7 @@ class _TruthyDump:
                 yield from self._best(group)
 
     def _groups(
-        self, predicates: tuple[bytes, ...], progress: Progress = no_progress
+        self, predicates: tuple[bytes, ...], progress: Progress = do_nothing
     ) -> Iterator[tuple[bytes, Iterator[TripleLine]]]:
         lines = _triple_lines(self._path, predicates, progress)
         return groupby(lines, attrgetter("subject"))

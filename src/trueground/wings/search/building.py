@@ -10,7 +10,7 @@ import hashlib
 import math
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.files import FolderLock, NewFolders, file_digest, home, part_of
-from trueground.options import Note, Progress, no_note, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.records import unreadable
 from trueground.wings.search.corpus import CorpusReading, corpus_files, read_entries
 from trueground.wings.search.index import (
@@ -65,10 +65,10 @@ def build_index(
     out: Path | None,
     retrievers: Sequence[str],
     reading: CorpusReading = _DEFAULT,
-    progress: Progress = no_progress,
+    progress: Progress = do_nothing,
     *,
     rebuild: bool = False,
-    note: Note = no_note,
+    note: Callable[[str], None] = do_nothing,
 ) -> Index:
     """Make the index of a corpus, go on with it, fix it, or add retrievers to it.
 
@@ -105,9 +105,9 @@ def build_index(
 def add_retrievers(
     path: Path,
     retrievers: Iterable[str],
-    progress: Progress = no_progress,
+    progress: Progress = do_nothing,
     *,
-    note: Note = no_note,
+    note: Callable[[str], None] = do_nothing,
 ) -> Index:
     """Build the files of these retrievers into an index; what is whole stays, all else is fixed.
 
@@ -131,9 +131,9 @@ def ready_index(
     source: Path,
     retrievers: Sequence[str],
     reading: CorpusReading = _DEFAULT,
-    progress: Progress = no_progress,
+    progress: Progress = do_nothing,
     *,
-    note: Note = no_note,
+    note: Callable[[str], None] = do_nothing,
 ) -> Index:
     """The index that `source` is, or one of the corpus `source` that is kept under home()/indexes.
 
@@ -156,7 +156,7 @@ def ready_index(
 
 
 def default_place(
-    source: Path, reading: CorpusReading = _DEFAULT, progress: Progress = no_progress
+    source: Path, reading: CorpusReading = _DEFAULT, progress: Progress = do_nothing
 ) -> Path:
     """Where the index of a corpus is kept unless told otherwise: home()/indexes/KEY."""
     return _default_place(_origin(source_files(source, reading, progress), reading))
@@ -270,7 +270,11 @@ def _write_passages(
 
 
 def _add(
-    path: Path, retrievers: Sequence[str], progress: Progress, note: Note, passages: str
+    path: Path,
+    retrievers: Sequence[str],
+    progress: Progress,
+    note: Callable[[str], None],
+    passages: str,
 ) -> Index:
     """The index with these retrievers. OutputError: it has other passages meanwhile."""
     index = _same(path, passages)
@@ -308,7 +312,7 @@ def _same(path: Path, passages: str) -> Index:
 
 
 @contextmanager
-def _building(out: Path, progress: Progress, note: Note) -> Iterator[None]:
+def _building(out: Path, progress: Progress, note: Callable[[str], None]) -> Iterator[None]:
     """Hold the folder, which is made if need be; another process is waited for.
 
     `note` is told so after some seconds. OutputError.
@@ -358,7 +362,7 @@ def _remove(out: Path, names: Iterable[str]) -> None:
 
 
 def source_files(
-    source: Path, reading: CorpusReading, progress: Progress = no_progress
+    source: Path, reading: CorpusReading, progress: Progress = do_nothing
 ) -> list[SourceFile]:
     """The files that a corpus is read from, in their order. InputError: none, one unreadable."""
     places = corpus_files(source, reading)

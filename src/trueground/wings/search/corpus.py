@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError, UsageError
-from trueground.options import Note, no_note
+from trueground.options import do_nothing
 from trueground.records import (
     KINDS,
     PACKINGS,
@@ -103,7 +103,7 @@ def read_corpus(path: Path, titles: Path | None = None) -> PassageStore:
 def read_entries(
     path: Path,
     reading: CorpusReading = CorpusReading(),
-    note: Note = no_note,
+    note: Callable[[str], None] = do_nothing,
 ) -> Iterator[PassageEntry]:
     """The passages of a file, or of all files of a folder and below it, in name order.
 
@@ -187,7 +187,7 @@ def _format_links(path: Path, links: list[Path]) -> str:
 
 
 def _document_entries(
-    files: Iterable[Path], path: Path, reading: CorpusReading, note: Note
+    files: Iterable[Path], path: Path, reading: CorpusReading, note: Callable[[str], None]
 ) -> Iterator[PassageEntry]:
     found = False
     root = path if path.is_dir() else path.parent

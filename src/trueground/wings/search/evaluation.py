@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.stats import Interval, intervals, log2, mean, total
+from trueground.stats import intervals, log2, mean, total
 from trueground.wings.search.base import Hit, Retriever
 
 MEASURES = ("recall", "success", "mrr", "ndcg")
@@ -25,7 +25,7 @@ class MeasureMean:
     """The mean over the queries with gold passages; None where there are none."""
 
     mean: float | None
-    ci: Interval | None
+    ci: tuple[float, float] | None
     ci_level: float
     n: int
     scored: int

@@ -25,7 +25,7 @@ from trueground.components import ComponentSpec
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
 from trueground.files import StateFile
 from trueground.net import ResponseCache
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.wings.search.base import Hit, OpenedRetriever, Retriever, RetrieverKind, turns_of
 from trueground.wings.search.kinds import bases, compose, kind_of
 from trueground.wings.search.store import PassageStore, TornError, next_step
@@ -52,7 +52,7 @@ class CachedRetriever:
         cache: ResponseCache | None,
         *,
         label: str = "",
-        progress: Progress = no_progress,
+        progress: Progress = do_nothing,
     ) -> None:
         """`passages` is their hash; `label` is what `trueground cache stats` calls the retriever.
 
@@ -285,7 +285,7 @@ class Index:
             )
 
     def open(
-        self, written: str, *, cache: bool = True, progress: Progress = no_progress
+        self, written: str, *, cache: bool = True, progress: Progress = do_nothing
     ) -> OpenedRetriever:
         """A retriever over the passages; with `cache` its hits are kept, query by query.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from trueground.components import ComponentSpec
 from trueground.errors import UsageError
-from trueground.options import Note, Progress, no_note, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.wings.search.base import OpenedRetriever
 from trueground.wings.search.building import add_retrievers, build_index, default_place, ready_index
 from trueground.wings.search.index import Index, IndexPart, is_index, parts_of
@@ -60,9 +60,9 @@ class CorpusSession:
     cache: bool = True
     scratch: Path | None = None
     shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    progress: Progress = no_progress
-    note: Note = no_note
-    note_once: Note = no_note
+    progress: Progress = do_nothing
+    note: Callable[[str], None] = do_nothing
+    note_once: Callable[[str], None] = do_nothing
 
     def open(self, source: Path, retrievers: Sequence[str]) -> SearchableCorpus:
         """Return a corpus with the files of its retrievers, which are made if they are missing.

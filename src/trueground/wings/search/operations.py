@@ -1,11 +1,11 @@
 """Retrieval: corpora, indexes, retrievers; building, searching and measuring them."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from trueground.options import Note, Option, Progress, Resamples, Seed, no_note, no_progress
+from trueground.options import Option, Progress, Resamples, Seed, do_nothing
 
 if TYPE_CHECKING:
     from trueground.types import Passage
@@ -54,8 +54,8 @@ def make_index(
         bool, Option("Read also what links lead to out of the folder.")
     ] = False,
     rebuild: Annotated[bool, Option("Make an index that is there anew.")] = False,
-    progress: Progress = no_progress,
-    note: Note = no_note,
+    progress: Progress = do_nothing,
+    note: Callable[[str], None] = do_nothing,
 ) -> "tuple[Index, list[str]]":
     """Make the index of a corpus, go on with it, or add retrievers to the index `corpus`.
 
@@ -108,8 +108,8 @@ def search_index(
     retrieval_query: QueryForm = "auto",
     top: Annotated[int, Option("Hits for each query.", min=1)] = 8,
     cache: KeepHits = True,
-    progress: Progress = no_progress,
-    note: Note = no_note,
+    progress: Progress = do_nothing,
+    note: Callable[[str], None] = do_nothing,
 ) -> "tuple[list[RetrievalQuestion], Iterator[list[tuple[Hit, Passage]]]]":
     """The questions, and for each its hits with their passages, best first.
 
@@ -169,8 +169,8 @@ def evaluate_index(
     seed: Seed = 0,
     resamples: Resamples = 2_000,
     cache: KeepHits = True,
-    progress: Progress = no_progress,
-    note: Note = no_note,
+    progress: Progress = do_nothing,
+    note: Callable[[str], None] = do_nothing,
 ) -> "IndexEvaluation":
     """How well retrievers find the gold passages of questions; without names all of the index.
 

@@ -27,7 +27,7 @@ import msgspec
 
 from trueground.errors import InputError, OutputError, WriteError
 from trueground.files import part_of
-from trueground.options import Progress, no_progress
+from trueground.options import Progress, do_nothing
 from trueground.types import Passage
 
 FORMAT = 2
@@ -106,7 +106,7 @@ class PassageStore:
         self._lock, self._process = threading.Lock(), os.getpid()
         if path is None:
             self._db = sqlite3.connect(":memory:", check_same_thread=False)
-            _fill(self._db, entries, no_progress, "", ())
+            _fill(self._db, entries, do_nothing, "", ())
         else:
             self._db = _open(path)
         if path is not None:
@@ -128,7 +128,7 @@ class PassageStore:
         cls,
         path: Path,
         entries: Iterable[PassageEntry],
-        progress: Progress = no_progress,
+        progress: Progress = do_nothing,
         *,
         made_from: str = "",
         notes: Sequence[str] = (),

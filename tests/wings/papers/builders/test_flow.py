@@ -17,7 +17,7 @@ from tests.wings.papers.builders.little import Line, answering
 from tests.wings.papers.builders.scripted_server import all_text, scripted
 
 from trueground.errors import InputError, ProtocolError
-from trueground.options.shared import no_progress
+from trueground.options.shared import do_nothing
 from trueground.testing import FakeModel
 from trueground.wings.papers.builders.base import Rejected, SourceStep, Stage
 from trueground.wings.papers.builders.client import ModelClient, RoleModel
@@ -162,7 +162,7 @@ def done(folder: Path, one: Stage[Line, Line], n: int = 3) -> Any:
     items = [Line(str(i), f"text {i}") for i in range(n)]
     limit = FailureLimit(1.0, n)
     with BuildStore(folder) as store:
-        flow = Flow(ModelClient({}), store, limit, no_progress)
+        flow = Flow(ModelClient({}), store, limit, do_nothing)
         return asyncio.run(run_stage(one, items, flow))
 
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.options import Value
 from trueground.wings.papers.builders.settings import BuildRequest, BuildSettings
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def build(
     out: str | Path,
     *,
     models: Mapping[str, str | ChatModel],
-    options: Mapping[str, Value] | None = None,
+    options: Mapping[str, str | bool | None] | None = None,
     settings: BuildSettings | None = None,
 ) -> Built:
     """Build a benchmark ("contexts", "grounding", "kalma") of these sources in the folder `out`.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from msgspec import Struct
 
 from trueground.models import TextMarks
-from trueground.options import DeclaredOption, Value
+from trueground.options import DeclaredOption
 
 if TYPE_CHECKING:
     from trueground.models import Prompt
@@ -291,7 +291,7 @@ class BuildPlan:
     """
 
     builder: str
-    options: Mapping[str, Value]
+    options: Mapping[str, str | bool | None]
     files: Sequence[FileInfo]
     source: SourceStep[Any]
     stages: Sequence[ItemStage | BatchStage[Any, Any]]
@@ -331,13 +331,13 @@ class Builder:
     roles: tuple[Role, ...]
     options: tuple[DeclaredOption, ...]
     prompts: tuple[str, ...]
-    prepare: Callable[[Mapping[str, Value], Any], BuildPlan]
+    prepare: Callable[[Mapping[str, str | bool | None], Any], BuildPlan]
 
 
-def prepare_in(module: str) -> Callable[[Mapping[str, Value], Any], BuildPlan]:
+def prepare_in(module: str) -> Callable[[Mapping[str, str | bool | None], Any], BuildPlan]:
     """The function `prepare` of a module that is not loaded before it is needed."""
 
-    def prepare(options: Mapping[str, Value], material: Any) -> BuildPlan:
+    def prepare(options: Mapping[str, str | bool | None], material: Any) -> BuildPlan:
         plan: BuildPlan = import_module(module).prepare(options, material)
         return plan
 

@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.components import parse_model_spec
+from trueground.components import ComponentSpec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.execution import run_in_own_loop
 from trueground.models import (
@@ -25,7 +25,7 @@ from trueground.models import (
     strip_model_folder,
 )
 from trueground.net import ResponseCache
-from trueground.options import Value, resolve_options
+from trueground.options import resolve_options
 from trueground.records import shorten
 from trueground.runs import Shards, write_json
 from trueground.wings.papers.builders.base import (
@@ -166,7 +166,7 @@ def dry_run(
     out: str | Path,
     *,
     models: Mapping[str, str | ChatModel],
-    options: Mapping[str, Value] | None = None,
+    options: Mapping[str, str | bool | None] | None = None,
     settings: BuildSettings | None = None,
 ) -> BuildEstimate:
     """Return what a build would ask, without a call and without writing anything.
@@ -291,7 +291,7 @@ def _make_model(
 ) -> RoleModel:
     if not isinstance(model, str):
         return RoleModel(model, params)
-    name, spec = parse_model_spec(role, model)
+    name, spec = ComponentSpec.parse_model(role, model)
     who = f"the model of the role {role}"
     if endpoint.api_key_env is not None:
         check_variable(f"{who}: api_key_env", endpoint.api_key_env)

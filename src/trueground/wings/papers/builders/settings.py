@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.models import EndpointOptions, Extra, ModelOptions, PriceTable
-from trueground.options import (
-    Cache,
-    Note,
-    Option,
-    Progress,
-    Seed,
-    Value,
-    check_settings,
-    no_note,
-    no_progress,
-    split_pair,
-)
+from trueground.options import Cache, Option, Progress, Seed, check_settings, do_nothing, split_pair
 
 if TYPE_CHECKING:
     from trueground.models import ChatModel, Prompt
@@ -90,8 +79,8 @@ class BuildSettings:
     endpoint: EndpointDefaults = field(default_factory=EndpointDefaults)
     prices: PriceTable = None
     shard: tuple[int, int] | None = None
-    note: Note = no_note
-    progress: Progress = no_progress
+    note: Callable[[str], None] = do_nothing
+    progress: Progress = do_nothing
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -116,7 +105,7 @@ class BuildRequest:
     out: str | Path
     _: KW_ONLY
     models: Mapping[str, str | ChatModel]
-    options: Mapping[str, Value] | None = None
+    options: Mapping[str, str | bool | None] | None = None
     settings: BuildSettings = field(default_factory=BuildSettings)
 
     @property

@@ -15,7 +15,7 @@ from trueground.options import (
     Resamples,
     Seed,
     check_draws,
-    no_progress,
+    do_nothing,
 )
 
 
@@ -50,7 +50,7 @@ def sort_errors(
     resamples: Resamples = 2_000,
     level: Level = 0.95,
     cache: Cache = True,
-    progress: Progress = no_progress,
+    progress: Progress = do_nothing,
 ) -> dict[str, Any]:
     """Select the correct items with a low score, write them to the file, return its counts.
 
@@ -67,7 +67,7 @@ def sort_errors(
     import msgspec
     import orjson
 
-    from trueground.components import split_key
+    from trueground.components import ResultKey
     from trueground.errors import UsageError
     from trueground.runs import check_out_file, replacing
     from trueground.wings.papers.errors.lines import (
@@ -83,7 +83,7 @@ def sort_errors(
         select_errors,
     )
 
-    if split_key(metric).name == METRIC and not 0 <= at_most <= 1:
+    if ResultKey.parse(metric).name == METRIC and not 0 <= at_most <= 1:
         raise UsageError(f"at_most={at_most!r}; expected a number from 0 to 1")
     if not isfinite(at_most):
         raise UsageError(f"at_most={at_most!r}; expected a number")

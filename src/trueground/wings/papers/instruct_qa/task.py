@@ -11,7 +11,6 @@ from typing import Any
 from trueground.benchmarks import Question, Sources, Task
 from trueground.errors import InputError, UsageError
 from trueground.models import Message, Params, Prompt
-from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.types import Passage, PromptFile, Record, Turn
 from trueground.wings.papers.instruct_qa import QaOptions
@@ -114,9 +113,11 @@ def _metrics(options: QaOptions) -> tuple[str, ...]:
     return (*found, "p_g") if options.knows_gold else found
 
 
-def _identity(options: QaOptions, prompts: QaPrompts, corpus: QaCorpus | None) -> dict[str, Value]:
+def _identity(
+    options: QaOptions, prompts: QaPrompts, corpus: QaCorpus | None
+) -> dict[str, str | bool | None]:
     """The options that fix the questions and what of a reply is scored; numbers as text."""
-    found: dict[str, Value] = {
+    found: dict[str, str | bool | None] = {
         "setting": options.setting,
         "instruction": prompts.instruction,
         "preset": options.preset,

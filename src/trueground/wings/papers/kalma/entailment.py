@@ -38,13 +38,13 @@ from trueground.stats import count_true
 from trueground.text import (
     Citation,
     Sentence,
-    content_words,
     hypothesis,
     plain,
     plain_property,
     triple_key,
 )
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
+from trueground.wings.papers.content_words import content_words
 from trueground.wings.papers.kalma.triples import (
     REFERENCE,
     citation_details,

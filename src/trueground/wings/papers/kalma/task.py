@@ -11,7 +11,6 @@ from typing import Any
 from trueground.benchmarks import Question, Sources, Task
 from trueground.errors import InputError, UsageError
 from trueground.models import Params
-from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.types import Graph, Record, Triple
 from trueground.wings.papers.kalma import ANY_TYPE, NO_DEMONSTRATION, KalmaOptions
@@ -121,10 +120,10 @@ def _identity(
     known: KnownQuestions,
     prompt: KalmaPrompt,
     library: GraphLibrary | None,
-) -> dict[str, Value]:
+) -> dict[str, str | bool | None]:
     """The options that fix the questions; numbers as text."""
     hot, remove, accuracy = options.at_temperature, options.remove, options.retrieval_accuracy
-    found: dict[str, Value] = {
+    found: dict[str, str | bool | None] = {
         "knowledge": options.shown,
         "minimum": known.minimum,
         "remove": None if remove is None else str(remove),

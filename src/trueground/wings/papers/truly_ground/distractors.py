@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from trueground.benchmarks import read_entries
 from trueground.errors import InputError, UsageError
-from trueground.options import Value
 from trueground.records import Problem, data_files, describe
 from trueground.text import draw_number
 from trueground.types import Passage
@@ -52,7 +51,7 @@ class Distractors:
     each question's distractors, the nearest first, and raises InputError.
     """
 
-    options: dict[str, Value]
+    options: dict[str, str | bool | None]
     files: tuple[Path, ...]
     budget: int | None
     rank: Callable[[Sequence[VersionQuestion]], Ranked]

@@ -9,7 +9,6 @@ from pathlib import Path
 from trueground.benchmarks import Question, Sources, Task
 from trueground.errors import UsageError
 from trueground.models import Message, Params, Prompt
-from trueground.options import Value
 from trueground.records import FileInfo
 from trueground.types import Passage, Record
 from trueground.wings.papers.truly_ground import TrulyGroundOptions
@@ -92,10 +91,13 @@ def _metrics(options: TrulyGroundOptions) -> tuple[str, ...]:
 
 def _identity(
     options: TrulyGroundOptions, distractors: Distractors | None, counter: TokenCounter | None
-) -> dict[str, Value]:
+) -> dict[str, str | bool | None]:
     """The options that fix the questions; numbers as text."""
     cap = options.input_cap
-    found: dict[str, Value] = {"preset": options.preset, "input-cap": str(cap) if cap else "none"}
+    found: dict[str, str | bool | None] = {
+        "preset": options.preset,
+        "input-cap": str(cap) if cap else "none",
+    }
     if distractors is not None:
         budget = distractors.budget
         found |= distractors.options

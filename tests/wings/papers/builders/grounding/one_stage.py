@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.wings.papers.builders.scripted_server import Answer, scripted
 
-from trueground.options.shared import no_progress
+from trueground.options.shared import do_nothing
 from trueground.wings.papers.builders.base import BatchStage, Builder, Stage
 from trueground.wings.papers.builders.build import make_models
 from trueground.wings.papers.builders.client import ModelClient
@@ -52,7 +52,7 @@ def run(
             try:
                 with BuildStore(folder) as store:
                     limit = FailureLimit(1.0, len(items))
-                    flow = Flow(ModelClient(models), store, limit, no_progress)
+                    flow = Flow(ModelClient(models), store, limit, do_nothing)
                     return await run_stage(stage, items, flow)
             finally:
                 for asked in models.values():

@@ -16,9 +16,8 @@ import msgspec
 from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named, read_row, texts_of
 from trueground.errors import InputError, unknown_name
 from trueground.models import CHARACTERS_PER_TOKEN
-from trueground.options import Value, parse_options
+from trueground.options import parse_options
 from trueground.records import FileInfo, Problem, describe
-from trueground.text import draw
 from trueground.wings.labeling import AnnotationTask, Label
 from trueground.wings.papers.builders.base import BuildPlan, BuiltDataset, Rejected, SourceStep
 from trueground.wings.papers.builders.checks import need_languages, says, words
@@ -32,6 +31,7 @@ from trueground.wings.papers.builders.contexts.checks import (
     finds_answer,
     joined,
 )
+from trueground.wings.papers.builders.draws import draw
 from trueground.wings.papers.builders.people import PeopleLabels
 from trueground.wings.papers.builders.quality import BuiltItem
 from trueground.wings.papers.builders.rows import (
@@ -61,7 +61,7 @@ _REASONS = {
 }
 
 
-def prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
+def prepare(options: Mapping[str, str | bool | None], material: Material) -> BuildPlan:
     """The plan with its options settled. UsageError, InputError, MissingExtraError."""
     own = parse_options(ContextsOptions, "build contexts", options, seed=material.seed)
     for name in own.task:

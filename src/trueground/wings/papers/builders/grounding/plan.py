@@ -17,7 +17,7 @@ import msgspec
 from trueground.claims import get_decomposer
 from trueground.components import ComponentSpec
 from trueground.models import CHARACTERS_PER_TOKEN
-from trueground.options import Value, parse_options
+from trueground.options import parse_options
 from trueground.records import FileInfo
 from trueground.types import Passage
 from trueground.wings.labeling import AnnotationTask
@@ -73,7 +73,7 @@ CANDIDATE, GOLD, REVISION = KINDS = ("candidate", "gold-facts", "revision")
 _BRACKETS = re.compile(r"\[(\S+)\]$")
 
 
-def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
+def prepare(texts: Mapping[str, str | bool | None], material: Material) -> BuildPlan:
     """The plan. UsageError, InputError, MissingExtraError: before anything is asked."""
     options = parse_options(GroundingBuildOptions, "build grounding", texts)
     library = DocumentLibrary(material, options)

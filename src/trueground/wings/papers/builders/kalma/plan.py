@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from trueground.models import CHARACTERS_PER_TOKEN, Prompt
-from trueground.options import Value, parse_options
+from trueground.options import parse_options
 from trueground.records import FileInfo
 from trueground.text import format_graph, pairs_of, read_triples, triple_key
 from trueground.wings.labeling import AnnotationTask
@@ -50,7 +50,7 @@ _JUDGED = "judged authentic"
 _encode = msgspec.json.Encoder().encode
 
 
-def prepare(texts: Mapping[str, Value], material: Material) -> BuildPlan:
+def prepare(texts: Mapping[str, str | bool | None], material: Material) -> BuildPlan:
     """The plan with its options settled. UsageError, InputError, GraphError, MissingExtraError."""
     from trueground.models import make_scorer
     from trueground.wings.graphs import open_graph

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trueground.benchmarks.model_info import ModelInfo, find_model, load_models, size_of
 from trueground.errors import InputError
+from trueground.studies.leaderboard.model_info import ModelInfo, find_model, load_models, size_of
 
 # Table 3 of the FaithEval paper, as it is printed there.
 TABLE_3 = {

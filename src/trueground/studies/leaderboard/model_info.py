@@ -80,7 +80,7 @@ def size_of(name: str, facts: ModelInfo | None) -> tuple[float, str] | None:
 
 @cache
 def _shipped() -> Models:
-    file = files("trueground.benchmarks") / "models_table.json"
+    file = files("trueground.studies.leaderboard") / "models_table.json"
     return _by_name(msgspec.json.decode(file.read_bytes(), type=list[ModelInfo]))
 
 
