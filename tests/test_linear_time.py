@@ -23,7 +23,7 @@ from trueground.metrics.choices import chosen_label
 from trueground.models.openai_replies import split_thinking
 from trueground.text.citations import read_numbers, read_triples
 from trueground.text.normalize import Normalizer, contains_words
-from trueground.text.refusal import find_refusal
+from trueground.text.refusal import REFUSAL_RULES
 from trueground.text.sentences import split_sentences
 from trueground.types import Choice, JudgeRequest
 from trueground.wings.papers.builders.checks import says, words_without
@@ -181,7 +181,7 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
     readers: dict[str, Callable[[str], object]] = {
         "sentences": split_sentences,
         "values": find_values,
-        "refusal": lambda text: find_refusal(f"I don't know. {text}", ("Paris",)),
+        "refusal": lambda text: REFUSAL_RULES.find(f"I don't know. {text}", ("Paris",)),
         "choice": lambda text: chosen_label(text, CHOICES, normalise),
         "words": lambda text: contains_words(text, text[: len(text) // 2]),
         "triples": lambda text: read_triples(text, GRAPHS),

@@ -13,7 +13,7 @@ from trueground.components.specs import ComponentSpec, ResultKey, quote
 from trueground.errors import UsageError
 from trueground.evaluate.components import Components
 from trueground.judges.registry import get_judge
-from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
+from trueground.metrics.registry import METRICS
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,11 @@ def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
     with closing(Components.make(judge)) as parts:
         assert parts.rater_spec == ComponentSpec("rater", "llm", "my(model)", model)
     assert ComponentSpec.parse_model("writer", judge.removeprefix("llm:"))[1].options == model
-    spec = parse_spec('bem(model="org/m@main",device="cpu")')
+    spec = METRICS.parse('bem(model="org/m@main",device="cpu")')
     assert spec.options["model"] == "org/m@main"
-    assert metric_of_key(f"{spec.key}@nli") is spec.metric
-    key = parse_spec(f'rated(rubric="{tmp_path}/my, own (1).txt")').key
-    assert [one.key for one in parse_specs(f"f1,{key},recall")] == ["f1", key, "recall"]
+    assert METRICS.of_key(f"{spec.key}@nli") is spec.metric
+    key = METRICS.parse(f'rated(rubric="{tmp_path}/my, own (1).txt")').key
+    assert [one.key for one in METRICS.parse_all(f"f1,{key},recall")] == ["f1", key, "recall"]
 
 
 def test_reading_is_linear() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -29,6 +30,11 @@ class Status(StrEnum):
     TRUNCATED = "truncated"
     ERROR = "error"
     NOT_APPLICABLE = "not_applicable"
+
+    @cached_property
+    def code(self) -> int:
+        """The number of the status in arrays; 0 is scored."""
+        return list(Status).index(self)
 
 
 class ReasonKind(StrEnum):

@@ -110,7 +110,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
                 "doc": m.doc,
                 "needs": [_FIELD.get(need, need) for need in m.default_needs],
                 "default": metrics.is_default(m.name),
-                "extra": m.requires.extra,
+                "extra": m.extra,
                 "higher_is_better": m.higher_is_better,
                 "options": {
                     name: {"default": o.default, "allowed": list(o.allowed)}
@@ -122,7 +122,6 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         ]
     if kind == "benchmarks":
         from trueground.benchmarks import all_benchmarks
-        from trueground.options import default_of
 
         return [
             {
@@ -132,7 +131,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
                 "default_tasks": list(b.default_tasks),
                 "options": {
                     o.name: {
-                        "default": default_of(o),
+                        "default": o.default_text,
                         "allowed": list(o.choices),
                         "doc": o.option.help,
                     }

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
 
 from trueground.errors import UsageError, unknown_name
-from trueground.options import DeclaredOption, Option, ValueRejectedError, declare, parse_value
+from trueground.options import DeclaredOption, Option
 
 _QUOTES = "\"'"
 _QUOTED = r"\"(?:[^\"]|\"\")*+\"|'(?:[^']|'')*+'"
@@ -134,7 +134,7 @@ class ComponentSpec:
     def text(self, option: str, default: str, allowed: Iterable[str] = ()) -> str:
         """Return the text of the option. UsageError if it is not one of those allowed."""
         kind = Literal[tuple(allowed)] if allowed else str
-        value: str = self._value(declare(option, kind, default, Option(None)))
+        value: str = self._value(DeclaredOption.of(option, kind, default, Option(None)))
         return value
 
     def number(
@@ -148,20 +148,20 @@ class ComponentSpec:
     ) -> float | None:
         """Return the option as a finite number. UsageError if it is none, or out of range."""
         kind = Option(None, min=least, max=most, below=below)
-        value: float | None = self._value(declare(option, float, default, kind))
+        value: float | None = self._value(DeclaredOption.of(option, float, default, kind))
         return value
 
     def whole(self, option: str, default: int, least: int = 1) -> int:
         """Return the option as a whole number. UsageError if it is none, or below `least`."""
-        value: int = self._value(declare(option, int, default, Option(None, min=least)))
+        value: int = self._value(DeclaredOption.of(option, int, default, Option(None, min=least)))
         return value
 
     def _value(self, declared: DeclaredOption) -> Any:
         if declared.field not in self.options:
             return declared.default
         try:
-            return parse_value(declared, self.options[declared.field])
-        except ValueRejectedError as error:
+            return declared.parse(self.options[declared.field])
+        except ValueError as error:
             raise self.refused(declared.field, str(error)) from None
 
     def refused(self, option: str, expected: str) -> UsageError:

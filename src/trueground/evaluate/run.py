@@ -11,13 +11,14 @@ from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.run_settings import RunOptions, RunSettings
 from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
 from trueground.models import ModelOptions
 from trueground.options import Option, Progress, do_nothing
-from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
+    from trueground.evaluate.page_writer import PageWriter
     from trueground.evaluate.task_run import TaskRun
     from trueground.models import ChatModel
     from trueground.runs import Result

@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.evaluate.score import By, KeepRecords
+from trueground.evaluate.page_writer import PageWriter
+from trueground.evaluate.score import By, KeepRecords, check_resamples
 from trueground.models import Params, PriceTable
 from trueground.options import (
-    MAX_SEED,
     Cache,
     LabelsDrawn,
     Option,
     Progress,
     RateLabels,
-    check_resamples,
-    check_settings,
+    declared_options,
     do_nothing,
 )
-from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     from trueground.evaluate.components import Components
@@ -55,7 +53,7 @@ class RunOptions:
         ),
     ] = ()
     seed: Annotated[
-        int, Option("Sent to the model, and that of the intervals.", min=0, max=MAX_SEED)
+        int, Option("Sent to the model, and that of the intervals.", min=0, max=Option.MAX_SEED)
     ] = 0
     resamples: int = 2_000
     cache: Cache = True
@@ -74,7 +72,7 @@ class RunOptions:
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        declared_options(type(self)).check(vars(self))
         check_resamples(self.resamples)
 
 

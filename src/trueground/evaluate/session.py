@@ -11,20 +11,10 @@ from typing import Any
 
 import msgspec
 
-from trueground.errors import UnreachableError, tell
-from trueground.evaluate.questions import (
-    AnsweredQuestions,
-    Outcome,
-    Questionnaire,
-    RunReplies,
-)
+from trueground.errors import UnreachableError, WriteError, tell
+from trueground.evaluate.questions import AnsweredQuestions, Outcome, Questionnaire, RunReplies
 from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
-from trueground.models import (
-    ChatModel,
-    ModelRequest,
-    RequestRunner,
-    price_of,
-)
+from trueground.models import ChatModel, ModelRequest, RequestRunner, price_of
 from trueground.net import ResponseCache
 from trueground.records import Check
 from trueground.runs import (
@@ -40,7 +30,6 @@ from trueground.runs import (
     UsedComponent,
     next_session,
     noting_end,
-    write_error,
 )
 from trueground.types import PromptFile, Usage
 
@@ -172,7 +161,7 @@ class Session(AbstractContextManager["Session"]):
         try:
             await batches.run_all(self._waiting(runner), self._questionnaire.requests)
         except OSError as error:
-            raise write_error(path / ".batch", error) from error
+            raise WriteError.stopped(path / ".batch", error) from error
 
     def end(self) -> None:
         """Note that all was asked, where nothing is to be scored. Raises WriteError."""

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from trueground.components import UserFunction
-from trueground.metrics.batch import CODES, Batch, Column, Options
+from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.types import Status
 
@@ -57,13 +57,13 @@ class ItemMetric:
         rows = [row for row, keywords in enumerate(arguments) if keywords is not None]
         results = self._call([keywords for keywords in arguments if keywords is not None], context)
         values = np.full(len(arguments), np.nan)
-        status = np.full(len(arguments), CODES[Status.MISSING_FIELD], np.uint8)
+        status = np.full(len(arguments), Status.MISSING_FIELD.code, np.uint8)
         for row, result in zip(rows, results, strict=True):
             if result is None:
-                status[row] = CODES[Status.NOT_APPLICABLE]
+                status[row] = Status.NOT_APPLICABLE.code
             else:
                 values[row] = self.function.number(result, EXPECTED)
-                status[row] = CODES[Status.SCORED]
+                status[row] = Status.SCORED.code
         return Column(values, status)
 
     def _arguments(self, batch: Batch) -> list[dict[str, Any] | None]:

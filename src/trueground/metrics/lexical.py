@@ -21,13 +21,12 @@ from trueground.metrics.base import (
     READ,
     Metric,
     MetricOption,
-    Requirement,
     abstain_option,
     apply_abstain,
 )
 from trueground.metrics.batch import Column, Floats, Options, harmonic_mean, ratio
 from trueground.metrics.context import BatchContext
-from trueground.metrics.tokens import Bags, Ids, Overlap, overlap_with_each, tokenise
+from trueground.metrics.tokens import Bags, Ids, Overlap, tokenise
 from trueground.text import Normalizer, contains_words
 from trueground.types import Status
 
@@ -99,7 +98,7 @@ def _rouge_n(context: BatchContext, bigrams: bool) -> Column:
             np.concatenate((u.ids, r.ids)), np.concatenate((u.offsets, r.offsets[1:] + len(u.ids)))
         ).bigrams()
         u, r = joined.part(0, len(u)), joined.part(len(u), len(joined))
-    o = overlap_with_each(u, r, context.pair_items)
+    o = u.overlap_with_each(r, context.pair_items)
     return Column.of(context.best(_f_measure(o.common, o.a, o.b)))
 
 
@@ -261,7 +260,8 @@ METRICS = (
         doc="METEOR: aligned words by form, stem and WordNet synonym",
         source="Banerjee and Lavie 2005",
         options={"wordnet": MetricOption("")},
-        requires=Requirement(extra="meteor", check=_prepare_meteor),
+        extra="meteor",
+        check=_prepare_meteor,
     ),
     _against_contexts(
         "k_precision",

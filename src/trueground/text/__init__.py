@@ -23,17 +23,7 @@ if TYPE_CHECKING:
         fact_key as fact_key,
     )
     from trueground.text.placeholders import Template as Template
-    from trueground.text.refusal import (
-        MEASURED as MEASURED,
-        REFUSAL_RULES as REFUSAL_RULES,
-        describes_sources as describes_sources,
-        find_refusal as find_refusal,
-        find_refusal_phrase as find_refusal_phrase,
-        has_refusal_cue as has_refusal_cue,
-        is_courtesy as is_courtesy,
-        may_lack as may_lack,
-        says_lack as says_lack,
-    )
+    from trueground.text.refusal import REFUSAL_RULES as REFUSAL_RULES
     from trueground.text.sentences import split_sentences as split_sentences
     from trueground.text.stemming import stem as stem
     from trueground.text.triples import (
@@ -87,17 +77,7 @@ __getattr__, __dir__ = load_lazily(
             "fact_key",
         ),
         "placeholders": ("Template",),
-        "refusal": (
-            "MEASURED",
-            "REFUSAL_RULES",
-            "describes_sources",
-            "find_refusal",
-            "find_refusal_phrase",
-            "has_refusal_cue",
-            "is_courtesy",
-            "may_lack",
-            "says_lack",
-        ),
+        "refusal": ("REFUSAL_RULES",),
         "sentences": ("split_sentences",),
         "stemming": ("stem",),
         "triples": (

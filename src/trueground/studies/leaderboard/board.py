@@ -15,7 +15,7 @@ import orjson
 
 from trueground.benchmarks import Studies, all_benchmarks
 from trueground.components import ResultKey
-from trueground.metrics import higher_is_better
+from trueground.metrics import METRICS
 from trueground.runs import WORST_BY
 from trueground.studies.leaderboard.model_info import ModelInfo, Models, find_model
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
@@ -163,7 +163,7 @@ def _column(number: int, key: _CellKey, by_key: Mapping[_CellKey, Sequence[Run]]
         task=key.task,
         metric=key.metric,
         options=key.settings,
-        higher_is_better=key.metric == GROUNDED or higher_is_better(key.metric),
+        higher_is_better=key.metric == GROUNDED or METRICS.higher_is_better(key.metric),
         asked=asked,
     )
 

@@ -20,7 +20,7 @@ from trueground.benchmarks import (
 )
 from trueground.components import ResultKey
 from trueground.errors import InputError, UsageError
-from trueground.metrics import parse_spec
+from trueground.metrics import METRICS
 from trueground.reports import DATASET
 from trueground.runs import Manifest, RunBenchmark, UsedComponent
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
@@ -144,7 +144,7 @@ def _key(column: BoardColumn, metric: str) -> str:
     """The canonical spelling of a metric, without the judge and without options to be ignored."""
     metric = ResultKey.parse(metric).spec
     try:
-        spec = parse_spec(metric)
+        spec = METRICS.parse(metric)
     except UsageError:
         return metric
     ignored = studies_of(column.benchmark).ignored

@@ -116,7 +116,7 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     words. `answer`: in how many items one of the answers stands there as a whole phrase, of those
     with answers and contexts.
     """
-    from trueground.metrics import overlap as shared, tokenise
+    from trueground.metrics import tokenise
     from trueground.text import Normalizer, contains_words
     from trueground.wings.papers.content_words import content_words
 
@@ -126,7 +126,7 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     rule = Normalizer.named("faitheval")
     tokens = tokenise(asked + there, rule)
     n = len(read)
-    counts = shared(tokens.part(0, n), tokens.part(n, 2 * n))
+    counts = tokens.part(0, n).overlap(tokens.part(n, 2 * n))
     some = counts.a > 0
     cuts = [0]
     for item in read:
