@@ -200,11 +200,10 @@ def _find_rater(judges: Sequence[str | Judge]) -> str | None:
     ]
     if not llms:
         return None
-    from trueground.models import OPTIONS
+    from trueground.models import LLMComponent
 
     spec = ComponentSpec.parse("judge", llms[0])  # without the options that only judges have
-    shared = spec.options.keys() & {*OPTIONS, "temperature", "max_tokens"}
-    options = {name: spec.options[name] for name in spec.options if name in shared}
+    options = LLMComponent.shared_options(spec)
     return ComponentSpec("rater", "llm", spec.model, options).written
 
 

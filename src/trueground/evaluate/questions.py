@@ -16,16 +16,7 @@ from trueground.errors import InputError, fails_alone
 from trueground.evaluate.plan import Plan, check_breakdowns
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.table import BY_ID, REPEAT
-from trueground.models import (
-    ChatModel,
-    ChatRequest,
-    ModelRequest,
-    Reply,
-    ReplySlot,
-    ReplyStore,
-    prompt_sha256,
-    sanitize_text,
-)
+from trueground.models import ChatModel, ChatRequest, ModelRequest, Reply, ReplySlot, ReplyStore
 from trueground.net import raised
 from trueground.records import LARGEST_RESPONSE, Check
 from trueground.runs import Manifest, Response, ResponseLog, as_stored
@@ -136,7 +127,7 @@ class Questionnaire:
             if draw and seed is not None:  # the same seed would give the same answer again
                 params = msgspec.structs.replace(params, seed=seed + draw)
             request = ChatRequest(question.messages, params, draw)
-            yield ModelRequest(request, id_, prompt_sha256(question.messages))
+            yield ModelRequest(request, id_, request.prompt_sha256)
 
 
 @dataclass
@@ -188,7 +179,7 @@ class AnsweredQuestions:
 
     def _record(self, drawn: Drawn) -> Record:
         response = self.log.get(drawn.id)
-        prompt = prompt_sha256(drawn.question.messages)
+        prompt = ChatRequest(drawn.question.messages).prompt_sha256
         if response is not None and response.prompt_sha256 != prompt:
             raise InputError(
                 f"the question of {drawn.id!r} is not the one that was answered: the data changed "
@@ -205,7 +196,7 @@ class AnsweredQuestions:
 
     def _answer(self, response: Response | None) -> tuple[str, Failure | None]:
         """What is scored of a reply, or why nothing is."""
-        text, failure = sanitize_text((response.response if response else None) or ""), None
+        text, failure = response.text if response else "", None
         if response is None:
             failure = Failure(Status.ERROR, "the model was not asked")
         elif response.status is Status.TRUNCATED:

@@ -5,24 +5,7 @@ Light: the command reads the options here.
 
 # No `from __future__ import annotations`: options are read from the annotations as values.
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import KW_ONLY, dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from trueground.evaluate.page_writer import PageWriter
-from trueground.evaluate.run_settings import RunOptions, RunSettings
-from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
-from trueground.models import ModelOptions
-from trueground.options import Option, Progress, do_nothing
-
-if TYPE_CHECKING:
-    from trueground.evaluate.page_writer import PageWriter
-    from trueground.evaluate.task_run import TaskRun
-    from trueground.models import ChatModel
-    from trueground.runs import Result
-
+# @@IMPORTS@@
 
 _NO_MODEL_OPTIONS = ModelOptions()
 
@@ -73,13 +56,13 @@ class RunRequest(RunOptions):
         from trueground.evaluate.components import Components
         from trueground.evaluate.task_run import TaskRun
         from trueground.execution import open_progress
-        from trueground.models import check_model, make_model
+        from trueground.models import make_model
         from trueground.runs import free_path
 
         name, slash, task_name = self.benchmark.partition("/")
         model, options = self.model, self.options or {}
         if not isinstance(model, str):
-            check_model(model)
+            make_model(model)  # what can be refused is refused before anything is read
         benchmark = get_benchmark(name)
         parts = Components.make(
             benchmark.judge(options) if self.judge is None else self.judge,
@@ -106,7 +89,6 @@ class RunRequest(RunOptions):
             task = benchmark.prepare(task_name, options, sources)
             if isinstance(model, str):
                 model = make_model(model, self.model_options)
-                check_model(model)  # a plug-in may have made it
             out = self.out
             path = free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
             yield TaskRun(task, model, settings), path

@@ -175,7 +175,7 @@ class ScoreRequest:
         from trueground.evaluate.scoring import Scoring, identify_score
         from trueground.execution import open_progress
         from trueground.metrics import METRICS
-        from trueground.records import open_records
+        from trueground.records import RecordSource
 
         parts = Components.make(
             self.judge,
@@ -195,7 +195,7 @@ class ScoreRequest:
                 "on_bad_row": self.on_bad_row,
                 "limit": self.limit,
             }
-            with open_records(self.records, mapping=self.mapping, **reading) as source:
+            with RecordSource.open(self.records, mapping=self.mapping, **reading) as source:
                 check = source.check(lambda done: report("check", done, None))
                 plan = _make_checked_plan(self, parts, check)
                 labelled = _read_labels(self, plan, source)

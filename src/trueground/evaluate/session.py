@@ -14,7 +14,7 @@ import msgspec
 from trueground.errors import UnreachableError, WriteError, tell
 from trueground.evaluate.questions import AnsweredQuestions, Outcome, Questionnaire, RunReplies
 from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
-from trueground.models import ChatModel, ModelRequest, RequestRunner, price_of
+from trueground.models import ChatModel, ModelRequest, RequestRunner
 from trueground.net import ResponseCache
 from trueground.records import Check
 from trueground.runs import (
@@ -55,14 +55,14 @@ class Session(AbstractContextManager["Session"]):
         """
         settings = questionnaire.settings
         if settings.batch:
-            from trueground.models import check_batches
+            from trueground.models import BatchRequestRunner
 
-            check_batches(model)
+            BatchRequestRunner.check_model(model)
         self._model = model
         self._settings = settings
         self._questionnaire = questionnaire
         self._plan = questionnaire.plan
-        self._price = None if settings.prices is None else price_of(model.name, settings.prices)
+        self._price = None if settings.prices is None else settings.prices.of(model.name)
         self._done = 0
         self._check = questionnaire.check() if check is None else check
         with ExitStack() as stack:

@@ -15,7 +15,7 @@ from trueground.evaluate.questions import Questionnaire
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import Session
 from trueground.execution import run_in_own_loop
-from trueground.models import ChatModel, estimate_tokens, price_of, request_key
+from trueground.models import ChatModel
 from trueground.net import ResponseCache
 from trueground.records import Check
 from trueground.runs import (
@@ -87,16 +87,16 @@ class TaskRun:
                 items += 1
                 if index.has(item.id, item.prompt_sha256, retry_failed=settings.retry_failed):
                     answered += 1
-                elif is_cached(request_key(model.signature, item.request)):
+                elif is_cached(item.request.cache_key(model.signature)):
                     cached += 1
                 else:
-                    tokens_in += estimate_tokens(item.request.messages)
+                    tokens_in += item.request.estimate_prompt_tokens()
         self.task.check_settings()
         calls = items - answered - cached
         limit = questionnaire.params.max_tokens
         tokens_out = calls * (limit or _USUAL_TOKENS_OUT)
         prices = settings.prices
-        usd = None if prices is None else price_of(model.name, prices).cost(tokens_in, tokens_out)
+        usd = None if prices is None else prices.of(model.name).cost(tokens_in, tokens_out)
         return {
             "items": items,
             "answered": answered,
