@@ -164,7 +164,7 @@ def compare(
     import numpy as np
 
     from trueground.studies.compare_pair import CompareOptions, adjust, compare_pair
-    from trueground.studies.finished import open_run, read_scores, with_questions
+    from trueground.studies.finished import FinishedRun, with_questions
     from trueground.studies.pairing import Side, align, common_metrics
     from trueground.studies.run_level import columns_for
 
@@ -173,7 +173,7 @@ def compare(
     )
     detect = tuple(dict.fromkeys(detect))
     options = CompareOptions(resamples, seed, level, allow_mismatch, flips, power, detect)
-    runs = with_questions([open_run(Path(path)) for path in paths])
+    runs = with_questions([FinishedRun.open(Path(path)) for path in paths])
     if len(runs) < 2:
         raise UsageError(f"{len(runs)} run was given; name two or more run directories")
     folders = [run.path.resolve() for run in runs]
@@ -196,10 +196,10 @@ def compare(
         from trueground.studies.compare_labels import RunLabels
 
         of_people = RunLabels(labels, labels_drawn, runs, called)
-    first_scores = read_scores(first, every)
+    first_scores = first.read_scores(every)
     sizes, pairs = [len(first_scores.ids)], []
     for label, run, chosen, columns in zip(called[1:], others, names, needed, strict=True):
-        scores = read_scores(run, columns)
+        scores = run.read_scores(columns)
         mine = first_scores.of([every.index(metric) for metric in columns])
         a = Side(called[0], first, np.arange(len(mine.ids)), mine)
         b = Side(label, run, np.arange(len(scores.ids)), scores)

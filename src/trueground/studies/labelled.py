@@ -29,7 +29,7 @@ from trueground.labels import (
 )
 from trueground.options import split_pair
 from trueground.records import Check, RecordSource
-from trueground.studies.finished import FinishedRun, hash_texts, open_run
+from trueground.studies.finished import FinishedRun, hash_texts
 from trueground.types import Record
 
 Floats = NDArray[np.float64]
@@ -163,7 +163,7 @@ class LabelledSets:
             for number, (one, name) in enumerate(_name_sources(source), 1):
                 run, path = None, one if isinstance(one, str) else "the records given"
                 if isinstance(one, str) and one != "-" and Path(one).is_dir():
-                    run = open_run(Path(one))
+                    run = FinishedRun.open(Path(one))
                     run.files.check_records()
                     opened = RecordSource.open(str(run.files.records), **options)
                 else:
