@@ -5,7 +5,23 @@ Light: the command reads the options here.
 
 # No `from __future__ import annotations`: options are read from the annotations as values.
 
-# @@IMPORTS@@
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import KW_ONLY, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from trueground.evaluate.page_writer import PageWriter
+from trueground.evaluate.run_settings import RunOptions, RunSettings
+from trueground.evaluate.score import DecomposerName, JudgeCalibrations, Judges, RaterName
+from trueground.models import ModelOptions
+from trueground.options import Option, Progress, do_nothing
+
+if TYPE_CHECKING:
+    from trueground.evaluate.task_run import TaskRun
+    from trueground.models import ChatModel
+    from trueground.runs import Result
+
 
 _NO_MODEL_OPTIONS = ModelOptions()
 
