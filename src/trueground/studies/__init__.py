@@ -8,45 +8,15 @@ from trueground._lazy import load_lazily
 if TYPE_CHECKING:
     from trueground.studies.calibration.result import check_free as check_free
     from trueground.studies.calibration.study import calibrate as calibrate, fit_judge as fit_judge
-    from trueground.studies.comparing import compare as compare, parse_limits as parse_limits
-    from trueground.studies.comparison_pages import (
-        COMPARISON_MARK as COMPARISON_MARK,
-        comparison_page as comparison_page,
-        write_comparison as write_comparison,
-    )
+    from trueground.studies.comparing import compare as compare
     from trueground.studies.finished import FinishedRun as FinishedRun
     from trueground.studies.label_plan import plan_labels as plan_labels
-    from trueground.studies.leaderboard.page import (
-        LEADERBOARD_MARK as LEADERBOARD_MARK,
-        is_leaderboard as is_leaderboard,
-        leaderboard_page as leaderboard_page,
-        write as write,
-    )
-    from trueground.studies.leaderboard.runs import (
-        find_runs as find_runs,
-        is_run as is_run,
-        label_runs as label_runs,
-        read_runs as read_runs,
-    )
     from trueground.studies.leaderboard.study import (
+        Leaderboard as Leaderboard,
         leaderboard_data as leaderboard_data,
         write_leaderboard as write_leaderboard,
     )
-    from trueground.studies.prompts import in_order as in_order, prompt_studies as prompt_studies
-    from trueground.studies.sweep_pages import (
-        show_estimates as show_estimates,
-        sweep_page as sweep_page,
-    )
-    from trueground.studies.sweeps import (
-        SweepOutcome as SweepOutcome,
-        SweepRun as SweepRun,
-        draw as draw,
-        pairs_of as pairs_of,
-        place as place,
-        studies_of as studies_of,
-        sweep as sweep,
-        variants as variants,
-    )
+    from trueground.studies.sweeps import SweepRuns as SweepRuns
     from trueground.studies.validation.result import Validation as Validation
     from trueground.studies.validation.study import validate as validate
 __getattr__, __dir__ = load_lazily(
@@ -57,51 +27,15 @@ __getattr__, __dir__ = load_lazily(
             "calibrate",
             "fit_judge",
         ),
-        "comparing": (
-            "compare",
-            "parse_limits",
-        ),
-        "comparison_pages": (
-            "COMPARISON_MARK",
-            "comparison_page",
-            "write_comparison",
-        ),
+        "comparing": ("compare",),
         "finished": ("FinishedRun",),
         "label_plan": ("plan_labels",),
-        "leaderboard.page": (
-            "LEADERBOARD_MARK",
-            "is_leaderboard",
-            "leaderboard_page",
-            "write",
-        ),
-        "leaderboard.runs": (
-            "find_runs",
-            "is_run",
-            "label_runs",
-            "read_runs",
-        ),
         "leaderboard.study": (
+            "Leaderboard",
             "leaderboard_data",
             "write_leaderboard",
         ),
-        "prompts": (
-            "in_order",
-            "prompt_studies",
-        ),
-        "sweep_pages": (
-            "show_estimates",
-            "sweep_page",
-        ),
-        "sweeps": (
-            "SweepOutcome",
-            "SweepRun",
-            "draw",
-            "pairs_of",
-            "place",
-            "studies_of",
-            "sweep",
-            "variants",
-        ),
+        "sweeps": ("SweepRuns",),
         "validation.result": ("Validation",),
         "validation.study": ("validate",),
     },
