@@ -37,15 +37,7 @@ import msgspec
 from msgspec import Meta
 
 from trueground.errors import InputError
-from trueground.records import (
-    Problem,
-    describe,
-    open_unpacked,
-    plain_rows,
-    read_members,
-    require_readable,
-    to_record,
-)
+from trueground.records import DataPath, Problem, describe, to_record
 from trueground.types import Record
 
 PlacedRows = Iterable[tuple[str, dict[str, Any]]]
@@ -122,7 +114,7 @@ class RowFiles(Generic[R]):
 
     def _read(self) -> Iterator[Any]:
         for file in self.files:
-            for place, row in plain_rows(file):
+            for place, row in DataPath(file).rows():
                 yield read_row(self._kind, place, row, self._hint)
 
 
@@ -283,11 +275,11 @@ def read_entries(
     InputError: unreadable, no object or an empty one, an entry twice.
     """
     found: dict[str, Any] = {}
-    require_readable(path, str(path))
-    with open_unpacked(path) as stream:
+    DataPath(path).require_readable()
+    with DataPath(path).open() as stream:
         if stream.peek(1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{":
             raise InputError(f"{path}: found no JSON object; expected {expected}")
-        for key, value in read_members(stream, str(path)):
+        for key, value in stream.members():
             if key in found:
                 raise InputError(f"{path}: found the entry {key!r} twice; expected it once")
             found[key] = value

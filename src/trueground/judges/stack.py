@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from trueground.components import Component, ComponentSpec
 from trueground.encoders import EncoderOptions
 from trueground.errors import InputError, UsageError
+from trueground.files import OutputPath
 from trueground.judges.base import MODELS, Judge
 from trueground.judges.calibrated import CalibrationFile, read_fitted, rethresholded
 from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
@@ -65,6 +66,13 @@ class StackFile(msgspec.Struct, frozen=True):
     threshold: float
     digest: str = ""
     fitted: FitFigures | None = None
+
+    @classmethod
+    def check_free(cls, path: Path, overwrite: bool = False) -> None:
+        """OutputError where such a file may not be written; only a stack is ever replaced."""
+        output = OutputPath(path)
+        output.check_file("my-judge.json", overwrite=overwrite)
+        output.check_mark(cls.FORMAT, "stack of judges of ours")
 
 
 class _LeftOut(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.files import FolderLock, OutputPath
-from trueground.records import UNREADABLE, open_unpacked, shorten, too_deep
+from trueground.records import UNREADABLE, DataPath, shorten, too_deep
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPEATS, REPORT, RESPONSES, SUMMARY
 from trueground.runs.frames import read_frames
 from trueground.runs.identity import describe_unfinished
@@ -121,6 +121,25 @@ class RunFiles:
         self.repeats = path / REPEATS
         self.responses = path / RESPONSES
         self.page = path / REPORT
+
+    @staticmethod
+    def find_folders(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+        """The run directories that the paths are, or hold at most two levels deep; and problems."""
+        found: dict[Path, Path] = {}
+        problems = []
+        for path in paths:
+            first = sorted(p for p in path.glob("*/") if RunFiles(p).is_run)
+            second = (p for p in path.glob("*/*/") if RunFiles(p).is_run and p.parent not in first)
+            folders = [path] if RunFiles(path).is_run else [*first, *sorted(second)]
+            if not folders:
+                what = "holds no run" if path.is_dir() else "is no folder"
+                problems.append(
+                    f"{path} {what}: no manifest.json in it or two levels below. Name a folder "
+                    "that `trueground score` or `trueground run` has written."
+                )
+            for folder in folders:
+                found.setdefault(folder.resolve(), folder)
+        return list(found.values()), problems
 
     @property
     def is_run(self) -> bool:
@@ -248,7 +267,7 @@ class RunFiles:
             InputError: The run kept no records, or a line isn't a record.
         """
         self.check_records()
-        with open_unpacked(self.records) as lines:
+        with DataPath(self.records).open() as lines:
             yield from decode_lines(lines, kind, self.records)
 
     def iter_texts(self) -> Iterator[RecordTexts]:
@@ -281,7 +300,7 @@ class RunFiles:
         if self.has_records:
             records = RecordLines(self._record_lines(), msgspec.json.Decoder(Answered).decode)
         decode = msgspec.json.Decoder(Item).decode
-        with open_unpacked(self.items) as lines:
+        with DataPath(self.items).open() as lines:
             for row, line in enumerate(lines):
                 if requested is not None and row > last:
                     return
@@ -308,7 +327,7 @@ class RunFiles:
     def _record_lines(self) -> Iterator[bytes | str]:
         """The lines of the records; in place of what can't be read, why."""
         try:
-            with open_unpacked(self.records, name="the file") as lines:
+            with DataPath(self.records, "the file").open() as lines:
                 yield from lines
         except InputError as error:
             yield str(error)

@@ -16,7 +16,7 @@ from trueground.labels import list_paths
 from trueground.metrics import METRICS
 from trueground.stats import LabelSample, mean, sum_counts
 from trueground.studies.compare_pair import PairComparison
-from trueground.studies.finished import FinishedRun, read_records
+from trueground.studies.finished import FinishedRun
 from trueground.studies.pairing import Aligned
 from trueground.types import Answered
 
@@ -51,7 +51,7 @@ class RunLabels:
                 self.slices[name] = read_slice(
                     [paths[number]] if each else paths,
                     drawn,
-                    ([record] for record in read_records(run, Answered)),
+                    ([record] for record in run.iter_records(Answered)),
                     source=1 if each else number + 1,
                     runs=[*filter(None, (name, run.path.name, str(run.path), run.model))],
                     by_run=not each,

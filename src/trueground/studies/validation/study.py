@@ -115,7 +115,7 @@ def validate(
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime
 
-    from trueground.evaluate import make_components, make_plan
+    from trueground.evaluate import Components, Plan
     from trueground.execution import open_progress
     from trueground.labels import DEFAULT_LABEL, LabelFiles
     from trueground.studies.labelled import LabelledSets
@@ -170,7 +170,7 @@ def validate(
             notes.check_judging(judge, decomposer, judge_calibration)
         parts = stack.enter_context(
             closing(
-                make_components(
+                Components.make(
                     judge or "lexical",
                     decomposer or "rules",
                     rater,
@@ -180,7 +180,7 @@ def validate(
             )
         )
         fields = dict.fromkeys(name for one in fresh for name, n in one.fields.items() if n)
-        plan = make_plan(list(fields), metrics, parts, keep_records=False) if fresh else None
+        plan = Plan.make(list(fields), metrics, parts, keep_records=False) if fresh else None
         if plan is not None:
             plan.prepare()
         from_runs.check_signatures({} if plan is None else plan.signatures)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from trueground.benchmarks import read_entries
 from trueground.errors import InputError, UsageError
-from trueground.records import Problem, data_files, describe
+from trueground.records import DataPath, Problem, describe
 from trueground.text import draw_number
 from trueground.types import Passage
 from trueground.wings.papers.truly_ground import DISTRACTOR_SET, TrulyGroundOptions
@@ -107,7 +107,7 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
     folder = options.corpus or data
     files: tuple[Path, ...]
     if options.corpus is not None and PUBLISHED.look_for(TEXTS, options.corpus) is None:
-        corpus, files = read_corpus(options.corpus), tuple(data_files(options.corpus))
+        corpus, files = read_corpus(options.corpus), tuple(DataPath(options.corpus).files())
     else:
         texts, titles = PUBLISHED.find(TEXTS, folder), PUBLISHED.find(TITLES, folder)
         corpus, files = read_corpus(texts, titles), (texts, titles)
