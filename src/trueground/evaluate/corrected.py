@@ -16,15 +16,7 @@ from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
 from trueground.files import file_digest
-from trueground.labels import (
-    TIED,
-    LabelDraw,
-    LabelFiles,
-    LabelRule,
-    RecordLabel,
-    describe_changed,
-    list_paths,
-)
+from trueground.labels import LabelDraw, LabelFiles, LabelRule, RecordLabel
 from trueground.metrics import AnswerVerdict, Metric, Spec
 from trueground.stats import LabelSample, mean, sum_counts, total
 from trueground.types import Record
@@ -119,7 +111,7 @@ def read_slice(
     InputError: files without such labels, ids that are all unknown, too few labels, or a draw that
     is neither random nor weighted.
     """
-    paths = list_paths(paths)
+    paths = [paths] if isinstance(paths, str | Path) else paths
     files = LabelFiles(paths)
     where = ", ".join(map(str, paths))
     if files.of_parts:
@@ -144,7 +136,7 @@ def read_slice(
                 (own,) = files.labelled(own, source, runs)
             for label in LABELS:
                 found = LabelRule(label).read(own)
-                tied += found == TIED
+                tied += found == LabelRule.TIED
                 values[label].append(found.value if isinstance(found, RecordLabel) else np.nan)
             how: Any = files.draws.get(record.id, files.draws.get(f"{source}:{record.id}"))
             if not (how in (None, RANDOM) or isinstance(how, LabelDraw)):
@@ -188,7 +180,9 @@ def note_unknown(ids: Sequence[str], changed: Collection[str]) -> list[str]:
     noun = "id is" if len(missing) == 1 else "ids are"
     some = f"{', '.join(missing[:_SHOWN])}{', …' if len(missing) > _SHOWN else ''}"
     told = f"{len(missing):,} labelled {noun} not among the answers ({some})"
-    return [note for note in (told if missing else "", describe_changed(changed)) if note]
+    return [
+        note for note in (told if missing else "", LabelFiles.describe_changed(changed)) if note
+    ]
 
 
 def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[str, dict[str, Any]]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.evaluate import Drawn, LabelledSlice, note_unknown, predicted_label, read_slice
-from trueground.labels import list_paths
 from trueground.metrics import METRICS
 from trueground.stats import LabelSample, mean, sum_counts
 from trueground.studies.compare_pair import PairComparison
@@ -43,7 +42,7 @@ class RunLabels:
             )
         self.slices: dict[str, LabelledSlice] = {}
         self.missing: dict[str, str] = {}
-        paths = list_paths(paths)
+        paths = [paths] if isinstance(paths, str | Path) else paths
         each = len(paths) == len(runs)
         for number, (run, name) in enumerate(zip(runs, names, strict=True)):
             run.files.check_records()

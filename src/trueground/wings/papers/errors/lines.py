@@ -22,7 +22,7 @@ from trueground.benchmarks import published
 from trueground.components import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges import CATEGORIES, CATEGORY, Comparer
-from trueground.labels import TIED, LabelRule, RecordLabel
+from trueground.labels import LabelRule, RecordLabel
 from trueground.metrics import METRICS
 from trueground.options import Progress
 from trueground.stats import intervals, mean, sum_counts, variance
@@ -156,7 +156,7 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
             if score is not None:
                 group = _NO_GROUP if record.group is None else hash_text(record.group)
                 selection.labelled.append((score, positive, group))
-        elif own_label != TIED and label == LABEL:
+        elif own_label != LabelRule.TIED and label == LABEL:
             # The first that can say decides; a run with recall has somebody who can.
             decided |= judged is not None or bool(keys[OVERLAP])
             if judged is not None:
