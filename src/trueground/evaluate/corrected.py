@@ -111,7 +111,7 @@ def read_slice(
     InputError: files without such labels, ids that are all unknown, too few labels, or a draw that
     is neither random nor weighted.
     """
-    paths = [paths] if isinstance(paths, str | Path) else paths
+    paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     files = LabelFiles(paths)
     where = ", ".join(map(str, paths))
     if files.of_parts:
