@@ -20,7 +20,7 @@ import numpy as np
 
 from trueground.benchmarks import published
 from trueground.components import ComponentSpec
-from trueground.errors import InputError, OutputError, UsageError, unknown_name
+from trueground.errors import InputError, OutputError, UsageError
 from trueground.judges import CATEGORIES, CATEGORY, Comparer
 from trueground.labels import LabelRule, RecordLabel
 from trueground.metrics import METRICS
@@ -264,7 +264,7 @@ def _read_lines(path: Path) -> Lines:
                 "writes, with nothing changed but `category`"
             ) from None
         if line.category is not None and line.category not in ALLOWED:
-            message = unknown_name("category", line.category, ALLOWED)
+            message = UsageError.unknown_name("category", line.category, ALLOWED)
             raise InputError(f"{path}, line {number} (id {line.id!r}): {message}")
         if line.id in ids:
             raise InputError(f"{path}: the id {line.id!r} comes twice; leave one line of each")
