@@ -22,6 +22,7 @@ demo: $(VENV)/base.done  ## score the example answers and print where the page i
 test: $(VENV)/test.done  ## lint, types, all tests that take no minutes and need no torch
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m checks
 	# Without a cache mypy takes one processor half a minute: the tests begin beside it.
 	$(BIN)/mypy > $(VENV)/mypy.log 2>&1 & types=$$!; $(PYTEST); tests=$$?; \
 	  wait $$types; types=$$?; cat $(VENV)/mypy.log; exit $$((types || tests))
@@ -36,6 +37,7 @@ test-hf: $(VENV)/hf.done  ## the tests that need torch or ONNX runtime: models o
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m checks
 	$(BIN)/mypy
 
 # The human-labelled sets, which are no part of the project, and WordNet's files for METEOR.

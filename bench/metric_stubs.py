@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.doors import find_exported
 from trueground.metrics.base import Metric
-from trueground.metrics.registry import all_metrics
+from trueground.metrics.registry import METRICS
 from trueground.metrics.signatures import ALIASES, signature_of, summary_of
 
 STUB = Path(__file__).parents[1] / "src" / "trueground" / "metrics" / "__init__.pyi"
@@ -39,7 +39,7 @@ def __dir__() -> list[str]: ...
 
 def make_stub() -> str:
     """Return the text of the stub, before it is formatted."""
-    metrics = all_metrics()
+    metrics = METRICS.load()
     functions = "".join(_make_function(name, metrics[name]) for name in sorted(metrics))
     used = [alias for alias in sorted(ALIASES) if f": {alias}" in functions]
     exported = find_exported("metrics").items()

@@ -29,7 +29,7 @@ from bench.validating import validating
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
-from trueground.metrics.registry import parse_specs
+from trueground.metrics.registry import METRICS
 from trueground.testing import synthetic_records
 
 LEXICAL = [*naive.CORRECTNESS, *naive.FAITHFULNESS, *naive.DISCOUNTED]
@@ -80,7 +80,7 @@ def speed(n: int = 6_000) -> None:
         naive.all_metrics(r["response"], r["references"], r["contexts"], r["question"])
         for r in some
     ]
-    specs = parse_specs(LEXICAL)
+    specs = METRICS.parse_all(LEXICAL)
     slow = best_of(
         2,
         lambda: [
@@ -98,7 +98,7 @@ def speed(n: int = 6_000) -> None:
     _row(f"{len(specs)} lexical metrics", slow / len(some), quick / n, worst)
 
     scorer = rouge_scorer.RougeScorer(["rougeL"], use_stemmer=False)
-    rouge = parse_specs("rouge_l")
+    rouge = METRICS.parse_all("rouge_l")
     for chars in (30, 100, 200):
         for row in rows:
             row["references"] = [row["contexts"][0][:chars]]

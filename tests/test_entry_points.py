@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trueground.components.plugins import PREFIX, EntryPoint, entry_points
+from trueground.components.plugins import PREFIX, EntryPoint
 from trueground.components.registry import Registry
 from trueground.errors import PluginError
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def as_set(group: str) -> set[tuple[str, str]]:
-    return {(entry.name, entry.value) for entry in entry_points(group)}
+    return {(entry.name, entry.value) for entry in EntryPoint.of_group(group)}
 
 
 def test_entry_points_are_those_of_importlib() -> None:
@@ -36,7 +36,7 @@ def test_entry_points_of_this_package_are_installed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
     for group, lines in project["entry-points"].items():
-        found = {e.name: e.value for e in entry_points(group) if e.package == "trueground"}
+        found = {e.name: e.value for e in EntryPoint.of_group(group) if e.package == "trueground"}
         assert found == lines, "install again: pip install --no-deps --editable ."
 
 
@@ -58,8 +58,10 @@ def test_entry_points_skip_comments_extras_and_other_groups(folder: Path) -> Non
         "[console_scripts]\nx = y:z\n\n[trueground.toys]\n# no\n; no\nball = a.b : c [extra]\n",
     )
 
-    assert [e[:3] for e in entry_points("trueground.toys")] == [("a_b", "trueground.toys", "ball")]
-    assert entry_points("console_scripts") == []
+    assert [e[:3] for e in EntryPoint.of_group("trueground.toys")] == [
+        ("a_b", "trueground.toys", "ball")
+    ]
+    assert EntryPoint.of_group("console_scripts") == []
 
 
 def test_entry_points_of_first_folder_win(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +70,7 @@ def test_entry_points_of_first_folder_win(folder: Path, monkeypatch: pytest.Monk
     monkeypatch.syspath_prepend(str(folder / "old"))
     monkeypatch.syspath_prepend(str(folder / "new"))
 
-    assert [entry.value for entry in entry_points("trueground.toys")] == ["new"]
+    assert [entry.value for entry in EntryPoint.of_group("trueground.toys")] == ["new"]
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from trueground.judges.replies import read_score, read_verdict
 from trueground.metrics.choices import chosen_label
 from trueground.models.openai_replies import split_thinking
 from trueground.text.citations import read_numbers, read_triples
-from trueground.text.normalize import NORMALIZERS, contains_words, get_normalizer
-from trueground.text.refusal import find_refusal
+from trueground.text.normalize import Normalizer, contains_words
+from trueground.text.refusal import REFUSAL_RULES
 from trueground.text.sentences import split_sentences
 from trueground.types import Choice, JudgeRequest
 from trueground.wings.papers.builders.checks import says, words_without
@@ -177,11 +177,11 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
         return read
 
     judge, rules = get_judge("lexical"), get_decomposer("rules")
-    normalise = get_normalizer("faitheval").rule
+    normalise = Normalizer.named("faitheval").rule
     readers: dict[str, Callable[[str], object]] = {
         "sentences": split_sentences,
         "values": find_values,
-        "refusal": lambda text: find_refusal(f"I don't know. {text}", ("Paris",)),
+        "refusal": lambda text: REFUSAL_RULES.find(f"I don't know. {text}", ("Paris",)),
         "choice": lambda text: chosen_label(text, CHOICES, normalise),
         "words": lambda text: contains_words(text, text[: len(text) // 2]),
         "triples": lambda text: read_triples(text, GRAPHS),
@@ -207,8 +207,8 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
     }
     for side in ("answer", "context", "both", "references"):
         readers[f"score, {side}"] = partial(_score, side)
-    for name in NORMALIZERS:
-        readers[name] = get_normalizer(name).rule
+    for name in Normalizer.NAMES:
+        readers[name] = Normalizer.named(name).rule
     return readers
 
 

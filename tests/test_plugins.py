@@ -9,18 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from trueground.components.specs import (
-    ComponentSpec,
-    keys_named,
-    parse_model_spec,
-    quote,
-    split_key,
-    split_outside,
-)
+from trueground.components.specs import ComponentSpec, ResultKey, quote
 from trueground.errors import UsageError
 from trueground.evaluate.components import make_components
 from trueground.judges.registry import get_judge
-from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
+from trueground.metrics.registry import METRICS
 
 
 @pytest.mark.parametrize(
@@ -97,15 +90,15 @@ def test_what_is_written_is_read_again(
     """Round trip: for parts, for the models of roles, and within a list."""
     part = ComponentSpec("judge", name, model, options)
     assert ComponentSpec.parse("judge", part.written) == part
-    assert split_outside(f"a, {part.written} ,b") == ["a", part.written, "b"]
-    assert split_key(replace(part, model=None).written + "@nli") == (
+    assert ComponentSpec.split(f"a, {part.written} ,b") == ["a", part.written, "b"]
+    assert ResultKey.parse(replace(part, model=None).written + "@nli") == (
         name,
         replace(part, model=None).written,
         "nli",
     )
     if model is not None:
         written = ComponentSpec("model", "role", None, options).written.removeprefix("role")
-        assert parse_model_spec("role", quote(model) + written) == (
+        assert ComponentSpec.parse_model("role", quote(model) + written) == (
             model,
             ComponentSpec("model", "role", None, options),
         )
@@ -116,12 +109,12 @@ def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
     judge = 'llm:"my(model)"(base_url="http://127.0.0.1:9/v1?a=1,b=2")'
     with closing(make_components(judge)) as parts:
         assert parts.rater_spec == ComponentSpec("rater", "llm", "my(model)", model)
-    assert parse_model_spec("writer", judge.removeprefix("llm:"))[1].options == model
-    spec = parse_spec('bem(model="org/m@main",device="cpu")')
+    assert ComponentSpec.parse_model("writer", judge.removeprefix("llm:"))[1].options == model
+    spec = METRICS.parse('bem(model="org/m@main",device="cpu")')
     assert spec.options["model"] == "org/m@main"
-    assert metric_of_key(f"{spec.key}@nli") is spec.metric
-    key = parse_spec(f'rated(rubric="{tmp_path}/my, own (1).txt")').key
-    assert [one.key for one in parse_specs(f"f1,{key},recall")] == ["f1", key, "recall"]
+    assert METRICS.of_key(f"{spec.key}@nli") is spec.metric
+    key = METRICS.parse(f'rated(rubric="{tmp_path}/my, own (1).txt")').key
+    assert [one.key for one in METRICS.parse_all(f"f1,{key},recall")] == ["f1", key, "recall"]
 
 
 def test_reading_is_linear() -> None:
@@ -132,9 +125,20 @@ def test_reading_is_linear() -> None:
 
 def test_keys_are_found_by_their_bare_name() -> None:
     keys = ["support(scope=gold)", "support(scope=gold)@nli", "k_precision(of='(@)')", "p_g"]
-    assert [split_key(key).name for key in keys] == ["support", "support", "k_precision", "p_g"]
-    assert [split_key(key).options for key in keys] == ["scope=gold", "scope=gold", "of='(@)'", ""]
-    assert keys_named("k_precision", keys) == keys[2:3]
-    assert keys_named("support", keys) == keys[:2]
-    assert keys_named("support", ["support@nli", "support"]) == ["support"]
-    assert keys_named("supp", keys) == []
+    parsed = [ResultKey.parse(key) for key in keys]
+    assert [key.name for key in parsed] == [
+        "support",
+        "support",
+        "k_precision",
+        "p_g",
+    ]
+    assert [key.options for key in parsed] == [
+        "scope=gold",
+        "scope=gold",
+        "of='(@)'",
+        "",
+    ]
+    assert ResultKey.find("k_precision", keys) == keys[2:3]
+    assert ResultKey.find("support", keys) == keys[:2]
+    assert ResultKey.find("support", ["support@nli", "support"]) == ["support"]
+    assert ResultKey.find("supp", keys) == []

@@ -12,7 +12,7 @@ from trueground.cli._options import option_parameters
 from trueground.errors import UsageError, at_terminal, in_python
 from trueground.evaluate.run_settings import RunRequest
 from trueground.evaluate.score import ScoreRequest
-from trueground.options.declaration import Option
+from trueground.options.option import Option
 from trueground.wings.papers.builders.settings import EndpointDefaults
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -30,6 +31,11 @@ class Status(StrEnum):
     ERROR = "error"
     NOT_APPLICABLE = "not_applicable"
 
+    @cached_property
+    def code(self) -> int:
+        """The number of the status in arrays; 0 is scored."""
+        return list(Status).index(self)
+
 
 class ReasonKind(StrEnum):
     """Why a claim is called unsupported, for counts and filters. The set is closed."""
@@ -45,9 +51,13 @@ class ReasonKind(StrEnum):
     NO_WORDS = "no_words"
     NO_CONTEXT = "no_context"
 
+    @property
+    def description(self) -> str:
+        """The same in words for people."""
+        return _REASON_DESCRIPTIONS[self]
 
-# The same in words for people.
-REASON_TITLES = {
+
+_REASON_DESCRIPTIONS = {
     ReasonKind.NUMBER: "number or date not in the context",
     ReasonKind.NAME: "name not in the context",
     ReasonKind.CONTRADICTED: "contradicts the context",

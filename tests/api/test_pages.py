@@ -11,7 +11,8 @@ import pytest
 
 import trueground as tg
 from trueground.evaluate.score import ScoreRequest, score_request
-from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY, read_manifest
+from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
+from trueground.runs.files import RunFiles
 from trueground.runs.result import Result as ComputedResult
 from trueground.testing import synthetic_records
 
@@ -52,7 +53,7 @@ def test_compute_without_reports_writes_the_same_files_but_no_page(tmp_path: Pat
     assert (with_page / REPORT).exists()
     for run in (tmp_path / "plain", tmp_path / "shards"):
         assert not (run / REPORT).exists()
-        assert (read_manifest(run) or {})["status"] == "finished"
+        assert RunFiles(run).read_manifest().status == "finished"
         for name in (ITEMS, SUMMARY):
             assert (run / name).read_bytes() == (with_page / name).read_bytes(), name
 
@@ -62,7 +63,7 @@ def test_page_is_written_after_the_numbers_and_before_the_run_is_finished(tmp_pa
 
     def look(run_dir: Path, *, is_sample: bool = False) -> Path:
         seen["files"] = {path.name for path in run_dir.iterdir()}
-        seen["status"] = (read_manifest(run_dir) or {})["status"]
+        seen["status"] = RunFiles(run_dir).read_manifest().status
         seen["is_sample"] = is_sample
         return run_dir / REPORT
 
@@ -81,10 +82,10 @@ def test_page_that_fails_leaves_the_run_failed_and_resumable(tmp_path: Path) -> 
     file, run = write_rows(tmp_path / "a.jsonl"), tmp_path / "run"
     with pytest.raises(tg.errors.WriteError, match="no room"):
         score_request(ScoreRequest(file, metrics=METRICS, out=run), fail)
-    assert (read_manifest(run) or {})["status"] == "failed"
+    assert RunFiles(run).read_manifest().status == "failed"
 
     tg.score(file, metrics=METRICS, out=run)
-    assert (read_manifest(run) or {})["status"] == "finished"
+    assert RunFiles(run).read_manifest().status == "finished"
     assert (run / REPORT).exists()
 
 

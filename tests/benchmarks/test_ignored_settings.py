@@ -23,7 +23,7 @@ from trueground.benchmarks.base import (
 from trueground.errors import UsageError
 from trueground.models.base import Message, Params
 from trueground.models.prompts import Prompt
-from trueground.options.declaration import Option
+from trueground.options.option import Option
 from trueground.options.parsing import format_options
 from trueground.records.checks import FileInfo
 from trueground.testing import FakeModel

@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 
 from trueground.benchmarks.publications import PublishedTable, published
-from trueground.metrics.registry import parse_spec
+from trueground.metrics.registry import METRICS
 from trueground.studies.leaderboard.model_info import find_model
 from trueground.wings.papers.faitheval.source import DATASETS
 
@@ -44,7 +44,7 @@ def test_every_table_is_there() -> None:
         assert table.place
         assert all(0 <= score.value <= 1 for score in table.scores)
         for score in table.scores:
-            assert parse_spec(score.metric).key == score.metric
+            assert METRICS.parse(score.metric).key == score.metric
     assert published("base") == ()
 
 

@@ -20,8 +20,7 @@ from trueground.benchmarks.base import (
     get_benchmark,
 )
 from trueground.errors import UsageError
-from trueground.options.declaration import Option
-from trueground.options.parsing import default_of
+from trueground.options.option import Option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +45,7 @@ def test_every_benchmark_declares_itself(name: str) -> None:
     assert len(set(found.tasks)) == len(found.tasks)
     for option in found.declared:
         assert option.option.help
-        assert not option.choices or default_of(option) in (None, *option.choices)
+        assert not option.choices or option.default_text in (None, *option.choices)
     folder = files("trueground.wings.papers") / name.replace("-", "_")
     readme = (folder / "README.md").read_text(encoding="utf-8")
     for word in ("## Citation", "## Data", "## Deviations", found.source.partition(" ")[0]):

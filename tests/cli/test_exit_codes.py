@@ -30,7 +30,7 @@ import trueground as package
 from trueground import errors
 from trueground.cli.app import COMMANDS
 from trueground.cli.exit_codes import Outcome, exit_code
-from trueground.components.plugins import entry_points
+from trueground.components.plugins import EntryPoint
 from trueground.errors import ExitCode
 
 __all__ = ["builders_home"]
@@ -273,7 +273,7 @@ def test_command_ends_with_the_code_of_its_outcome(
 
 
 def test_table_has_every_command() -> None:
-    commands = {*COMMANDS, *(entry.name for entry in entry_points("trueground.commands"))}
+    commands = {*COMMANDS, *(entry.name for entry in EntryPoint.of_group("trueground.commands"))}
     assert {words.split()[0] for words, _ in TABLE} >= commands
 
 

@@ -20,7 +20,7 @@ from trueground.benchmarks.data import count_data, fetch_data
 from trueground.cli import run_command
 from trueground.cli._options import option_parameters, takes
 from trueground.errors import tell
-from trueground.options.declaration import Option
+from trueground.options.option import Option
 from trueground.options.shared import Cache, Workers
 from trueground.studies.comparing import compare
 from trueground.wings.graphs.operations import (

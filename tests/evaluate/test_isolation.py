@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pkgutil
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -36,7 +37,7 @@ from trueground.judges.base import Judge
 from trueground.judges.comparing import comparers
 from trueground.judges.registry import get_judge
 from trueground.metrics.base import Spec
-from trueground.metrics.registry import all_metrics, parse_specs
+from trueground.metrics.registry import METRICS
 from trueground.records.problems import to_record
 from trueground.testing import FakeJudge
 from trueground.types import (
@@ -51,7 +52,7 @@ from trueground.types import (
     Usage,
 )
 
-METRICS = all_metrics()
+METRICS.load()
 
 MARK = "Zyxomma"  # stands in the item that fails
 N = 13
@@ -248,8 +249,8 @@ def check_metric(name: str, seed: int) -> None:
     random_ = random.Random(f"{name}{seed}")
     at, error = random_.randrange(N), random_.choice(FAILURES)
     text = "rated(rubric=fluency.txt)" if name == "rated" else name
-    (spec,) = parse_specs(text)
-    others = [one for one in parse_specs(BESIDE) if one.metric is not spec.metric]
+    (spec,) = METRICS.parse_all(text)
+    others = [one for one in METRICS.parse_all(BESIDE) if one.metric is not spec.metric]
     judge = FakeJudge()
     whole = scored([spec, *others], at)
     lines = scored([failing_metric(spec, error), *others], at, judge)
@@ -286,7 +287,7 @@ def test_raters_and_comparers_fail_alone(name: str) -> None:
         return
     random_ = random.Random(name)
     error = random_.choice(FAILURES)
-    specs = parse_specs("rated(rubric=fluency.txt)" if name == "rated" else name)
+    specs = METRICS.parse_all("rated(rubric=fluency.txt)" if name == "rated" else name)
     asked = [b":null" not in line for line in scored(specs, -1)]
     at = random_.choice([i for i in range(N) if asked[i]])
     whole = scored(specs, at)
@@ -300,7 +301,7 @@ def test_every_comparer_is_known_here() -> None:
 
 @pytest.mark.parametrize("name", sorted(BUILDERS))
 def test_every_judge_fails_alone(name: str, tmp_path: Path) -> None:
-    specs = parse_specs(["grounding_precision", "grounding_recall", "f1"])
+    specs = METRICS.parse_all(["grounding_precision", "grounding_recall", "f1"])
     with ExitStack() as stack:
         judge = get_judge(BUILDERS[name](stack, tmp_path), cache=False)
         stack.callback(getattr(judge, "close", lambda: None))
@@ -319,7 +320,7 @@ def facts(prompt: str) -> str:
 def test_every_decomposer_fails_alone(name: str) -> None:
     if name == "llm":
         pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
-    specs = parse_specs(["grounding_precision", "grounding_recall", "f1"])
+    specs = METRICS.parse_all(["grounding_precision", "grounding_recall", "f1"])
     with ChaosServer(answer=facts) as server, ExitStack() as stack:
         text = name if name == "rules" else f"llm:m(base_url={server.base_url})"
         decomposer = get_decomposer(text, cache=False)
@@ -339,7 +340,7 @@ def test_every_decomposer_is_tried() -> None:
 @pytest.mark.parametrize("error", ENDS)
 @pytest.mark.parametrize("place", ["judge", "decomposer", "metric"])
 def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str) -> None:
-    specs = parse_specs(["grounding_precision"])
+    specs = METRICS.parse_all(["grounding_precision"])
     parts: dict[str, Any] = {}
     if place == "metric":
         specs = [failing_metric(specs[0], error)]
@@ -354,8 +355,8 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
     ("module", "name", "metrics", "lost"),
     [
         (
-            "trueground.metrics.context",
-            "find_refusal",
+            "trueground.text.refusal:REFUSAL_RULES",
+            "find",
             ["abstained", "f1", "k_precision(abstain=zero)"],
             ["abstained", "k_precision(abstain=zero)"],
         ),
@@ -376,11 +377,9 @@ def test_shared_evidence_fails_alone(
     lost: list[str] | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import importlib
-
-    room = importlib.import_module(module)
+    room = pkgutil.resolve_name(module)
     inner = getattr(room, name)
-    specs = parse_specs(metrics)
+    specs = METRICS.parse_all(metrics)
     whole = scored(specs, 5)
 
     def failing(texts: Any, *more: Any) -> Any:

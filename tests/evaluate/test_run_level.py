@@ -20,7 +20,7 @@ from trueground.evaluate.plan import RunLevel, macro_key, micro_key
 from trueground.metrics.base import Aggregation, Metric
 from trueground.metrics.batch import Column, Floats, Options
 from trueground.metrics.context import BatchContext
-from trueground.metrics.registry import METRICS, parse_specs
+from trueground.metrics.registry import METRICS
 
 NAMES = "citation_correctness,citation_precision,citation_recall,citation_f1"
 
@@ -118,7 +118,7 @@ def test_one_name_for_two_numbers_is_refused() -> None:
 
 
 def test_only_what_is_missing_is_computed_beside() -> None:
-    level = RunLevel(parse_specs("citation_f1,citation_recall,k_precision"))
+    level = RunLevel(METRICS.parse_all("citation_f1,citation_recall,k_precision"))
     assert level.keys == [
         "citation_f1",
         "citation_f1_micro",
@@ -129,8 +129,8 @@ def test_only_what_is_missing_is_computed_beside() -> None:
     names = [spec.key for spec in level.hidden]
     assert "citation_precision" in names
     assert "citation_recall" not in names
-    assert RunLevel(parse_specs("k_precision,f1")).hidden == ()
-    options = RunLevel(parse_specs("na_f1(off_topic=right)")).hidden
+    assert RunLevel(METRICS.parse_all("k_precision,f1")).hidden == ()
+    options = RunLevel(METRICS.parse_all("na_f1(off_topic=right)")).hidden
     assert [s.key for s in options if "#" not in s.key] == [
         "na_precision(off_topic=right)",
         "na_recall",

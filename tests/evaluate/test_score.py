@@ -13,11 +13,11 @@ import pytest
 
 import trueground as tg
 from trueground.errors import OutputError, UsageError
-from trueground.metrics.registry import all_metrics
+from trueground.metrics.registry import METRICS
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
 
-METRICS = all_metrics()
+METRICS.load()
 
 RECORD = {
     "id": "a",

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 import trueground as tg
-from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_of
+from trueground.metrics.answer_verdicts import AnswerVerdict
 from trueground.runs.directory import ITEMS, SUMMARY
 from trueground.stats.bootstrap import resampled_means
 from trueground.testing import FakeJudge
@@ -61,7 +61,7 @@ def verdicts(metrics: str, rows: list[dict[str, Any]] | None = None, **rest: Any
 def test_a_verdict_follows_from_score_and_status(
     score: float | None, status: str, verdict: str
 ) -> None:
-    assert verdict_of(score, status) == verdict
+    assert AnswerVerdict.of_score(score, status) == verdict
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_shares_are_of_all_items_with_intervals_of_the_same_draws() -> None:
     result = tg.score(records(20), metrics="support", judge=JUDGE, by="meta.half")
     raw, shares = result.summary.raw["verdicts"], result.summary.verdicts
     assert shares is not None
-    assert list(shares) == list(ANSWER_VERDICTS)
+    assert list(shares) == list(AnswerVerdict.NAMES)
     assert raw["n"] == 100
     for place, share in enumerate(shares.values()):
         assert (share.n, share.share) == (20, 0.2)

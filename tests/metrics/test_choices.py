@@ -8,10 +8,10 @@ from hypothesis import given, strategies as st
 from tests.marks import mostly_long
 
 from trueground.metrics.choices import answer_part, chosen_label, mentioned_labels, right_labels
-from trueground.text.normalize import get_normalizer
+from trueground.text.normalize import Normalizer
 from trueground.types import Choice
 
-RULE = get_normalizer("faitheval").rule
+RULE = Normalizer.named("faitheval").rule
 COLOURS = [Choice("A", "red"), Choice("B", "blue"), Choice("C", "light blue"), Choice("D", "green")]
 NUMBERED = [Choice("1", "decrease"), Choice("2", "increase"), Choice("3", "remain the same")]
 

@@ -15,10 +15,10 @@ from tests.metrics.answering import compared_columns
 import trueground as tg
 from trueground.components.specs import ComponentSpec
 from trueground.errors import MissingExtraError, UsageError
+from trueground.metrics import registry
 from trueground.metrics.base import Spec
-from trueground.metrics.batch import STATUSES
 from trueground.metrics.compared import METRICS
-from trueground.metrics.registry import default_specs, get_metric, make_spec, parse_spec
+from trueground.metrics.registry import make_spec
 from trueground.types import Comparison, ComparisonRequest, Passage, Record, Status, Turn
 
 RECORDS = [
@@ -55,10 +55,10 @@ class Models:
 
 def values(spec: Spec | str, models: Models) -> list[float | Status]:
     """The value of each record, or why there is none."""
-    made = parse_spec(spec) if isinstance(spec, str) else spec
+    made = registry.METRICS.parse(spec) if isinstance(spec, str) else spec
     (column,) = compared_columns([made], RECORDS, models)
     return [
-        round(value, 6) if code == 0 else STATUSES[code]
+        round(value, 6) if code == 0 else list(Status)[code]
         for value, code in zip(column.values.tolist(), column.status.tolist(), strict=True)
     ]
 
@@ -91,7 +91,11 @@ def test_bem_is_shown_the_last_turn_only() -> None:
 
 def test_metrics_of_one_comparer_share_what_it_says() -> None:
     models = Models()
-    specs = [parse_spec(f"{name}{options}") for name in NAMES for options in ("", "(device=cpu)")]
+    specs = [
+        registry.METRICS.parse(f"{name}{options}")
+        for name in NAMES
+        for options in ("", "(device=cpu)")
+    ]
     compared_columns(specs, RECORDS, models)
     written = [written for written, _ in models.asked]
     # References and contexts of bertscore, bem, faith-critic; each as it is and with an option.
@@ -106,21 +110,21 @@ def test_declining_answers() -> None:
     excluded = values("faith_critic(abstain=exclude)", Models())
     assert excluded == [0.4, MISSING, 0.4, Status.ABSTAINED]
     with pytest.raises(UsageError, match="has no option 'abstain'"):
-        parse_spec("bertscore_f1(abstain=zero)")
+        registry.METRICS.parse("bertscore_f1(abstain=zero)")
 
 
 def test_reasons_and_details_are_evidence() -> None:
     long = Comparison(status=Status.TOO_LONG, reason="too much")
     told = Comparison({"hallucination": 0.25}, detail={"windows": 3})
     models = Models(**{"In 1867.": long, "": told})
-    (column,) = compared_columns([parse_spec("faith_critic")], RECORDS, models)
+    (column,) = compared_columns([registry.METRICS.parse("faith_critic")], RECORDS, models)
     assert column.notes == [{"reason": "too much"}, None, {"windows": 3}, None]
-    assert STATUSES[column.status[0]] is Status.TOO_LONG
+    assert list(Status)[column.status[0]] is Status.TOO_LONG
     assert column.values[2] == 0.75
 
 
 def test_what_is_written_for_the_comparer() -> None:
-    spec = parse_spec("k_bertscore_f1(model=a b(1),layer=3,revision=main,abstain=zero)")
+    spec = registry.METRICS.parse("k_bertscore_f1(model=a b(1),layer=3,revision=main,abstain=zero)")
     assert spec.comparer == 'bertscore:"a b(1)"(layer=3,revision=main)'
     quoted = make_spec(spec.metric, {"model": 'the "big" one'})
     assert quoted.comparer == "bertscore:'the \"big\" one'"
@@ -130,8 +134,8 @@ def test_what_is_written_for_the_comparer() -> None:
 
 def test_none_is_in_the_default_set() -> None:
     fields = ("contexts", "references", "question", "response")
-    assert not {spec.metric.name for spec in default_specs(fields)} & set(NAMES)
-    assert {metric.requires.extra for metric in CHOSEN} == {"hf"}
+    assert not {spec.metric.name for spec in registry.METRICS.default_specs(fields)} & set(NAMES)
+    assert {metric.extra for metric in CHOSEN} == {"hf"}
     assert len(NAMES) == 8
 
 
@@ -179,7 +183,7 @@ def test_a_whole_evaluation(models: Path, tmp_path: Path) -> None:
     items = [json.loads(line) for line in (out / "items.jsonl").read_text().splitlines()]
     status = {item["id"]: item["status"] for item in items}
     assert status["a"] == {
-        key: "scored" if "references" in get_metric(name).default_needs else MISSING
+        key: "scored" if "references" in registry.METRICS.resolve(name).default_needs else MISSING
         for name, key in keys.items()
     }
     assert items[2]["scores"][keys["k_bertscore_f1"]] == 0.0

@@ -16,7 +16,7 @@ import pytest
 import trueground as tg
 from trueground.components.functions import MAX_CONCURRENT_CALLS
 from trueground.errors import ProtocolError, UsageError
-from trueground.metrics.registry import METRICS, get_metric, parse_spec
+from trueground.metrics.registry import METRICS
 
 ROWS = [
     {"id": "a", "response": "It is tall.", "contexts": ["Look. It is tall."]},
@@ -42,7 +42,7 @@ def test_metric_decorator_function_scores_records() -> None:
 
     assert [item["scores"]["copied"] for item in result.evidence] == [1.0, 0.0, None]
     assert result.summary["copied"].unscored == {"missing_field": 1}
-    assert get_metric("copied").default_needs == ("contexts",)
+    assert METRICS.resolve("copied").default_needs == ("contexts",)
 
 
 def test_metric_decorator_function_stays_callable() -> None:
@@ -125,7 +125,7 @@ def test_metric_function_optional_parameter_gets_field_or_default() -> None:
     result = tg.score(rows, metrics="asked")
 
     assert [item["scores"]["asked"] for item in result.evidence] == [10.0, 1.0]
-    assert get_metric("asked").default_needs == ()
+    assert METRICS.resolve("asked").default_needs == ()
 
 
 def test_metric_function_every_field_arrives_in_its_plain_form() -> None:
@@ -255,12 +255,12 @@ def test_metric_options_reach_the_declaration() -> None:
         """
         return len(response.split())
 
-    metric = get_metric("word-count")
+    metric = METRICS.resolve("word-count")
 
     assert metric.doc == "Number of words."
     assert metric.higher_is_better is False
     assert METRICS.is_default("word-count") is False
-    assert parse_spec("word-count").signature == "word-count|v:2"
+    assert METRICS.parse("word-count").signature == "word-count|v:2"
 
 
 def test_metric_signature_changes_with_source() -> None:
@@ -270,7 +270,7 @@ def test_metric_signature_changes_with_source() -> None:
         names: dict[str, Any] = {}
         exec(compile(file.read_text(), str(file), "exec"), names)
         tg.metric(names["mine"])
-        signature = parse_spec("mine").signature
+        signature = METRICS.parse("mine").signature
         del METRICS["mine"]
         return signature
 
@@ -306,7 +306,7 @@ def test_metric_without_source_needs_version() -> None:
     with pytest.raises(UsageError, match=r"the source of made\(\) can't be read; pass version="):
         tg.metric(names["made"])
     tg.metric(version=1)(names["made"])
-    assert parse_spec("made").signature == "made|v:1"
+    assert METRICS.parse("made").signature == "made|v:1"
 
 
 def _context_only(context: list[str]) -> float:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import trueground as tg
-from trueground.metrics.registry import all_metrics, make_spec, parse_specs
-from trueground.text.normalize import get_normalizer
+from trueground.metrics.registry import METRICS, make_spec
+from trueground.text.normalize import Normalizer
 
-METRICS = all_metrics()
+METRICS.load()
 
 # METEOR needs WordNet, which not every machine has; tests/text/test_meteor.py covers it.
 # Rated and compared ones ask models: tests/metrics/test_ratings.py, tests/metrics/test_compared.py.
@@ -141,7 +141,7 @@ def test_more_context_never_lowers_k_precision(first: list[str], more: list[str]
 @pytest.mark.parametrize("name", LEXICAL)
 @pytest.mark.parametrize("normalizer", ["faitheval", "unicode-1"])
 def test_every_lexical_metric_takes_every_normalizer(name: str, normalizer: str) -> None:
-    (spec,) = parse_specs(f"{name}(normalizer={normalizer})")
+    (spec,) = METRICS.parse_all(f"{name}(normalizer={normalizer})")
     assert spec.key == f"{name}(normalizer={normalizer})"
     assert f"normalizer:{normalizer}" in spec.signature
     row = {"response": "3.14", "references": ["3.14"], "contexts": ["3.14"], "question": "?x"}
@@ -156,7 +156,7 @@ def test_declarations_are_whole(name: str) -> None:
     for option in metric.options.values():
         assert not option.allowed or option.default in option.allowed
     for name_ in metric.options["normalizer"].allowed if "normalizer" in metric.options else ():
-        assert get_normalizer(name_).rule("A cat") in ("cat", "a cat")
+        assert Normalizer.named(name_).rule("A cat") in ("cat", "a cat")
 
 
 def test_flat_functions_give_the_same_numbers() -> None:

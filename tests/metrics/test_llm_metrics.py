@@ -9,9 +9,9 @@ import pytest
 from tests.metrics.answering import compared_columns
 
 from trueground.components.specs import ComponentSpec
-from trueground.metrics.batch import STATUSES, Column
+from trueground.metrics import registry
+from trueground.metrics.batch import Column
 from trueground.metrics.compared import METRICS
-from trueground.metrics.registry import default_specs, parse_spec
 from trueground.types import Comparison, ComparisonRequest, Passage, Record, Status, Turn
 
 RECORDS = [
@@ -54,12 +54,12 @@ class Comparers:
 
 
 def columns(comparers: Comparers, *specs: str) -> list[Column]:
-    return compared_columns([parse_spec(spec) for spec in specs], RECORDS, comparers)
+    return compared_columns([registry.METRICS.parse(spec) for spec in specs], RECORDS, comparers)
 
 
 def statuses(column: Column) -> list[Status]:
     assert (np.isnan(column.values) == (column.status != 0)).all()
-    return [STATUSES[code] for code in column.status]
+    return [list(Status)[code] for code in column.status]
 
 
 def test_correctness() -> None:
@@ -135,12 +135,12 @@ def test_a_prompt_of_ones_own() -> None:
         columns(comparers, f"llm_abstained(prompt={file})")
     written = list(dict.fromkeys(written for written, _ in comparers.asked))
     assert [ComponentSpec.parse("comparer", one).options["prompt"] for one in written] == files
-    assert "prompt" not in parse_spec("llm_correctness").key
+    assert "prompt" not in registry.METRICS.parse("llm_correctness").key
 
 
 def test_none_is_computed_unless_it_is_named() -> None:
     of_language_models = [m for m in METRICS if m.name.startswith("llm_")]
     names = {metric.name for metric in METRICS}
     fields = ("references", "contexts", "question", "answerable")
-    assert not names & {spec.key for spec in default_specs(fields)}
+    assert not names & {spec.key for spec in registry.METRICS.default_specs(fields)}
     assert [m.higher_is_better for m in of_language_models] == [True, True, False, True, False]

@@ -7,9 +7,9 @@ import pytest
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS
-from trueground.metrics.registry import all_metrics, describe_renamed, get_metric, parse_specs
+from trueground.metrics.registry import METRICS
 
-METRICS = all_metrics()
+METRICS.load()
 
 
 def test_every_name_leads_to_a_metric_that_there_is() -> None:
@@ -22,13 +22,13 @@ def test_every_name_leads_to_a_metric_that_there_is() -> None:
 
 
 def test_the_same_metric_under_another_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [s.key for s in parse_specs("Faithfulness(scope=gold),EM,rougeL")] == [
+    assert [s.key for s in METRICS.parse_all("Faithfulness(scope=gold),EM,rougeL")] == [
         "grounding_precision(scope=gold)",
         "exact_match",
         "rouge_l",
     ]
-    assert describe_renamed(["em", "f1"]) == "metrics: exact_match ← em"
-    assert describe_renamed("f1") is None
+    assert METRICS.describe_renamed(["em", "f1"]) == "metrics: exact_match ← em"
+    assert METRICS.describe_renamed("f1") is None
     rows = [{"response": "Ada wrote it.", "contexts": ["Ada wrote it."]}]
     result = tg.score(rows, metrics="faithfulness")
     assert result.summary["faithfulness"].mean == result.summary["grounding_precision"].mean == 1
@@ -38,7 +38,7 @@ def test_the_same_metric_under_another_name(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("name", SIMILAR_METRICS)
 def test_another_metric_is_named_and_how_it_differs(name: str) -> None:
     with pytest.raises(UsageError) as caught:
-        get_metric(name.title())
+        METRICS.resolve(name.title())
     assert repr(SIMILAR_METRICS[name][0]) in str(caught.value)
     assert len(str(caught.value)) < 400
 
@@ -52,11 +52,11 @@ def test_unknown_names_get_three_suggestions() -> None:
     }
     for name, others in near.items():
         with pytest.raises(UsageError) as caught:
-            get_metric(name)
+            METRICS.resolve(name)
         said = str(caught.value)
         assert f"Did you mean {' or '.join(map(repr, others))}?" in said
         assert len(said) < 200
         assert "trueground list metrics" in said
     for name in ("quality", "xyz"):  # nothing is near
         with pytest.raises(UsageError, match=rf"unknown metric '{name}'. All \d+ are shown by"):
-            get_metric(name)
+            METRICS.resolve(name)

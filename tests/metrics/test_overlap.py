@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from rouge_score import rouge_scorer
 
 from trueground.metrics import functions
-from trueground.metrics.tokens import overlap, overlap_with_each, tokenise
+from trueground.metrics.tokens import tokenise
 from trueground.text.normalize import SQUAD
 
 WORDS = st.sampled_from(
@@ -60,7 +60,7 @@ def test_overlap_counts(items: list[tuple[str, str, str]]) -> None:
     n = len(items)
     tokens = tokenise([t for column in zip(*items, strict=True) for t in column], SQUAD)
     u, k, h = (tokens.part(i * n, i * n + n) for i in range(3))
-    counted = overlap(u, k, h)
+    counted = u.overlap(k, h)
     for i, texts in enumerate(items):
         a, b, c = (SQUAD.rule(t).split() for t in texts)
         left = [t for t in a if t not in set(c)]
@@ -78,8 +78,8 @@ def test_overlap_with_each_equals_overlap_of_pairs(
     tokens = tokenise([*texts, *repeated, *(text for _, text in pairs)], SQUAD)
     n, last = len(texts), len(tokens)
     u, copies, k = (tokens.part(*p) for p in ((0, n), (n, n + len(rows)), (n + len(rows), last)))
-    expected = overlap(copies, k)
-    counted = overlap_with_each(u, k, np.array(rows, np.int64))
+    expected = copies.overlap(k)
+    counted = u.overlap_with_each(k, np.array(rows, np.int64))
     for values, expected_values in zip(
         vars(counted).values(), vars(expected).values(), strict=True
     ):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from trueground.metrics.abstention import PHRASES, find_phrase
-from trueground.text.normalize import contains_words, get_normalizer
+from trueground.text.normalize import Normalizer, contains_words
 
 
 def test_strict_sets_are_single_words_and_part_of_the_loose_ones():
@@ -18,7 +18,7 @@ def test_strict_sets_are_single_words_and_part_of_the_loose_ones():
 
 
 def test_phrases_are_already_normalised():
-    rule = get_normalizer("faitheval").rule
+    rule = Normalizer.named("faitheval").rule
     for sets in PHRASES.values():
         assert all(rule(phrase) == phrase for phrase in sets["loose"])
 

@@ -12,10 +12,11 @@ from tests.metrics.answering import rated_column
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
+from trueground.metrics import registry
 from trueground.metrics.base import Spec
-from trueground.metrics.batch import STATUSES, Column
+from trueground.metrics.batch import Column
 from trueground.metrics.ratings import METRICS
-from trueground.metrics.registry import default_specs, make_spec, parse_spec
+from trueground.metrics.registry import make_spec
 from trueground.text.citations import remove_citations
 from trueground.types import Passage, Rating, RatingRequest, Record, Status, Turn
 
@@ -48,12 +49,12 @@ class Raters:
 
 
 def column(spec: Spec | str, rate: Raters) -> Column:
-    made = parse_spec(spec) if isinstance(spec, str) else spec
+    made = registry.METRICS.parse(spec) if isinstance(spec, str) else spec
     return rated_column(made, RECORDS, rate)
 
 
 def statuses(made: Column) -> list[Status]:
-    return [STATUSES[code] for code in made.status]
+    return [list(Status)[code] for code in made.status]
 
 
 SCORED, EMPTY, MISSING = Status.SCORED, Status.NO_CLAIMS, Status.MISSING_FIELD
@@ -98,12 +99,12 @@ def test_weighted_scoring_and_its_samples() -> None:
     column("relevance(scoring=weighted,samples=5)", rate)
     assert [(r.scoring, r.samples) for r in rate.asked[::2]] == [("weighted", 20), ("weighted", 5)]
     for samples in ("0", "1", "many", "-2", "2.5", "²", "1001", "9" * 5_000, "0020"):
-        spec = parse_spec(f"fluency(scoring=weighted,samples={samples})")
+        spec = registry.METRICS.parse(f"fluency(scoring=weighted,samples={samples})")
         with pytest.raises(UsageError, match="expected a whole number, 2 to 1,000"):
-            spec.metric.requires.check(spec.options)
-    spec = parse_spec("fluency(samples=5)")
+            spec.metric.check(spec.options)
+    spec = registry.METRICS.parse("fluency(samples=5)")
     with pytest.raises(UsageError, match="samples=5 is for scoring=weighted"):
-        spec.metric.requires.check(spec.options)
+        spec.metric.check(spec.options)
 
 
 def test_what_could_not_be_rated_keeps_its_status_and_is_told() -> None:
@@ -151,9 +152,9 @@ def test_a_rubric_that_cannot_be_used(tmp_path: Path) -> None:
         (f"rated(rubric={own})", UsageError, r"no place \{response\}"),
         (f"rated(rubric={tmp_path / 'none'})", InputError, "cannot be read"),
     ):
-        spec = parse_spec(text)
+        spec = registry.METRICS.parse(text)
         with pytest.raises(kind, match=words):
-            spec.metric.requires.check(spec.options)
+            spec.metric.check(spec.options)
 
 
 @pytest.mark.parametrize(
@@ -187,13 +188,13 @@ def test_declarations() -> None:
     names = [metric.name for metric in METRICS]
     assert names == ["fluency", "coherence", "consistency", "relevance", "rated"]
     fields = ("question", "contexts", "references", "gold_facts", "answerable", "choices")
-    assert not {spec.metric.name for spec in default_specs(fields)} & set(names)
+    assert not {spec.metric.name for spec in registry.METRICS.default_specs(fields)} & set(names)
     for metric in METRICS:
         assert metric.is_asked
         assert metric.higher_is_better
         assert metric.source
         assert make_spec(metric, {}).key == metric.name
-    weighted = parse_spec("fluency(scoring=weighted)")
+    weighted = registry.METRICS.parse("fluency(scoring=weighted)")
     assert weighted.signature == (
         "fluency|v:1|shown:response|scoring:weighted|samples:20|items:all|runs:1"
     )

@@ -14,7 +14,7 @@ from tests.metrics.test_ratings import MISSING, SCORED, Raters, statuses
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.metrics.batch import Column
-from trueground.metrics.registry import parse_spec
+from trueground.metrics.registry import METRICS
 from trueground.types import Passage, Record, Status
 
 GRAPH = {"qid": "Q7", "name": "Ina", "trade": ["smith", "bell founder"]}
@@ -41,7 +41,7 @@ NOT = Status.NOT_APPLICABLE
 
 
 def column(spec: str, rate: Raters) -> Column:
-    return rated_column(parse_spec(spec), RECORDS, rate)
+    return rated_column(METRICS.parse(spec), RECORDS, rate)
 
 
 def test_consistency_shows_graphs_each_in_one_line() -> None:
@@ -64,12 +64,12 @@ def test_runs_are_asked_for_and_bounded() -> None:
     column("relevance(runs=3)", rate)
     assert {(request.scoring, request.samples) for request in rate.asked} == {("integer", 3)}
     for runs in ("0", "101", "-1", "many", "1.5", "²", "0000000019999", "9" * 5_000):
-        spec = parse_spec(f"relevance(runs={runs})")
+        spec = METRICS.parse(f"relevance(runs={runs})")
         with pytest.raises(UsageError, match="expected a whole number, 1 to 100"):
-            spec.metric.requires.check(spec.options)
-    spec = parse_spec("relevance(scoring=weighted,runs=3)")
+            spec.metric.check(spec.options)
+    spec = METRICS.parse("relevance(scoring=weighted,runs=3)")
     with pytest.raises(UsageError, match="runs=3 is for scoring=integer"):
-        spec.metric.requires.check(spec.options)
+        spec.metric.check(spec.options)
 
 
 def rated(tmp_path: Path, replies: Iterator[str], name: str) -> dict[str, object]:

@@ -17,23 +17,17 @@ from trueground.judges.registry import judges
 from trueground.metrics import registry
 from trueground.metrics.batch import Column, Options
 from trueground.metrics.context import BatchContext
-from trueground.metrics.registry import (
-    METRICS,
-    higher_is_better,
-    parse_spec,
-    parse_specs,
-    split_specs,
-)
+from trueground.metrics.registry import METRICS
 
 
 def test_keys_hold_what_differs_from_the_default() -> None:
-    spec = parse_spec(" k_precision ( abstain = zero , normalizer=squad ) ")
+    spec = METRICS.parse(" k_precision ( abstain = zero , normalizer=squad ) ")
     assert spec.key == "k_precision(abstain=zero)"
     assert spec.signature == (
         "k_precision|v:1|normalizer:squad|lang:en|abstain:zero|abstention_passage:false"
         "|rules:rules-3"
     )
-    assert parse_spec(spec.key) == spec
+    assert METRICS.parse(spec.key) == spec
 
 
 def test_the_table_of_metrics_is_true() -> None:
@@ -53,11 +47,12 @@ def test_the_table_of_metrics_is_true() -> None:
 
 def test_modules_are_imported_for_their_metrics_only() -> None:
     code = (
-        "import sys; from trueground.metrics.registry import default_specs, get_metric\n"
-        "default_specs(['references', 'contexts', 'question', 'answerable', 'gold_facts'])\n"
+        "import sys; from trueground.metrics.registry import METRICS\n"
+        "fields = ['references', 'contexts', 'question', 'answerable', 'gold_facts']\n"
+        "METRICS.default_specs(fields)\n"
         "lazy = ('metrics.compared', 'metrics.passages', 'metrics.ratings', 'benchmarks')\n"
         "print([n for n in lazy if f'trueground.{n}' in sys.modules])\n"
-        "print(get_metric('q2_f1').name, 'trueground.metrics.compared' in sys.modules)\n"
+        "print(METRICS.resolve('q2_f1').name, 'trueground.metrics.compared' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\nq2_f1 True\n"
@@ -65,8 +60,8 @@ def test_modules_are_imported_for_their_metrics_only() -> None:
 
 def test_lists_split_outside_parentheses() -> None:
     text = "f1, k_precision(abstain=zero,lang=de) ,recall"
-    assert split_specs(text) == ["f1", "k_precision(abstain=zero,lang=de)", "recall"]
-    assert [s.key for s in parse_specs(["f1,f1", "f1()"])] == ["f1"]
+    assert METRICS.split(text) == ["f1", "k_precision(abstain=zero,lang=de)", "recall"]
+    assert [s.key for s in METRICS.parse_all(["f1,f1", "f1()"])] == ["f1"]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +78,7 @@ def test_lists_split_outside_parentheses() -> None:
 )
 def test_what_cannot_be_read(text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says.replace("(", r"\(")):
-        parse_spec(text)
+        METRICS.parse(text)
 
 
 def _length(evidence: BatchContext, _options: Options) -> Column:
@@ -158,10 +153,10 @@ def test_default_set_with_field_of_another_package_has_its_metrics(tmp_path: Pat
     (info / "entry_points.txt").write_text("[trueground.metrics]\nknowledge = their_metrics\n")
     code = (
         "import sys\n"
-        "from trueground.metrics.registry import default_specs\n"
-        "print('graphs' in [spec.key for spec in default_specs(['references'])])\n"
+        "from trueground.metrics.registry import METRICS\n"
+        "print('graphs' in [spec.key for spec in METRICS.default_specs(['references'])])\n"
         "print('their_metrics' in sys.modules)\n"
-        "names = [spec.key for spec in default_specs(['references', 'knowledge'])]\n"
+        "names = [spec.key for spec in METRICS.default_specs(['references', 'knowledge'])]\n"
         "print(names.index('graphs') + 1 == names.index('f1'), 'citation_correctness' in names)\n"
     )
     script = tmp_path / "use.py"
@@ -215,8 +210,8 @@ def test_choices_as_records_have_them() -> None:
 
 def test_direction_of_every_key_of_results() -> None:
     lower = ("p_g", "abstained", "p_g(rules=x)", "p_g@lexical", "llm_p_g(prompt=a@b)")
-    assert [higher_is_better(key) for key in lower] == [False] * len(lower)
+    assert [METRICS.higher_is_better(key) for key in lower] == [False] * len(lower)
     higher = ("p_ir", "f1", "citation_f1_micro", "citation_f1_micro(variant=paper)@x")
-    assert [higher_is_better(key) for key in higher] == [True] * len(higher)
-    assert higher_is_better("length") is None
-    assert higher_is_better("no_such_micro") is None
+    assert [METRICS.higher_is_better(key) for key in higher] == [True] * len(higher)
+    assert METRICS.higher_is_better("length") is None
+    assert METRICS.higher_is_better("no_such_micro") is None

@@ -17,10 +17,10 @@ import pytest
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.metrics.batch import Floats
-from trueground.metrics.registry import all_metrics
+from trueground.metrics.registry import METRICS
 from trueground.metrics.signatures import ALIASES, example_of, summary_of
 
-METRICS = all_metrics()
+METRICS.load()
 
 STUB = Path(tg.__file__).parent / "metrics" / "__init__.pyi"
 NAMES = sorted(METRICS)

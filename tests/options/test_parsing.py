@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from trueground.errors import UsageError
-from trueground.options.declaration import Option, declared_options
-from trueground.options.parsing import default_of, format_options, parse_options, unused_options
+from trueground.options.option import Option
+from trueground.options.parsing import format_options, parse_options
+from trueground.options.reading import declared_options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ def refused(words: str, task: str = "open", **given: Any) -> None:
 
 def test_they_are_declared_with_their_defaults_as_text() -> None:
     found = {option.name: option for option in declared_options(Small)}
-    assert {name: default_of(option) for name, option in found.items()} == {
+    assert {name: option.default_text for name, option in found.items()} == {
         "shots": "2",
         "seed": None,
         "kept": "1",
@@ -133,4 +134,7 @@ def test_options_without_effect() -> None:
         ({"drawn": True}, ("drawn",)),
         ({"drawn": True, "style": "long"}, ()),
     ):
-        assert unused_options(parse(**given), "small", given) == unused
+        settings = parse(**given)
+        changed = declared_options(Small).changed("small", given)
+        names = tuple(option.name for option in changed if not option.has_effect(settings))
+        assert names == unused

@@ -9,27 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 
+from trueground.api.requests import takes_fields_of
 from trueground.errors import UsageError
-from trueground.options.declaration import Option, declare, declared_options
+from trueground.options.declaration import DeclaredOption
+from trueground.options.option import Option
 from trueground.options.pairs import split_pair
-from trueground.options.requests import takes_fields_of
+from trueground.options.reading import declared_options
 from trueground.options.shared import parse_shard
-from trueground.options.values import (
-    MAX_SEED,
-    MAX_WHOLE,
-    ValueRejectedError,
-    check_arguments,
-    check_settings,
-    check_value,
-    parse_value,
-)
+from trueground.options.values import MAX_WHOLE
 
 if TYPE_CHECKING:
     import numpy as np
 
-WHOLE = declare("n", int, 1, Option(None, min=1))
-SHARE = declare("share", float, 0.5, Option(None, min=0, max=1, above=True, below=True))
-ANY = declare("any", float, 0.0, Option(None))
+WHOLE = DeclaredOption.of("n", int, 1, Option(None, min=1))
+SHARE = DeclaredOption.of("share", float, 0.5, Option(None, min=0, max=1, above=True, below=True))
+ANY = DeclaredOption.of("any", float, 0.0, Option(None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +34,7 @@ class Request:
     array: Annotated[np.ndarray[Any, Any] | None, Option("Heavy type.", type=str)] = None
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        declared_options(type(self)).check(vars(self))
 
 
 @takes_fields_of(Request)
@@ -64,60 +58,63 @@ def test_declared_options_reads_types_choices_and_defaults() -> None:
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, "1", True, None, nan, inf])
-def test_check_value_of_whole_number_out_of_range_raises(value: object) -> None:
-    with pytest.raises(ValueRejectedError, match="a whole number, 1 or more"):
-        check_value(WHOLE, value)
+def test_check_of_whole_number_out_of_range_raises(value: object) -> None:
+    with pytest.raises(UsageError, match="a whole number, 1 or more"):
+        WHOLE.check(value)
 
 
-def test_check_value_of_number_too_long_for_json_raises() -> None:
-    check_value(WHOLE, MAX_WHOLE)
-    with pytest.raises(ValueRejectedError, match=r"1 or more, up to 9,007,199,254,740,991"):
-        check_value(WHOLE, MAX_WHOLE + 1)
+def test_check_of_number_too_long_for_json_raises() -> None:
+    WHOLE.check(MAX_WHOLE)
+    with pytest.raises(UsageError, match=r"1 or more, up to 9,007,199,254,740,991"):
+        WHOLE.check(MAX_WHOLE + 1)
 
 
-def test_check_value_of_seed_takes_64_bits() -> None:
-    seed = declare("seed", int, 0, Option(None, min=0, max=MAX_SEED))
-    check_value(seed, MAX_SEED)
-    with pytest.raises(ValueRejectedError, match="0 or more, up to 9,223,372,036,854,775,807"):
-        check_value(seed, MAX_SEED + 1)
+def test_check_of_seed_takes_64_bits() -> None:
+    seed = DeclaredOption.of("seed", int, 0, Option(None, min=0, max=Option.MAX_SEED))
+    seed.check(Option.MAX_SEED)
+    with pytest.raises(UsageError, match="0 or more, up to 9,223,372,036,854,775,807"):
+        seed.check(Option.MAX_SEED + 1)
 
 
 @pytest.mark.parametrize("value", [0, 1, 0.0, 1.0, -0.1, 2])
-def test_check_value_on_open_bounds_raises(value: float) -> None:
-    with pytest.raises(ValueRejectedError, match="a number between 0 and 1"):
-        check_value(SHARE, value)
+def test_check_on_open_bounds_raises(value: float) -> None:
+    with pytest.raises(UsageError, match="a number between 0 and 1"):
+        SHARE.check(value)
 
 
 @pytest.mark.parametrize("value", [inf, -inf, nan])
-def test_check_value_of_endless_number_raises(value: float) -> None:
-    with pytest.raises(ValueRejectedError, match="a finite number"):
-        check_value(ANY, value)
+def test_check_of_endless_number_raises(value: float) -> None:
+    with pytest.raises(UsageError, match="a finite number"):
+        ANY.check(value)
 
 
-def test_parse_value_without_range_takes_a_sign() -> None:
-    assert parse_value(ANY, " -1.5e2 ") == -150.0
-    with pytest.raises(ValueRejectedError, match="a number"):
-        parse_value(ANY, "1_0")
+def test_parse_without_range_takes_a_sign() -> None:
+    assert ANY.parse(" -1.5e2 ") == -150.0
+    with pytest.raises(ValueError, match="a number"):
+        ANY.parse("1_0")
 
 
-def test_parse_value_of_path_and_names() -> None:
-    assert parse_value(declare("p", Path | None, None, Option(None)), "a/b") == Path("a/b")
-    assert parse_value(declare("t", tuple[str, ...], (), Option(None)), "x, y,x") == ("x", "y")
+def test_parse_of_path_and_names() -> None:
+    path = DeclaredOption.of("p", Path | None, None, Option(None))
+    names = DeclaredOption.of("t", tuple[str, ...], (), Option(None))
+    assert path.parse("a/b") == Path("a/b")
+    assert names.parse("x, y,x") == ("x", "y")
 
 
-def test_check_settings_names_the_option() -> None:
+def test_check_of_settings_names_the_option() -> None:
     with pytest.raises(UsageError, match=r"--count 0: expected a whole number, 1 or more"):
         Request(rows="a", count=0)
     with pytest.raises(UsageError, match=r"expected one of left, right"):
         Request(rows="a", side="up")  # type: ignore[arg-type]
 
 
-def test_check_arguments_uses_the_declaration_of_the_function() -> None:
+def test_check_uses_the_declaration_of_the_function() -> None:
     def plot(*, size: Annotated[int, Option("Size.", "--big", min=2)] = 2) -> None: ...
 
-    check_arguments(plot, size=2)
+    declared = declared_options(plot)
+    declared.check({"size": 2})
     with pytest.raises(UsageError, match=r"--big 1: expected a whole number, 2 or more"):
-        check_arguments(plot, size=1)
+        declared.check({"size": 1})
 
 
 def test_takes_fields_of_gives_the_function_the_parameters_of_the_class() -> None:

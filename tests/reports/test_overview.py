@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from tests.texts import overview_text
 
 import trueground as tg
-from trueground.metrics.registry import all_metrics
+from trueground.metrics.registry import METRICS
 from trueground.reports.overview import QUESTIONS, headline_keys
 from trueground.reports.text import clip
 from trueground.testing import FakeJudge, synthetic_records
@@ -75,7 +75,7 @@ def test_at_most_six_metrics_the_best_of_each_question_first(result: tg.Result) 
     metrics["support"] = {"scored": 0}  # what was scored nowhere tells nothing
     assert "support" not in dict(map(reversed, headline_keys(metrics)))  # type: ignore[arg-type]
     assert headline_keys({"rouge_1": {"scored": 1}}) == [("", "rouge_1")]
-    assert {name for names in QUESTIONS.values() for name in names} <= all_metrics().keys()
+    assert {name for names in QUESTIONS.values() for name in names} <= METRICS.load().keys()
 
 
 def test_breakdowns_are_of_the_metrics_that_are_shown() -> None:

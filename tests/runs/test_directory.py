@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import OutputError, UsageError, WriteError
+from trueground.files.output_path import OutputPath
 from trueground.files.writing import part_of
-from trueground.runs.directory import AppendFile, default_path, replacing, write_json
+from trueground.runs.directory import AppendFile, default_path
 from trueground.runs.run_directory import RunDirectory, check_resumable
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "summary.json"
-    write_json(path, {"n": 1})
-    with pytest.raises(ZeroDivisionError), replacing(path) as out:
+    OutputPath(path).write_json({"n": 1})
+    with pytest.raises(ZeroDivisionError), OutputPath(path).replacing() as out:
         out.write(b"half" * (1 // 0))
     assert path.read_bytes() == b'{\n  "n": 1\n}\n'
     assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
@@ -24,14 +25,14 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_gone_is_a_write_error(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match=r"summary\.json.*--out"):
-        write_json(tmp_path / "gone" / "summary.json", {})
+        OutputPath(tmp_path / "gone" / "summary.json").write_json({})
     with pytest.raises(WriteError, match="items"):
         AppendFile(tmp_path / "gone" / "items.jsonl")
 
 
 def test_a_run_is_locked_while_it_is_written(tmp_path: Path) -> None:
     with RunDirectory(tmp_path / "run") as run:
-        write_json(tmp_path / "run" / "manifest.json", {"trueground": "0"})
+        OutputPath(tmp_path / "run" / "manifest.json").write_json({"trueground": "0"})
         run.append(b"{}\n", b"")
         with pytest.raises(OutputError, match="in use"):
             RunDirectory(tmp_path / "run", overwrite=True)
@@ -63,7 +64,7 @@ def test_what_a_kill_leaves_is_known(
     check_resumable(tmp_path)
     with RunDirectory(tmp_path, **how) as run:
         run.begin()
-        write_json(tmp_path / "manifest.json", {"trueground": "0"})
+        OutputPath(tmp_path / "manifest.json").write_json({"trueground": "0"})
     (tmp_path / "responses.jsonl").unlink(missing_ok=True)
     for name in left:
         (tmp_path / name).unlink(missing_ok=True)
@@ -78,7 +79,7 @@ def test_links_in_a_run_are_not_written_through(tmp_path: Path) -> None:
     victim.write_text("mine")
     run = tmp_path / "run"
     with RunDirectory(run):
-        write_json(run / "manifest.json", {"trueground": "0"})
+        OutputPath(run / "manifest.json").write_json({"trueground": "0"})
     names = ("summary.json", "items.jsonl", "records.jsonl.zst", "report.html", "repeats.jsonl")
     for how in ({"overwrite": True}, {"resume": True}):
         for name in names:
@@ -88,7 +89,7 @@ def test_links_in_a_run_are_not_written_through(tmp_path: Path) -> None:
         with RunDirectory(run, **how) as opened:
             opened.append(b"{}\n", b"{}\n")
             for name in ("manifest.json", "summary.json", "report.html", "repeats.jsonl"):
-                write_json(run / name, {"trueground": "0"})
+                OutputPath(run / name).write_json({"trueground": "0"})
         assert not any((run / name).is_symlink() for name in names)
     (run / "responses.jsonl").symlink_to(victim)
     with pytest.raises(WriteError, match=r"responses\.jsonl failed: it is a symbolic link"):
@@ -98,7 +99,7 @@ def test_links_in_a_run_are_not_written_through(tmp_path: Path) -> None:
 
 def refuse(run: Path, items: bytes) -> None:
     with RunDirectory(run, resume=True) as opened:
-        write_json(run / "manifest.json", {"trueground": "0"})
+        OutputPath(run / "manifest.json").write_json({"trueground": "0"})
         opened.append(items, b"")
         raise UsageError("no")
 

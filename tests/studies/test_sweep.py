@@ -13,10 +13,10 @@ from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import estimate_run
+from trueground.files.output_path import OutputPath
 from trueground.models.base import UNREACHABLE, ChatRequest, Reply
 from trueground.models.prices import Price
 from trueground.models.replay import FakeModel
-from trueground.runs.directory import write_json
 from trueground.studies.sweeps import SweepRun, pairs_of, place, sweep, variants
 from trueground.types import Status
 
@@ -104,7 +104,7 @@ def test_where_a_sweep_without_a_folder_goes(tmp_path: Path) -> None:
     assert place("faitheval", mine, settings) != out  # it has ended: a new one is meant
     assert place("faitheval", mine, RunSettings(retry_failed=True)) == out
     manifest = json.loads((out / "b/manifest.json").read_bytes())
-    write_json(out / "b/manifest.json", manifest | {"status": "interrupted"})
+    OutputPath(out / "b/manifest.json").write_json(manifest | {"status": "interrupted"})
     assert place("faitheval", mine, settings) == out
     assert place("faitheval", mine, RunSettings(seed=1)) != out
 

@@ -14,7 +14,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.run_settings import RunSettings
 from trueground.models.base import Message, Params
 from trueground.models.replay import FakeModel
-from trueground.options.declaration import Option
+from trueground.options.option import Option
 from trueground.records.jsonl import decode_row
 from trueground.runs.directory import RESPONSES
 from trueground.studies.sweeps import PAGE, draw, pairs_of, sweep, variants

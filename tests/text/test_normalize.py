@@ -10,15 +10,15 @@ from hypothesis import example, given, strategies as st
 
 from trueground.errors import UsageError
 from trueground.metrics.tokens import tokenise
-from trueground.text.normalize import FAITHEVAL, SQUAD, get_normalizer
+from trueground.text.normalize import FAITHEVAL, SQUAD, Normalizer
 
 DATA = Path(__file__).parent.parent / "data"
 ALL = [
     SQUAD,
     FAITHEVAL,
-    get_normalizer("rouge"),
-    get_normalizer("unicode-1"),
-    get_normalizer("unicode-1", "de"),
+    Normalizer.named("rouge"),
+    Normalizer.named("unicode-1"),
+    Normalizer.named("unicode-1", "de"),
 ]
 # Letters, digits, punctuation, articles, odd spaces, controls, and scripts of all kinds.
 TEXTS = st.one_of(
@@ -39,18 +39,18 @@ def golden(name: str) -> list[dict[str, object]]:
 def test_golden_cases(name: str) -> None:
     cases = golden(name.replace("-", ""))
     assert len(cases) >= 40
-    rule = get_normalizer(name).rule
+    rule = Normalizer.named(name).rule
     wrong = [(c["text"], rule(str(c["text"])).split(), c["tokens"]) for c in cases]
     assert [w for w in wrong if w[1] != w[2]] == []
 
 
 def test_english_articles_stay_in_other_languages() -> None:
-    assert get_normalizer("unicode-1", "de").rule("die a an the Katze") == "die a an the katze"
+    assert Normalizer.named("unicode-1", "de").rule("die a an the Katze") == "die a an the katze"
 
 
 def test_unknown_normalizer_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"'squadd'.*squad.*unicode-1"):
-        get_normalizer("squadd")
+        Normalizer.named("squadd")
 
 
 @example(["0 0\x00", "abcdefghi abcdefghi\x00", "\x00 \x00\x00"], ALL[0])

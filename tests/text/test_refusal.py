@@ -9,12 +9,7 @@ from hypothesis import given, strategies as st
 
 from trueground.text.refusal import (
     _KINDS,
-    MEASURED,
     REFUSAL_RULES,
-    _has_cue,
-    _rules,
-    find_refusal,
-    find_refusal_phrase,
 )
 from trueground.text.refusal_languages import find_languages
 
@@ -68,14 +63,16 @@ MORE = """
 
 @pytest.mark.parametrize("case", LABELLED, ids=lambda case: case["id"])
 def test_labelled_cases(case):
-    found = find_refusal(case["response"], case.get("references") or ())
+    found = REFUSAL_RULES.find(case["response"], case.get("references") or ())
     assert (found is not None) is case["abstained"], found
 
 
 @pytest.mark.parametrize("line", MORE.strip().splitlines())
 def test_more_cases(line):
     declines, response = line.split("|")
-    assert (find_refusal(response) is not None) is (declines == "1"), find_refusal(response)
+    assert (REFUSAL_RULES.find(response) is not None) is (declines == "1"), REFUSAL_RULES.find(
+        response
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,14 +86,14 @@ def test_more_cases(line):
     ],
 )
 def test_the_declining_words_come_back(response, words):
-    assert find_refusal(response) == words
+    assert REFUSAL_RULES.find(response) == words
 
 
 def test_a_reference_that_says_the_same_makes_it_an_answer():
-    assert find_refusal("The painter is unknown.", ["Vermeer"]) == "The painter is unknown"
-    assert find_refusal("The painter is unknown.", ["unknown"]) is None
-    assert find_refusal("Unknown", ["It is not known."]) is None
-    assert find_refusal("I don't know.", ["unknown"]) == "I don't know"
+    assert REFUSAL_RULES.find("The painter is unknown.", ["Vermeer"]) == "The painter is unknown"
+    assert REFUSAL_RULES.find("The painter is unknown.", ["unknown"]) is None
+    assert REFUSAL_RULES.find("Unknown", ["It is not known."]) is None
+    assert REFUSAL_RULES.find("I don't know.", ["unknown"]) == "I don't know"
 
 
 def test_every_phrase_is_behind_a_cue():
@@ -105,19 +102,19 @@ def test_every_phrase_is_behind_a_cue():
     declining += [line[2:] for line in MORE.strip().splitlines() if line.startswith("1")]
     for response in declining:
         lowered = response.lower().replace("’", "'")
-        assert _has_cue(lowered) or find_languages(lowered), response
+        assert REFUSAL_RULES._has_cue(lowered) or find_languages(lowered), response
 
 
 @pytest.mark.long
-@given(st.from_regex(re.compile("|".join(_rules()[kind].pattern for kind in _KINDS))))
+@given(st.from_regex(re.compile("|".join(REFUSAL_RULES._english[kind].pattern for kind in _KINDS))))
 def test_whatever_matches_a_phrase_has_a_cue(text):
-    assert _has_cue(text), text
+    assert REFUSAL_RULES._has_cue(text), text
 
 
 def test_the_rules_are_named_after_their_file():
-    assert re.fullmatch(r"rules-\d+", REFUSAL_RULES)
+    assert re.fullmatch(r"rules-\d+", REFUSAL_RULES.name)
     data = Path(__file__).parents[2] / "src" / "trueground" / "text" / "data"
-    folder = data / f"refusals_v{REFUSAL_RULES.removeprefix('rules-')}"
+    folder = data / f"refusals_v{REFUSAL_RULES.name.removeprefix('rules-')}"
     assert (folder / "en.txt").is_file()
 
 
@@ -138,18 +135,18 @@ pieces = st.lists(st.sampled_from(PIECES), max_size=10).map("".join)
 
 @given(st.one_of(st.text(max_size=80), pieces))
 def test_any_text_is_read_and_outer_space_means_nothing(text):
-    assert find_refusal(f" \n\t{text}\u3000 ") == find_refusal(text)
+    assert REFUSAL_RULES.find(f" \n\t{text}\u3000 ") == REFUSAL_RULES.find(text)
 
 
 def test_what_stands_beside_the_rates_is_what_was_measured():
-    found = [find_refusal(c["response"], c.get("references") or ()) is not None for c in HELD]
+    found = [REFUSAL_RULES.find(c["response"], c.get("references") or ()) is not None for c in HELD]
     right = sum(f and c["abstained"] for f, c in zip(found, HELD, strict=True))
     assert {
-        "rules": REFUSAL_RULES,
+        "rules": REFUSAL_RULES.name,
         "labelled": len(HELD),
         "precision": round(right / sum(found), 3),
         "recall": round(right / sum(c["abstained"] for c in HELD), 3),
-    } == MEASURED
+    } == REFUSAL_RULES.measured
 
 
 SOURCES = (
@@ -169,9 +166,9 @@ ASKED = ("the price", "who built the bridge", "the date of the battle")
 def test_a_source_that_does_not_tell_declines_whatever_it_is_called(source, lacks):
     for asked in ASKED:
         for after in (".", ". [1]", ". Reference: [1]", " (Document 2)."):
-            assert find_refusal(f"{source} {lacks} {asked}{after}"), (asked, after)
-    assert find_refusal(f"{source}, however, {lacks} that, so I don't know.")
-    assert find_refusal(f"{source} {lacks} the price, but it was 40 euros.") is None
+            assert REFUSAL_RULES.find(f"{source} {lacks} {asked}{after}"), (asked, after)
+    assert REFUSAL_RULES.find(f"{source}, however, {lacks} that, so I don't know.")
+    assert REFUSAL_RULES.find(f"{source} {lacks} the price, but it was 40 euros.") is None
 
 
 @pytest.mark.parametrize(
@@ -180,20 +177,20 @@ def test_a_source_that_does_not_tell_declines_whatever_it_is_called(source, lack
 @pytest.mark.parametrize("lacks", LACKS)
 def test_anybody_else_who_does_not_tell_is_an_answer(who, lacks):
     for asked in ASKED:
-        assert find_refusal(f"{who} {lacks} {asked}.") is None
+        assert REFUSAL_RULES.find(f"{who} {lacks} {asked}.") is None
 
 
 def test_what_is_said_of_the_world_is_an_answer_unless_a_reference_knows_better():
     for response in ("It is unknown who wrote it.", "The cause cannot be determined."):
-        assert find_refusal(response) is None
-        assert find_refusal(response, ["", " "]) is None
-        assert find_refusal(response, ["It is not known who wrote it"]) is None
-        assert find_refusal(response, ["Cynewulf"])
-    assert find_refusal("The cause of death could not be determined.", ["a fever"]) is None
-    assert find_refusal("The cause cannot be determined from the passage.")
+        assert REFUSAL_RULES.find(response) is None
+        assert REFUSAL_RULES.find(response, ["", " "]) is None
+        assert REFUSAL_RULES.find(response, ["It is not known who wrote it"]) is None
+        assert REFUSAL_RULES.find(response, ["Cynewulf"])
+    assert REFUSAL_RULES.find("The cause of death could not be determined.", ["a fever"]) is None
+    assert REFUSAL_RULES.find("The cause cannot be determined from the passage.")
 
 
 def test_plain_phrases_are_found_anywhere():
-    assert find_refusal_phrase("Paris, but I don’t know for sure.") == "i don't know"
-    assert find_refusal_phrase("The  passage does\nnot mention it.") == "does not mention"
-    assert find_refusal_phrase("Paris.") is None
+    assert REFUSAL_RULES.find_phrase("Paris, but I don’t know for sure.") == "i don't know"
+    assert REFUSAL_RULES.find_phrase("The  passage does\nnot mention it.") == "does not mention"
+    assert REFUSAL_RULES.find_phrase("Paris.") is None

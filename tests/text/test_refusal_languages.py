@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from trueground.text.refusal import find_refusal
+from trueground.text.refusal import REFUSAL_RULES
 from trueground.text.refusal_languages import (
     _WORD,
     Language,
@@ -26,7 +26,7 @@ NAMES = [language.name for language in languages()]
 
 @pytest.mark.parametrize("case", DEVELOPMENT, ids=lambda case: case["id"])
 def test_find_refusal_labelled_case_agrees(case):
-    assert (find_refusal(case["response"]) is not None) is case["abstained"]
+    assert (REFUSAL_RULES.find(case["response"]) is not None) is case["abstained"]
 
 
 def test_labelled_cases_cover_each_language():
@@ -58,19 +58,22 @@ def test_rule_file_is_reached_by_its_cues(name):
     ids=["pt", "vi", "pl", "ar", "fr"],
 )
 def test_find_refusal_diacritics_do_not_matter(with_marks, without):
-    assert find_refusal(with_marks)
-    assert find_refusal(without)
+    assert REFUSAL_RULES.find(with_marks)
+    assert REFUSAL_RULES.find(without)
 
 
 def test_find_refusal_returns_words_as_written():
-    assert find_refusal("Désolé, je ne connais pas la réponse.") == "je ne connais pas la réponse"
-    assert find_refusal("لم يُذكر السعر في المقال.") == "لم يُذكر السعر في المقال"
+    assert (
+        REFUSAL_RULES.find("Désolé, je ne connais pas la réponse.")
+        == "je ne connais pas la réponse"
+    )
+    assert REFUSAL_RULES.find("لم يُذكر السعر في المقال.") == "لم يُذكر السعر في المقال"
 
 
 def test_find_refusal_bare_unknown_is_an_answer_if_a_reference_says_so():
-    assert find_refusal("Unbekannt.") == "Unbekannt"
-    assert find_refusal("Unbekannt.", ["Unbekannt."]) is None
-    assert find_refusal("Inconnu.", ["inconnu"]) is None
+    assert REFUSAL_RULES.find("Unbekannt.") == "Unbekannt"
+    assert REFUSAL_RULES.find("Unbekannt.", ["Unbekannt."]) is None
+    assert REFUSAL_RULES.find("Inconnu.", ["inconnu"]) is None
 
 
 RULES = """# A comment.

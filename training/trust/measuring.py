@@ -18,7 +18,7 @@ from training.offline_judge.sets import Example, folds, read, table
 from trueground.claims.registry import get_decomposer
 from trueground.judges.lexical.weights import LexicalWeights
 from trueground.judges.people import LabelledVerdicts, SetCounts, VerdictCount
-from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
+from trueground.metrics.answer_verdicts import AnswerVerdict
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import MeasureEstimate, mean_of_sets, raw_estimates
 from trueground.stats.human.measure import Measured, measure, measure_all
@@ -241,9 +241,9 @@ def count_verdicts(given: Settings, fits: Fits) -> LabelledVerdicts:
 def _count_set(folder: Path, name: str, rows: Rows, weights: LexicalWeights) -> SetCounts:
     answers = [one.response for one in read_with_claims(folder, name)]
     declined = np.asarray(tg.metrics.abstained(responses=answers)) > 0
-    codes = code_verdicts(supported_shares(weights, rows), np.zeros(len(answers), np.uint8))
+    codes = AnswerVerdict.encode(supported_shares(weights, rows), np.zeros(len(answers), np.uint8))
     counts: dict[str, VerdictCount] = {}
-    for place, verdict in enumerate(ANSWER_VERDICTS[:3]):
+    for place, verdict in enumerate(AnswerVerdict.NAMES[:3]):
         labels = rows.labels[(codes == place) & ~declined]
         counts[verdict] = VerdictCount(len(labels), int((labels == 0).sum()))
     return SetCounts(name, table()[name].unit, counts)

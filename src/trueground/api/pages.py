@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def write_page(run_dir: Path, *, is_sample: bool = False) -> Path:
-    """Write the page of a run directory; see `trueground.runs.page.PageWriter`."""
+    """Write the page of a run directory; see `trueground.evaluate.page_writer.PageWriter`."""
     from trueground.reports import write_run_page
 
     return write_run_page(run_dir, is_sample=is_sample)

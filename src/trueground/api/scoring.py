@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trueground.api.pages import write_page
+from trueground.api.requests import takes_fields_of
 from trueground.evaluate import ScoreRequest, score_request
-from trueground.options import takes_fields_of
 
 if TYPE_CHECKING:
     from trueground.api.result import Result

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.api.pages import write_page
+from trueground.api.requests import takes_fields_of
 from trueground.evaluate import ShardsRequest, score_shards_request
-from trueground.options import Progress, do_nothing, takes_fields_of
+from trueground.options import Progress, do_nothing
 
 if TYPE_CHECKING:
     from trueground.api.result import Result

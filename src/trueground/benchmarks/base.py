@@ -21,14 +21,11 @@ from trueground.benchmarks.studies import Studies
 from trueground.components import Registry
 from trueground.errors import UsageError, unknown_name
 from trueground.options import (
-    DeclaredOption,
+    DeclaredOptions,
     Progress,
     declared_options,
-    default_of,
     do_nothing,
     parse_options,
-    resolve_options,
-    unused_options,
 )
 
 if TYPE_CHECKING:
@@ -163,7 +160,7 @@ class Benchmark:
         return self.default_tasks + self.other_tasks
 
     @property
-    def declared(self) -> tuple[DeclaredOption, ...]:
+    def declared(self) -> DeclaredOptions:
         return declared_options(self.options)
 
     def prepare(self, task: str, given: Mapping[str, Any], sources: Sources) -> Task:
@@ -172,7 +169,8 @@ class Benchmark:
             raise unknown_name(f"task of {self.name}", task, self.tasks)
         own_prompt = sources.prompt is not None
         options = parse_options(self.options, self.name, given, task=task, own_prompt=own_prompt)
-        unused = unused_options(options, self.name, given)
+        changed = self.declared.changed(self.name, given)
+        unused = tuple(option.name for option in changed if not option.has_effect(options))
         make = load_function(self.make)
         sources = replace(sources)  # the reads of this task alone
         start_recording(options)
@@ -180,9 +178,7 @@ class Benchmark:
         made: Task = make(options, sources)
         title = f"{self.name}/{task}"
         _check_prompt(title, made, peek(sources, "prompt"))
-        texts = resolve_options(self.declared, self.name, given)
-        given_names = [o.name for o in self.declared if texts[o.name] != default_of(o)]
-        chosen = [name for name in given_names if name not in unused]
+        chosen = [option.name for option in changed if option.name not in unused]
         return replace(
             made,
             benchmark=self.name,

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from trueground.components import Component, check_answers, check_struct, describe_value
+from trueground.components import Component, check_struct, describe_value
 from trueground.errors import ProtocolError
 from trueground.text import fact_key
 from trueground.types import Claim, Failure, Status
@@ -73,7 +73,7 @@ class Decomposer(Component[str, Decomposed]):
     def check(self, requests: Sequence[str], answers: object) -> Sequence[Decomposed]:
         """Return the answers if each is a list of claims, or a Failure."""
         n = len(requests)
-        checked: Sequence[Any] = check_answers(self.label, self.answers, answers, n)
+        checked: Sequence[Any] = super().check(requests, answers)
         for number, answer in enumerate(checked, 1):
             place = f"{self.label}, answer {number} of {n}"
             if isinstance(answer, Failure):

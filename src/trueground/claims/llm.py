@@ -22,7 +22,6 @@ from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.models import ChatRequest, LLMComponent, Prompt, Reply, TextMarks, describe_failure
 from trueground.records import shorten
-from trueground.text import collapse_whitespace
 from trueground.types import Failure, PromptFile, Status
 
 EXAMPLES = 8
@@ -76,7 +75,7 @@ class LLMDecomposer(LLMComponent, Decomposer):
         """
         statements = [_statements(text) for text in texts]
         asked = [
-            collapse_whitespace(text[slice(*span)])
+            " ".join(text[slice(*span)].split())
             for text, own in zip(texts, statements, strict=True)
             for _, span, counts in own
             if counts
@@ -178,8 +177,9 @@ class Demonstration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     facts: tuple[_Text, ...]
 
     def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "sentence", collapse_whitespace(self.sentence))
-        msgspec.structs.force_setattr(self, "facts", tuple(map(collapse_whitespace, self.facts)))
+        msgspec.structs.force_setattr(self, "sentence", " ".join(self.sentence.split()))
+        facts = tuple(" ".join(fact.split()) for fact in self.facts)
+        msgspec.structs.force_setattr(self, "facts", facts)
 
     def __str__(self) -> str:
         facts = "\n".join(f"- {fact}" for fact in self.facts) or NONE

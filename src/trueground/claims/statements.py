@@ -9,18 +9,14 @@ from __future__ import annotations
 import re
 import string
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from trueground.text import (
+    REFUSAL_RULES,
     among,
-    data_lines,
-    describes_sources,
-    has_refusal_cue,
     is_adverb,
-    is_courtesy,
     is_finite,
-    may_lack,
-    says_lack,
     split_sentences,
 )
 
@@ -92,14 +88,16 @@ def find_statements(text: str) -> list[Statement]:
     """Return what each sentence of a text states, without openings such as "In the passage, "."""
     statements: list[Statement] = []
     spans = split_sentences(text)
-    with_cue = has_refusal_cue(text)
+    with_cue = REFUSAL_RULES.has_cue(text)
     after_lack = False
     for number, (start, end) in enumerate(spans):
         sentence = text[start:end]
         part: _Part | None = _Part(0, len(sentence))
-        if with_cue and (may_lack(sentence) or _LACKING_PREDICATE.search(sentence)):
+        if with_cue and (REFUSAL_RULES.may_lack(sentence) or _LACKING_PREDICATE.search(sentence)):
             before = spans[max(0, number - _SENTENCES_BEFORE) : number]
-            after_source = after_lack or any(describes_sources(text[i:j]) for i, j in before)
+            after_source = after_lack or any(
+                REFUSAL_RULES.describes_sources(text[i:j]) for i, j in before
+            )
             part = _stated_part(sentence, after_source)
             after_lack = after_lack or part != (0, len(sentence), "")
         if part is not None and not is_chatter(sentence):
@@ -117,20 +115,20 @@ def _stated_part(sentence: str, after_source: bool) -> _Part | None:
     for number, joint in enumerate(joints):
         first, second = sentence[: joint.start()], sentence[joint.end() :]
         contrasting = _contrasts(joint)
-        if says_lack(first, after_source=after_source):
-            if not contrasting or says_lack(second, after_source=True):
+        if REFUSAL_RULES.says_lack(first, after_source=after_source):
+            if not contrasting or REFUSAL_RULES.says_lack(second, after_source=True):
                 continue
             states = True
-            if says_lack(first, after_source=after_source, unsure=False):
+            if REFUSAL_RULES.says_lack(first, after_source=after_source, unsure=False):
                 stated = _complete(first, second, joint.end())
                 if stated is not None:
                     return stated
         elif _lacks_after(first, second, contrasting):
             later = [sentence[j.end() :] for j in joints[number + 1 :] if _contrasts(j)]
-            if not all(says_lack(rest, after_source=True) for rest in later):
+            if not all(REFUSAL_RULES.says_lack(rest, after_source=True) for rest in later):
                 return whole  # what is lacking is in the middle
-            return None if is_courtesy(first) else _Part(0, joint.start())
-    if states or not says_lack(sentence, after_source=after_source):
+            return None if REFUSAL_RULES.is_courtesy(first) else _Part(0, joint.start())
+    if states or not REFUSAL_RULES.says_lack(sentence, after_source=after_source):
         return whole
     return None
 
@@ -180,12 +178,16 @@ def _lacks_after(stated: str, lacking: str, contrasting: bool) -> bool:
     """Whether the second part says what is lacking, maybe with the subject of the first."""
     if not stated.strip(_EDGES):
         return False
-    about_sources = describes_sources(stated)
+    about_sources = REFUSAL_RULES.describes_sources(stated)
     if about_sources and _NEGATION.match(f" {lacking}"):
-        return says_lack(f"the text {lacking}")
-    if not contrasting and not _NEW_CLAUSE.match(lacking) and not describes_sources(lacking):
+        return REFUSAL_RULES.says_lack(f"the text {lacking}")
+    if (
+        not contrasting
+        and not _NEW_CLAUSE.match(lacking)
+        and not REFUSAL_RULES.describes_sources(lacking)
+    ):
         return False
-    return says_lack(lacking, after_source=about_sources, unsure=False)
+    return REFUSAL_RULES.says_lack(lacking, after_source=about_sources, unsure=False)
 
 
 def skip_boilerplate(text: str, start: int, end: int) -> int:
@@ -208,6 +210,7 @@ def is_chatter(sentence: str) -> bool:
 
 @cache
 def _courtesies() -> tuple[frozenset[str], tuple[str, ...]]:
-    lines = data_lines("trueground.claims", "not_claims.txt")
+    source = (files("trueground.claims") / "data" / "not_claims.txt").read_text(encoding="utf-8")
+    lines = [line for line in source.splitlines() if line.strip() and not line.startswith("#")]
     whole = frozenset(line[:-1] for line in lines if line.endswith("!"))
     return whole, tuple(line for line in lines if not line.endswith("!"))

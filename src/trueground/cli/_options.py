@@ -12,17 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from trueground.cli._output import Format, Screen
 from trueground.errors import hide_notes
-from trueground.options import (
-    UNSET,
-    DeclaredOption,
-    Option,
-    check_named,
-    declare,
-    declared_options,
-    default_of,
-    option_of,
-    parameters_of,
-)
+from trueground.options import DeclaredOption, declared_options
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -84,7 +74,8 @@ def _as_command(
     `settings` are parameters of the command that are objects: name → class. Each is made of the
     parameters that are options of its class, which the command does not get by themselves.
     """
-    declared = {p.name: (p, option) for p in parameters if (option := option_of(p)) is not None}
+    options = [DeclaredOption.of_parameter(parameter) for parameter in parameters]
+    declared = {option.field: option for option in options if option is not None}
     kinds = settings or {}
     fields = {name: _field_names(kind) for name, kind in kinds.items()}
     fields_of_all = set[str]().union(*fields.values())
@@ -184,17 +175,21 @@ def _order_options(
 def command_parameters(command: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of a command, with those of the screen in the place of `screen: Screen`."""
     parameters = []
-    for parameter in parameters_of(command):
+    for parameter in _read_parameters(command):
         if parameter.annotation is Screen:
-            parameters += parameters_of(_screen)
-        else:
+            parameters += _read_parameters(_screen)
+        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             parameters.append(parameter)
     return parameters
 
 
+def _read_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())
+
+
 def option_parameters(source: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of a function or class that are options of a command."""
-    return [p for p in parameters_of(source) if option_of(p) is not None]
+    return [option.parameter for option in declared_options(source)]
 
 
 def _field_names(settings: type) -> set[str]:
@@ -204,63 +199,62 @@ def _field_names(settings: type) -> set[str]:
 
 def _typer_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
     """The parameter as typer reads it; one without an `Option` is as typer wants it already."""
-    declared = option_of(parameter)
+    declared = DeclaredOption.of_parameter(parameter)
     if declared is None:
         return parameter
-    kind = get_args(parameter.annotation)[0] if declared.type is None else declared.type
-    flags = declared.flags
+    option = declared.option
+    kind = get_args(parameter.annotation)[0] if option.type is None else option.type
+    flags = option.flags
     if kind is bool and not flags:
-        flags = (f"--{parameter.name.replace('_', '-')}",)
-    is_closed = not declared.above and not declared.below  # typer knows closed ranges only
-    option = typer.Option(
+        flags = (f"--{declared.name}",)
+    is_closed = not option.above and not option.below  # typer knows closed ranges only
+    shown = typer.Option(
         *flags,
-        help=declared.help,
-        metavar=declared.metavar,
-        min=declared.min if is_closed else None,
-        max=declared.max if is_closed else None,
+        help=option.help,
+        metavar=option.metavar,
+        min=option.min if is_closed else None,
+        max=option.max if is_closed else None,
     )
-    default = _default(parameter, declared)
-    return parameter.replace(default=default, annotation=Annotated[kind, option])
+    default = _default(declared)
+    return parameter.replace(default=default, annotation=Annotated[kind, shown])
 
 
-def _default(parameter: inspect.Parameter, declared: Option) -> Any:
-    if declared.default is not UNSET:
-        return declared.default
-    if _turns_off(parameter, declared):
+def _default(declared: DeclaredOption) -> Any:
+    option = declared.option
+    if option.has_own_default:
+        return option.default
+    if _turns_off(declared):
         return False
-    if declared.type is not None and type(None) in get_args(declared.type):
+    if option.type is not None and type(None) in get_args(option.type):
         return None
-    return parameter.default
+    return declared.default
 
 
-def _turns_off(parameter: inspect.Parameter, declared: Option) -> bool:
-    return parameter.default is True and declared.flags[0].startswith("--no-")
+def _turns_off(declared: DeclaredOption) -> bool:
+    return declared.default is True and declared.option.flags[0].startswith("--no-")
 
 
-def _arguments(
-    declared: Mapping[str, tuple[inspect.Parameter, Option]], given: Mapping[str, Any]
-) -> dict[str, Any]:
+def _arguments(declared: Mapping[str, DeclaredOption], given: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments for a call; what the user did not name is left out, the function has a default."""
     arguments = {}
     for name, value in given.items():
         if name in declared:
-            parameter, option = declared[name]
-            if value is None and option.default is UNSET:
+            option = declared[name].option
+            if value is None and not option.has_own_default:
                 continue
-            if _turns_off(parameter, option):
+            if _turns_off(declared[name]):
                 value = not value
             elif option.parse and value is not None:
                 value = option.parse(value)
             elif isinstance(value, int | float):
-                kind = get_args(parameter.annotation)[0]
-                check_named(declare(name, kind, parameter.default, option), value)
+                declared[name].check(value)
         arguments[name] = value
     return arguments
 
 
 def _parameter_of(declared: DeclaredOption) -> inspect.Parameter:
     """A component's option as a parameter that typer understands."""
-    default: Any = default_of(declared)
+    default: Any = declared.default_text
     is_flag = isinstance(default, bool)
     choices = f" [{'|'.join(declared.choices)}]" if declared.choices else ""
     varied = declared.option.varied

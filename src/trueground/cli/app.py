@@ -15,7 +15,7 @@ from trueground._version import __version__
 from trueground.cli._options import HELP, CommandGroup
 from trueground.cli._output import drop_output, guard_streams
 from trueground.cli.exit_codes import Outcome, exit_code
-from trueground.components import EntryPoint, entry_points
+from trueground.components import EntryPoint
 from trueground.errors import ExitCode, PluginError, TruegroundError, UsageError, at_terminal, tell
 
 # Where each command of the core is found, in the order of the help. Others are entry points.
@@ -40,7 +40,7 @@ class Commands(CommandGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of the core's commands in their order, then the others, sorted."""
-        for entry in entry_points(_GROUP):
+        for entry in EntryPoint.of_group(_GROUP):
             if entry.name in COMMANDS:
                 tell(f"the command {entry.name!r} of {entry.package} is ignored: the name is taken")
         return [*COMMANDS, *sorted(_added_commands())]
@@ -76,7 +76,7 @@ def _import(name: str) -> Any:
 def _added_commands() -> dict[str, EntryPoint]:
     """Commands that aren't the core's, by name; of two with one name, the first."""
     added: dict[str, EntryPoint] = {}
-    for entry in entry_points(_GROUP):
+    for entry in EntryPoint.of_group(_GROUP):
         if entry.name not in COMMANDS:
             added.setdefault(entry.name, entry)
     return added

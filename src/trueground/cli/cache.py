@@ -47,14 +47,14 @@ def stats(screen: Screen) -> None:
 def _show(cache: CacheStats, noun: str) -> list[Block]:
     """Return how much a file holds, since when, and of which models."""
     from trueground.reports import Head, Part, Row, Table, Text
-    from trueground.text import shown_name
+    from trueground.text import one_line
 
     lines = [str(cache.path), f"{cache.entries:,} {noun}, {cache.bytes:,} bytes on disk"]
     if cache.oldest and cache.newest:
         lines.append(f"from {cache.oldest:%Y-%m-%d %H:%M} to {cache.newest:%Y-%m-%d %H:%M} UTC")
     rows = []
     for model in cache.models:
-        row = Row([f"  {shown_name(model.model)}", f"{model.entries:,} {noun}"])
+        row = Row([f"  {one_line(model.model, 60)}", f"{model.entries:,} {noun}"])
         if noun == "replies":
             row.cells.append(f"{model.tokens:,} tokens")
         rows.append(row)

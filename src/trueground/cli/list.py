@@ -9,7 +9,7 @@ import typer
 
 from trueground.cli._options import takes
 from trueground.cli._output import Screen
-from trueground.components import EntryPoint, entry_points
+from trueground.components import EntryPoint
 from trueground.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _FIELD = {"given_references": "references", "gold_contexts": "contexts"}
 def _added_kinds() -> dict[str, EntryPoint]:
     """Kinds that aren't the core's, by name; of two with one name, the first."""
     added: dict[str, EntryPoint] = {}
-    for entry in entry_points("trueground.lists"):
+    for entry in EntryPoint.of_group("trueground.lists"):
         if entry.name not in KINDS:
             added.setdefault(entry.name, entry)
     return added
@@ -110,7 +110,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
                 "doc": m.doc,
                 "needs": [_FIELD.get(need, need) for need in m.default_needs],
                 "default": metrics.is_default(m.name),
-                "extra": m.requires.extra,
+                "extra": m.extra,
                 "higher_is_better": m.higher_is_better,
                 "options": {
                     name: {"default": o.default, "allowed": list(o.allowed)}
@@ -122,7 +122,6 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         ]
     if kind == "benchmarks":
         from trueground.benchmarks import all_benchmarks
-        from trueground.options import default_of
 
         return [
             {
@@ -132,7 +131,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
                 "default_tasks": list(b.default_tasks),
                 "options": {
                     o.name: {
-                        "default": default_of(o),
+                        "default": o.default_text,
                         "allowed": list(o.choices),
                         "doc": o.option.help,
                     }
@@ -155,6 +154,6 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             }
             for d in all_datasets().values()
         ]
-    from trueground.text import NORMALIZERS, get_normalizer
+    from trueground.text import Normalizer
 
-    return [{"name": name, "doc": get_normalizer(name).doc} for name in NORMALIZERS]
+    return [{"name": name, "doc": Normalizer.named(name).doc} for name in Normalizer.NAMES]

@@ -12,7 +12,7 @@ from trueground.api import score as score_records
 from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
-from trueground.errors import OutputError, UsageError
+from trueground.errors import InputError, OutputError, UsageError
 from trueground.evaluate import EngineName, OneShard, ScoreRequest, ShardCount
 
 if TYPE_CHECKING:
@@ -74,12 +74,15 @@ def score(
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
 
     from trueground.evaluate import judge_gates, parse_gate
-    from trueground.runs import check_out_file, default_path
+    from trueground.files import OutputPath
+    from trueground.runs import default_path
 
     gates = [parse_gate(text) for text in fail_under or ()]
     gates += [parse_gate(text, ceiling=True) for text in fail_over or ()]
     if out_csv is not None:
-        check_out_file(out_csv, "worst.csv", "--out-csv", options.get("overwrite", False))
+        OutputPath(out_csv, "--out-csv").check_file(
+            "worst.csv", overwrite=options.get("overwrite", False)
+        )
         if out_csv.exists() and any(Path(f).exists() and out_csv.samefile(f) for f in files):
             raise OutputError(f"{out_csv} is what is to be scored; choose another --out-csv")
     unique = "out" not in options
@@ -151,13 +154,26 @@ def merge(
     end_with(check_scored(result.summary, chosen=plan is None or plan.settings.metrics is not None))
 
 
+def _read_manifest(part: Path) -> dict[str, Any]:
+    """Return the manifest of a shard of a run or a build, or nothing if there is none."""
+    import orjson
+
+    path = part / "manifest.json"
+    try:
+        manifest = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}); choose another --out") from None
+    return manifest if isinstance(manifest, dict) else {}
+
+
 def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
     """Bring together what shards of a build or a run were paid for; what to do next, in words."""
-    from trueground.components import entry_points
-    from trueground.runs import read_manifest
+    from trueground.components import EntryPoint
 
-    manifest = read_manifest(part) or {}
-    for entry in entry_points("trueground.shards"):
+    manifest = _read_manifest(part)
+    for entry in EntryPoint.of_group("trueground.shards"):
         if entry.name in manifest:
             complete = entry.load()(out)
             rest = (

@@ -32,6 +32,7 @@ class Component(ABC, Generic[Q, A]):
 
     kind: ClassVar[str]
     answers: ClassVar[str]  # what it gives, in the plural: "verdicts"
+    answer_type: ClassVar[type | None] = None  # the Struct of each answer; None: `check` knows it
     members: ClassVar[Mapping[str, str]]  # what an object needs to be one, see `check_members`
     abilities: ClassVar[tuple[str, ...]] = (  # what it may have besides
         "in_one_process",
@@ -97,7 +98,7 @@ class Component(ABC, Generic[Q, A]):
         Raises:
             ProtocolError: They aren't, see `check_answers`.
         """
-        return check_answers(self.label, self.answers, answers, len(requests))
+        return check_answers(self.label, self.answers, answers, len(requests), self.answer_type)
 
     @property
     def label(self) -> str:
@@ -124,6 +125,13 @@ class Component(ABC, Generic[Q, A]):
         if new:
             known.update(zip(new, self._answer_or_halve(new), strict=True))
         return [known[request] for request in requests]
+
+    @staticmethod
+    def sum_spent(components: Iterable[Component[Any, Any]]) -> Usage | None:
+        """Return what asking has cost all of these. None if none of them asks a model."""
+        costs = [component.spent for component in components]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known[1:], known[0]) if known else None
 
     @classmethod
     def fits(cls, component: object) -> bool:
@@ -159,16 +167,6 @@ class Component(ABC, Generic[Q, A]):
         with self.again():
             halves = requests[:middle], requests[middle:]
             return [answer for half in halves for answer in self._answer_or_halve(half)]
-
-
-AnyComponent = Component[Any, Any]
-
-
-def total_spent(components: Iterable[Component[Any, Any]]) -> Usage | None:
-    """Return what asking has cost all of these. None if none of them asks a language model."""
-    costs = [component.spent for component in components]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known[1:], known[0]) if known else None
 
 
 def _delegate(kind: type[C], component: object) -> C:

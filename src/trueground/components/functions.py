@@ -96,14 +96,25 @@ class UserFunction:
             arguments: Keyword arguments of each call.
 
         Returns:
-            What each call returned, in order, or a CallError. Calls of a sync function are made as
-            you iterate; calls of an async function are made at once, some at the same time.
+            What each call returned, in order, or its error, see `error_of`. Calls of a sync
+            function are made as you iterate. Calls of an async function are made at once, some
+            at the same time.
         """
         if not arguments:
             return ()
         if self.is_async:
             return self._loop.run(_gather(self.function, arguments))
         return (_call(self.function, keywords) for keywords in arguments)
+
+    @staticmethod
+    def error_of(result: object) -> BaseException | None:
+        """Return the exception with which a call of `call_each` ended; None if it returned."""
+        return result.error if isinstance(result, CallError) else None
+
+    def redefines(self, other: UserFunction) -> bool:
+        """Whether both are the same function, defined anew, as by running a notebook cell again."""
+        is_local = "<locals>" in self.origin or "<lambda>" in self.origin
+        return self.origin == other.origin and not is_local
 
     def number(self, value: object, expected: str) -> float:
         """Return what the function returned as a number: 1.0 for True, 0.0 for False.
@@ -166,12 +177,6 @@ class UserFunction:
                 "version=, and change it with the function"
             ) from None
         return sha256(source.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
-
-
-def is_redefinition(function: UserFunction, other: UserFunction) -> bool:
-    """Whether both are the same function, defined anew, as by running a notebook's cell again."""
-    local = "<locals>" in function.origin or "<lambda>" in function.origin
-    return function.origin == other.origin and not local
 
 
 def _call(function: Callable[..., Any], keywords: Mapping[str, Any]) -> object:

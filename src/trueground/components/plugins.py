@@ -35,6 +35,11 @@ class EntryPoint(NamedTuple):
     name: str
     value: str
 
+    @classmethod
+    def of_group(cls, group: str) -> list[EntryPoint]:
+        """Return the entry points of a group, in the order of `sys.path` and of each file."""
+        return [entry for entry in _read_all(tuple(sys.path)) if entry.group == group]
+
     @property
     def module(self) -> str:
         """The module that the entry point names."""
@@ -53,11 +58,6 @@ class EntryPoint(NamedTuple):
                 f"uninstall {self.package}."
             ) from error
         return loaded
-
-
-def entry_points(group: str) -> list[EntryPoint]:
-    """Return the entry points of a group, in the order of `sys.path` and of each file."""
-    return [entry for entry in _read_all(tuple(sys.path)) if entry.group == group]
 
 
 @lru_cache(maxsize=1)

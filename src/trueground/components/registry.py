@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Self, TypeVar
 
-from trueground.components.plugins import EntryPoint, entry_points
+from trueground.components.plugins import EntryPoint
 from trueground.components.specs import ComponentSpec
 from trueground.errors import PluginError, UsageError, tell, unknown_name
 
@@ -43,7 +43,7 @@ def load_plugins(wanted: str) -> None:
     warning, so that the others can still be used.
     """
     for group in GROUPS:
-        for entry in entry_points(group):
+        for entry in EntryPoint.of_group(group):
             if entry.package == "trueground" and group != wanted:
                 continue
             try:
@@ -104,7 +104,7 @@ class Registry(MutableMapping[str, T]):
         Components with entry points come first, in the order of these.
         """
         load_plugins(self.group)
-        names = [e.name for e in entry_points(self.group) if e.name in self._components]
+        names = [e.name for e in EntryPoint.of_group(self.group) if e.name in self._components]
         self._components = {name: self._components[name] for name in names} | self._components
         return self
 
@@ -141,7 +141,7 @@ class Registry(MutableMapping[str, T]):
 
     def _entries_named(self, name: str) -> list[EntryPoint]:
         name = name.replace("_", "-")
-        entries = entry_points(self.group)
+        entries = EntryPoint.of_group(self.group)
         return [entry for entry in entries if entry.name.replace("_", "-") == name]
 
     def make(self: Registry[Callable[..., M]], given: ComponentSpec) -> M:

@@ -14,14 +14,14 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Self
 
 from trueground.errors import UsageError, unknown_name
-from trueground.options import DeclaredOption, Option, ValueRejectedError, declare, parse_value
+from trueground.options import DeclaredOption, Option
 
 _QUOTES = "\"'"
 _QUOTED = r"\"(?:[^\"]|\"\")*+\"|'(?:[^']|'')*+'"
 _IN_QUOTES = re.compile(_QUOTED)
 _TOKEN = re.compile(rf"(?<![^\s:=(,+])(?:{_QUOTED})|.", re.DOTALL)
 _NEEDS_QUOTES = re.compile(r"[\s,()\"'+]")
-# Matched with what `mask_quoted` returns.
+# Matched with what `ComponentSpec.mask_quoted` returns.
 _COMPONENT = re.compile(
     r"\s*([A-Za-z_][\w.-]*)\s*(?::\s*([^()]*?)\s*)?(?:\(([^()]*)\))?\s*", re.DOTALL
 )
@@ -49,9 +49,9 @@ class ComponentSpec:
     @classmethod
     def parse(cls, kind: str, text: str, *, cache: bool = True) -> Self:
         """Parse `NAME:MODEL(option=value,…)`. Raises UsageError if it can't be read."""
-        masked = mask_quoted(text)
+        masked = cls.mask_quoted(text)
         if kind == "judge" and (file := _read_file(text, masked)):
-            text, masked = file, mask_quoted(file)
+            text, masked = file, cls.mask_quoted(file)
         match = _COMPONENT.fullmatch(masked)
         model = None
         if match is not None and match.start(2) >= 0:
@@ -66,6 +66,44 @@ class ComponentSpec:
             )
         inside = text[slice(*match.span(3))] if match[3] else ""
         return cls(kind, match[1], model, _parse_options(f"{kind} {match[1]}", inside), cache)
+
+    @classmethod
+    def parse_model(cls, role: str, text: str) -> tuple[str, Self]:
+        """Parse `MODEL(option=value,…)`: a model's name, and the options of its role.
+
+        The name may have colons. One that ends in parentheses must be quoted. Raises UsageError if
+        the text can't be read.
+        """
+        masked = cls.mask_quoted(text := text.strip())
+        opened = masked.rfind("(") if masked.endswith(")") else -1
+        name = _unquote((text if opened < 0 else text[:opened]).strip())
+        if not name:
+            raise UsageError(
+                f"the model of the {role} has no name; write NAME or NAME(option=value)"
+            )
+        return name, cls.parse("model", role + text[opened:] if opened >= 0 else role)
+
+    @staticmethod
+    def split(text: str) -> list[str]:
+        """Split a list at its commas outside quotes and parentheses. Pieces are stripped."""
+        commas = re.finditer(",", ComponentSpec.mask_quoted(text))
+        cuts = [-1, *(match.start() for match in commas), len(text)]
+        return [text[a + 1 : b].strip() for a, b in pairwise(cuts)]
+
+    @staticmethod
+    def mask_quoted(text: str) -> str:
+        """Return the text, as long as before, without what is in quotes or parentheses.
+
+        So a mark that is found in it separates. Quotes open at the beginning of a word.
+        """
+        pieces, depth = [], 0
+        for token in _TOKEN.finditer(text):
+            word = token[0]
+            depth = max(0, depth - (word == ")"))
+            shown = word if len(word) == 1 else word[0] + "\0" * (len(word) - 2) + word[-1]
+            pieces.append("\0" * len(word) if depth else shown)
+            depth += word == "("
+        return "".join(pieces)
 
     @property
     def written(self) -> str:
@@ -96,7 +134,7 @@ class ComponentSpec:
     def text(self, option: str, default: str, allowed: Iterable[str] = ()) -> str:
         """Return the text of the option. UsageError if it is not one of those allowed."""
         kind = Literal[tuple(allowed)] if allowed else str
-        value: str = self._value(declare(option, kind, default, Option(None)))
+        value: str = self._value(DeclaredOption.of(option, kind, default, Option(None)))
         return value
 
     def number(
@@ -110,20 +148,20 @@ class ComponentSpec:
     ) -> float | None:
         """Return the option as a finite number. UsageError if it is none, or out of range."""
         kind = Option(None, min=least, max=most, below=below)
-        value: float | None = self._value(declare(option, float, default, kind))
+        value: float | None = self._value(DeclaredOption.of(option, float, default, kind))
         return value
 
     def whole(self, option: str, default: int, least: int = 1) -> int:
         """Return the option as a whole number. UsageError if it is none, or below `least`."""
-        value: int = self._value(declare(option, int, default, Option(None, min=least)))
+        value: int = self._value(DeclaredOption.of(option, int, default, Option(None, min=least)))
         return value
 
     def _value(self, declared: DeclaredOption) -> Any:
         if declared.field not in self.options:
             return declared.default
         try:
-            return parse_value(declared, self.options[declared.field])
-        except ValueRejectedError as error:
+            return declared.parse(self.options[declared.field])
+        except ValueError as error:
             raise self.refused(declared.field, str(error)) from None
 
     def refused(self, option: str, expected: str) -> UsageError:
@@ -142,46 +180,12 @@ def _read_file(text: str, seen: str) -> str | None:
     return f"stack:{quote(file)}{text[opened:]}"
 
 
-def parse_model_spec(role: str, text: str) -> tuple[str, ComponentSpec]:
-    """`MODEL(option=value,…)`: a model's name, which may hold colons, and the options of its role.
-
-    A name that itself ends in parentheses stands in quotes. UsageError where it cannot be read.
-    """
-    seen = mask_quoted(text := text.strip())
-    opened = seen.rfind("(") if seen.endswith(")") else -1
-    name = _unquote((text if opened < 0 else text[:opened]).strip())
-    if not name:
-        raise UsageError(f"the model of the {role} has no name; write NAME or NAME(option=value)")
-    return name, ComponentSpec.parse("model", role + text[opened:] if opened >= 0 else role)
-
-
 def quote(word: str) -> str:
     """The word as it stands for a model or a value; a quotation mark within is doubled."""
     if word and not _NEEDS_QUOTES.search(word):
         return word
     mark = "'" if '"' in word else '"'
     return mark + word.replace(mark, mark * 2) + mark
-
-
-def mask_quoted(text: str) -> str:
-    """The text, as long as before, without what stands within quotes or parentheses.
-
-    So a mark that is found in it separates. Quotes open where a word begins.
-    """
-    pieces, depth = [], 0
-    for token in _TOKEN.finditer(text):
-        word = token[0]
-        depth = max(0, depth - (word == ")"))
-        shown = word if len(word) == 1 else word[0] + "\0" * (len(word) - 2) + word[-1]
-        pieces.append("\0" * len(word) if depth else shown)
-        depth += word == "("
-    return "".join(pieces)
-
-
-def split_outside(text: str, mark: str = ",") -> list[str]:
-    """The pieces between marks that stand outside quotes and parentheses, stripped."""
-    cuts = [-1, *(m.start() for m in re.finditer(re.escape(mark), mask_quoted(text))), len(text)]
-    return [text[a + 1 : b].strip() for a, b in pairwise(cuts)]
 
 
 class ResultKey(NamedTuple):
@@ -191,29 +195,29 @@ class ResultKey(NamedTuple):
     spec: str
     judge: str
 
+    @classmethod
+    def parse(cls, key: str) -> Self:
+        """Return the pieces of a key. An @ within parentheses belongs to an option."""
+        at = ComponentSpec.mask_quoted(key).find("@")
+        spec, judge = (key, "") if at < 0 else (key[:at], key[at + 1 :])
+        return cls(spec.partition("(")[0].strip(), spec, judge)
+
+    @classmethod
+    def find(cls, name: str, keys: Iterable[str]) -> list[str]:
+        """Return the key that is `name`; without it, all keys with this bare name, in order."""
+        keys = list(keys)
+        return [name] if name in keys else [key for key in keys if cls.parse(key).name == name]
+
     @property
     def options(self) -> str:
         """What stands between the parentheses; "" without them."""
         return self.spec.partition("(")[2].rstrip().removesuffix(")")
 
 
-def split_key(key: str) -> ResultKey:
-    """The pieces of a key; an @ within parentheses belongs to an option."""
-    at = mask_quoted(key).find("@")
-    spec, judge = (key, "") if at < 0 else (key[:at], key[at + 1 :])
-    return ResultKey(spec.partition("(")[0].strip(), spec, judge)
-
-
-def keys_named(name: str, keys: Iterable[str]) -> list[str]:
-    """That key alone where it is one of the keys; else all with this bare name, in their order."""
-    keys = list(keys)
-    return [name] if name in keys else [key for key in keys if split_key(key).name == name]
-
-
 def _parse_options(part: str, text: str) -> dict[str, str]:
     """What stands between the parentheses. UsageError."""
     options: dict[str, str] = {}
-    for number, piece in enumerate(filter(None, split_outside(text)), 1):
+    for number, piece in enumerate(filter(None, ComponentSpec.split(text)), 1):
         option, equals, word = piece.partition("=")
         option, value = option.strip(), _unquote(word.strip())
         if not option or not value:

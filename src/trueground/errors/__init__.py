@@ -26,10 +26,13 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from trueground.errors.names import describe_unknown, find_near
 from trueground.errors.wording import at_terminal, hide_notes, in_python, spoken, tell
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "BadRow",
@@ -191,11 +194,26 @@ class MissingExtraError(TruegroundError):
 class OutputError(TruegroundError):
     """The output folder cannot be used; nothing was begun."""
 
+    @classmethod
+    def unusable(cls, path: Path, error: OSError) -> OutputError:
+        """Return the error for an output folder that the system refuses."""
+        return cls(
+            f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
+        )
+
 
 class WriteError(TruegroundError):
     """Writing failed after work had begun; what was finished is on disk."""
 
     exit_code = ExitCode.INCOMPLETE
+
+    @classmethod
+    def stopped(cls, path: Path, error: OSError) -> WriteError:
+        """Return the error for a file that the system failed to write."""
+        return cls(
+            f"writing {path} failed: {error.strerror or error}. What was finished before is intact "
+            f"in {path.parent}. Make room or choose another --out, then run again."
+        )
 
 
 class WorkerError(TruegroundError):

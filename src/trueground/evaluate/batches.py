@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, OutputError
+from trueground.files import OutputPath
 from trueground.models import BatchState
-from trueground.runs import BATCHES, write_json
+from trueground.runs import BATCHES
 
 
 class BatchStateFile:
@@ -31,7 +32,7 @@ class BatchStateFile:
 
     def save(self, state: BatchState) -> None:
         """Replace the file. Raises WriteError."""
-        write_json(self._path, msgspec.to_builtins(state))
+        OutputPath(self._path).write_json(msgspec.to_builtins(state))
 
 
 def check_none_under_way(run: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from trueground.claims import (
     Decomposer,
@@ -14,7 +14,7 @@ from trueground.claims import (
     decomposers as decomposer_registry,
     get_decomposer,
 )
-from trueground.components import AnyComponent, ComponentSpec, total_spent
+from trueground.components import Component, ComponentSpec
 from trueground.errors import UsageError
 from trueground.judges import (
     Judge,
@@ -53,7 +53,7 @@ class Components:
     rater: Rater | None = None
     names: tuple[tuple[str, ...], str] | None = None
     written: tuple[str | None, ...] = ()
-    own: tuple[AnyComponent, ...] = field(default=(), repr=False)
+    own: tuple[Component[Any, Any], ...] = field(default=(), repr=False)
     rater_spec: ComponentSpec | None = None
     cache: bool = True
     comparers: dict[str, Comparer] = field(default_factory=dict, repr=False)
@@ -70,7 +70,7 @@ class Components:
             self.comparers[written] = Comparer.make(written, self.rater_spec, cache=self.cache)
         return self.comparers[written]
 
-    def component(self, role: Role) -> AnyComponent:
+    def component(self, role: Role) -> Component[Any, Any]:
         """The component in a role."""
         if role.kind == "judge":
             return self.judges[int(role.name)]
@@ -88,10 +88,10 @@ class Components:
             for i, name in enumerate(names)
         ]
 
-    def all(self) -> Iterator[AnyComponent]:
+    def all(self) -> Iterator[Component[Any, Any]]:
         """Yield every component once."""
         rater = (self.rater,) if self.rater else ()
-        found: tuple[AnyComponent, ...] = (
+        found: tuple[Component[Any, Any], ...] = (
             *self.judges,
             self.decomposer,
             *rater,
@@ -108,7 +108,7 @@ class Components:
     @property
     def spent(self) -> Usage | None:
         """Calls, tokens and cache hits of all components. None if none of them asks a model."""
-        return total_spent(self.all())
+        return Component.sum_spent(self.all())
 
     @property
     def problem(self) -> str | None:
@@ -185,7 +185,7 @@ def make_components(
         rates: Rater | None = Rater.make(rater, cache=cache)
     else:
         rates = rater
-    own: list[AnyComponent] = []
+    own: list[Component[Any, Any]] = []
     for written_as, made in zip((*named, decomposer, rater), (*judges, splits, rates), strict=True):
         if isinstance(written_as, str) and made is not None:
             own.append(made)
@@ -214,7 +214,9 @@ def _as_list(judge: JudgeName | Sequence[JudgeName] | None) -> list[JudgeName]:
 
 
 def _names_of(
-    judges: Sequence[str | Judge], decomposer: str | Decomposer, components: Sequence[AnyComponent]
+    judges: Sequence[str | Judge],
+    decomposer: str | Decomposer,
+    components: Sequence[Component[Any, Any]],
 ) -> tuple[tuple[str, ...], str] | None:
     """The texts from which another process can make the same; None where it cannot."""
     texts = tuple(judge for judge in judges if isinstance(judge, str))

@@ -25,7 +25,7 @@ from trueground.labels import (
     describe_changed,
     list_paths,
 )
-from trueground.metrics import ANSWER_VERDICTS, Metric, Spec, code_verdicts
+from trueground.metrics import AnswerVerdict, Metric, Spec
 from trueground.stats import LabelSample, count_true, mean, total
 from trueground.types import Record
 
@@ -252,11 +252,11 @@ def count_labelled(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[
         return {}
     rows = np.flatnonzero(~np.isnan(faithful))
     at = plan.verdicts_at
-    codes = code_verdicts(table.scores[rows][:, at], table.status[rows][:, at])
+    codes = AnswerVerdict.encode(table.scores[rows][:, at], table.status[rows][:, at])
     unsupported = faithful[rows] == 0
     return {
         name: [count_true(codes == place), count_true(unsupported & (codes == place))]
-        for place, name in enumerate(ANSWER_VERDICTS)
+        for place, name in enumerate(AnswerVerdict.NAMES)
     }
 
 

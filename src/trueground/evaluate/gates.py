@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.evaluate.plan import ABSTAINED
-from trueground.metrics import ANSWER_VERDICTS
-from trueground.options import Option, ValueRejectedError, declare, parse_value, split_pair
+from trueground.metrics import AnswerVerdict
+from trueground.options import DeclaredOption, Option, split_pair
 from trueground.runs import Summary
 
 _MOST_NAMED = 3  # metrics that one message names
 _GATE_FORM = "METRIC=NUMBER, as in k_precision=0.8, or VERDICT=SHARE, as in grounded=0.5"
-_GATE_LIMIT = declare("limit", float, 0.0, Option(None))
+_GATE_LIMIT = DeclaredOption.of("limit", float, 0.0, Option(None))
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Gate:
     @property
     def is_share(self) -> bool:
         """Whether the gate is about a verdict of answers."""
-        return self.metric in ANSWER_VERDICTS
+        return self.metric in AnswerVerdict.NAMES
 
     @property
     def higher_is_better(self) -> bool | None:
         """Which way is better; None where that is not known."""
-        from trueground.metrics import higher_is_better
+        from trueground.metrics import METRICS
 
-        return self.metric == "grounded" if self.is_share else higher_is_better(self.metric)
+        return self.metric == "grounded" if self.is_share else METRICS.higher_is_better(self.metric)
 
     def value_in(self, summary: Summary) -> float | None:
         """The mean, or the share, that a run has; None where nothing was scored."""
@@ -64,26 +64,26 @@ class GateOutcome:
 def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
     """`k_precision(abstain=zero)=0.8` or `grounded=0.5` → Gate. Raises UsageError."""
     from trueground.evaluate.plan import macro_key, micro_key
-    from trueground.metrics import all_metrics, parse_spec
+    from trueground.metrics import METRICS
 
     option = f"--fail-{'over' if ceiling else 'under'}"
     name, number = split_pair(option, text, _GATE_FORM, last=True)
     try:
-        limit = parse_value(_GATE_LIMIT, number)
-    except ValueRejectedError:
+        limit = _GATE_LIMIT.parse(number)
+    except ValueError:
         raise UsageError(f"{option} {text!r} cannot be read; write {_GATE_FORM}") from None
-    if name in ANSWER_VERDICTS:
+    if name in AnswerVerdict.NAMES:
         if not 0 <= limit <= 1:
             raise UsageError(
                 f"{option} {text!r}: a share of answers lies between 0 and 1; 0.5 is 50 %"
             )
         return Gate(name, limit, ceiling)
-    _, plain, judge = split_key(name)
+    _, plain, judge = ResultKey.parse(name)
     macro = macro_key(plain)
     # A metric's own name comes first, then that of a micro value.
-    micro = macro != plain and split_key(plain).name not in all_metrics()
-    spec = parse_spec(macro if micro else plain)
-    written = split_key(macro if micro else plain).name
+    micro = macro != plain and ResultKey.parse(plain).name not in METRICS.load()
+    spec = METRICS.parse(macro if micro else plain)
+    written = ResultKey.parse(macro if micro else plain).name
     label = f"@{judge.rstrip()}" if judge else ""
     return Gate(
         (micro_key(spec.key) if micro else spec.key) + label,
@@ -101,7 +101,7 @@ def judge_gates(
     Where metrics were not `chosen` by name, a run that only tells whether answers decline counts as
     one in which nothing could be scored, unless its records say what can be answered.
     """
-    from trueground.metrics import metric_of_key
+    from trueground.metrics import METRICS
 
     messages = []
     for gate in gates:
@@ -134,7 +134,7 @@ def judge_gates(
     if not scored:
         reasons = []
         for name, m in summary.items():
-            metric = metric_of_key(name)
+            metric = METRICS.of_key(name)
             needs = ""
             if metric is not None and metric.default_needs and "missing_field" in m.unscored:
                 needs = f" (it needs {', '.join(metric.default_needs)})"

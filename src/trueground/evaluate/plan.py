@@ -12,20 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import keys_named
+from trueground.components import ResultKey
 from trueground.errors import UsageError, spoken
 from trueground.evaluate.components import Components
-from trueground.metrics import (
-    ANSWER_VERDICTS,
-    MICRO,
-    ClaimCheck,
-    Spec,
-    harmonic_mean,
-    harmonic_parts,
-    parse_spec,
-    parse_specs,
-    verdict_spec,
-)
+from trueground.metrics import METRICS, AnswerVerdict, ClaimCheck, Spec
 from trueground.records import Check
 from trueground.runs import MetricSummary
 from trueground.stats import percentiles
@@ -41,12 +31,12 @@ Draws = dict[str, NDArray[np.float64]]
 
 def micro_key(key: str) -> str:
     """`citation_precision(variant=paper)` → `citation_precision_micro(variant=paper)`."""
-    return re.sub(r"^[^(@]*", rf"\g<0>{MICRO}", key, count=1)
+    return re.sub(r"^[^(@]*", rf"\g<0>{METRICS.MICRO}", key, count=1)
 
 
 def macro_key(key: str) -> str:
     """The other way round; any other key as it is."""
-    return re.sub(rf"^([^(@]*){MICRO}(?=[(@]|$)", r"\1", key)
+    return re.sub(rf"^([^(@]*){METRICS.MICRO}(?=[(@]|$)", r"\1", key)
 
 
 class RunLevel:
@@ -58,7 +48,8 @@ class RunLevel:
 
     def __init__(self, specs: Sequence[Spec]) -> None:
         own = {spec.key for spec in specs}
-        self._parts = {s.key: harmonic_parts(s) for s in specs if s.metric.aggregation.harmonic}
+        harmonic = [spec for spec in specs if spec.metric.aggregation.harmonic]
+        self._parts = {spec.key: METRICS.harmonic_parts(spec) for spec in harmonic}
         parts = [part for pair in self._parts.values() for part in pair]
         self._counted = {s.key: s for s in (*specs, *parts) if s.metric.aggregation.totals}
         wanted = {part.key: part for part in parts if part.key not in own}
@@ -103,14 +94,15 @@ class RunLevel:
             a, b = (draws[f"{key}{name}"] for name in TOTAL_NAMES)
             drawn = np.divide(a, b, out=np.full_like(a, np.nan), where=b > 0)
             add(micro_key(key), key, hits / units if units else None, drawn)
-        for key, (p, r) in self._parts.items():
+        for key, parts in self._parts.items():
+            p, r = parts
             for name in (lambda k: k, micro_key) if p.key in self._counted else (lambda k: k,):
                 one, other = name(p.key), name(r.key)
                 # Without any citation there is no precision, and F1 is 0 where recall is defined.
                 precision, mean = entries[one].mean or 0.0, entries[other].mean
                 if mean is not None:
-                    mean = float(harmonic_mean(np.array(precision), np.array(mean)))
-                drawn = harmonic_mean(np.nan_to_num(draws[one]), draws[other])
+                    mean = float(parts.combine(np.array(precision), np.array(mean)))
+                drawn = parts.combine(np.nan_to_num(draws[one]), draws[other])
                 add(name(key), key, mean, drawn, one, other)
         return entries, draws
 
@@ -153,8 +145,8 @@ class Plan:
         ]
         object.__setattr__(self, "specs", (*self.chosen, *again))
         known = any(spec.key == ABSTAINED for spec in self.specs)
-        hidden = [] if known else [parse_spec(ABSTAINED)]
-        verdicts = verdict_spec(self.chosen)
+        hidden = [] if known else [METRICS.parse(ABSTAINED)]
+        verdicts = AnswerVerdict.choose_metric(self.chosen)
         if verdicts is not None and verdicts not in self.specs:
             hidden.append(verdicts)
         object.__setattr__(self, "verdicts", verdicts)
@@ -214,7 +206,7 @@ class Plan:
     def prepare(self) -> None:
         """Raises MissingExtraError and InputError for what a metric needs."""
         for spec in self.specs:
-            spec.metric.requires.check(spec.options)
+            spec.metric.check(spec.options)
 
     @property
     def unused(self) -> str | None:
@@ -282,7 +274,7 @@ def make_plan(
     **rest: object,
 ) -> Plan:
     """Read the names. `fields` are the record fields that occur. Raises UsageError."""
-    specs = parse_specs(metrics, fields)
+    specs = METRICS.parse_all(metrics, fields)
     return Plan(tuple(specs), components, **rest)  # type: ignore[arg-type]
 
 
@@ -326,7 +318,7 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
     check_breakdowns(plan.by, check)
     for name in require:
         known = plan.summary_keys
-        if name in ANSWER_VERDICTS:
+        if name in AnswerVerdict.NAMES:
             if plan.verdicts is None:
                 advice = "name one that does with --metrics, such as support"
                 if plan.missing and "contexts" in plan.missing:
@@ -336,7 +328,7 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
                     f"of the answers; {advice}"
                 )
             continue
-        if len(keys_named(name, known)) != 1:
+        if len(ResultKey.find(name, known)) != 1:
             raise UsageError(
                 f"--fail-under or --fail-over {name}: this metric is not in the run, which has "
                 f"{', '.join(known)}"

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task as AsyncTask
 
     from trueground.benchmarks import Task
+    from trueground.evaluate.page_writer import PageWriter
     from trueground.evaluate.session import Session
     from trueground.models import ChatModel
     from trueground.records import Check
-    from trueground.runs import PageWriter, Result
+    from trueground.runs import Result
 
 
 T = TypeVar("T")

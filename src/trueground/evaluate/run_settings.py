@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.score import (
     By,
     DecomposerName,
@@ -14,20 +15,18 @@ from trueground.evaluate.score import (
     Judges,
     KeepRecords,
     RaterName,
+    check_resamples,
 )
 from trueground.models import ModelOptions, Params, PriceTable
 from trueground.options import (
-    MAX_SEED,
     Cache,
     LabelsDrawn,
     Option,
     Progress,
     RateLabels,
-    check_resamples,
-    check_settings,
+    declared_options,
     do_nothing,
 )
-from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     from trueground.evaluate.components import Components
@@ -65,7 +64,7 @@ class RunOptions:
         ),
     ] = ()
     seed: Annotated[
-        int, Option("Sent to the model, and that of the intervals.", min=0, max=MAX_SEED)
+        int, Option("Sent to the model, and that of the intervals.", min=0, max=Option.MAX_SEED)
     ] = 0
     resamples: int = 2_000
     cache: Cache = True
@@ -84,7 +83,7 @@ class RunOptions:
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        declared_options(type(self)).check(vars(self))
         check_resamples(self.resamples)
 
 

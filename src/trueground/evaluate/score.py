@@ -11,8 +11,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
+from trueground.evaluate.page_writer import PageWriter
 from trueground.options import (
     Cache,
+    DeclaredOption,
     LabelsDrawn,
     OnBadRow,
     Option,
@@ -21,12 +23,10 @@ from trueground.options import (
     RateLabels,
     Seed,
     Workers,
-    check_resamples,
-    check_settings,
+    declared_options,
     do_nothing,
 )
 from trueground.records import Columns, SplitContexts
-from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
@@ -85,6 +85,9 @@ OneShard = Annotated[
     str | None,
     Option("I/N: only shard I of N, from 1; when all are done: trueground merge OUT.", "--shard"),
 ]
+
+
+_RESAMPLES = DeclaredOption.of("resamples", int, 1, Option(None, min=1))
 
 
 class _Reading(TypedDict):
@@ -147,7 +150,7 @@ class ScoreRequest:
     progress: Progress | bool = do_nothing
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        declared_options(type(self)).check(vars(self))
         check_resamples(self.resamples)
 
     @property
@@ -156,13 +159,18 @@ class ScoreRequest:
         return (self.by,) if isinstance(self.by, str) else tuple(self.by)
 
 
+def check_resamples(resamples: int) -> None:
+    """Check a number of bootstrap samples, which is no option of a command. Raises UsageError."""
+    _RESAMPLES.check(resamples)
+
+
 def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -> "Result":
     """Score as the request says; `write_page` adds the page of a run directory."""
     from trueground.errors import tell
     from trueground.evaluate.components import make_components
     from trueground.evaluate.scoring import Scoring, identify_score
     from trueground.execution import open_progress
-    from trueground.metrics import describe_renamed
+    from trueground.metrics import METRICS
     from trueground.records import open_records
 
     parts = make_components(
@@ -175,7 +183,7 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
     with closing(parts), open_progress(request.progress) as report:
         # Names are read before the file is: a slip in an option should not cost a pass over it.
         _make_plan(request, parts).prepare()
-        if request.metrics is not None and (renamed := describe_renamed(request.metrics)):
+        if request.metrics is not None and (renamed := METRICS.describe_renamed(request.metrics)):
             tell(renamed)
         # How rows are read also identifies the run.
         reading: _Reading = {

@@ -15,17 +15,13 @@ from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import Scored, answer_hash, question_of
 from trueground.metrics import (
-    ANSWER_VERDICTS,
-    CODES,
-    STATUSES,
-    Batch,
+    AnswerVerdict,
     BatchContext,
     ClaimCheck,
     Column,
     Results,
     Role,
     Spec,
-    code_verdicts,
 )
 from trueground.net import raised
 from trueground.records import field_text
@@ -170,7 +166,7 @@ class Scorer:
         plan = self.plan
         failures = [r.failure if isinstance(r, Answered) else None for r in records]
         failed = np.array([failure is not None for failure in failures], np.bool_)
-        context = BatchContext(Batch.of(_without_failed(records, failures)), results)
+        context = BatchContext.of(_without_failed(records, failures), results)
         collect_results(plan, context)
         evidence = ItemEvidence(len(records))
         compute = evidence.column_of_one if alone else evidence.column
@@ -268,20 +264,21 @@ def _lines(
     keys, at = plan.keys, plan.verdicts_at
     verdicts: list[int | None] = [None] * len(records)
     if at is not None:
-        verdicts = code_verdicts(columns[at].values, columns[at].status).tolist()
+        verdicts = AnswerVerdict.encode(columns[at].values, columns[at].status).tolist()
     columns = columns[: len(keys)]
     scores = zip(*(c.values.tolist() for c in columns), strict=True)
     codes = zip(*(c.status.tolist() for c in columns), strict=True)
     all_scored = dict.fromkeys(keys, Status.SCORED.value)
+    statuses = list(Status)
     lines = []
     rows = zip(records, verdicts, scores, codes, evidence, strict=True)
     for record, verdict, values, status, item in rows:
         words = all_scored
         if any(status):
-            words = {k: STATUSES[s].value for k, s in zip(keys, status, strict=True)}
+            words = {k: statuses[s].value for k, s in zip(keys, status, strict=True)}
         line = {
             "id": record.id,
-            **({} if verdict is None else {"verdict": ANSWER_VERDICTS[verdict]}),
+            **({} if verdict is None else {"verdict": AnswerVerdict.NAMES[verdict]}),
             "scores": dict(zip(keys, values, strict=True)),  # NaN is written as null
             "status": words,
             "evidence": item,
@@ -304,7 +301,7 @@ def _unscored(column: Column, failures: Failures, failed: NDArray[np.bool_]) -> 
     """The column with the status of each failure in place of what was computed."""
     if not failed.any():
         return column
-    codes = [CODES[failure.status] if failure else 0 for failure in failures]
+    codes = [failure.status.code if failure else 0 for failure in failures]
     return Column(
         np.where(failed, np.nan, column.values),
         np.where(failed, np.array(codes, column.status.dtype), column.status),

@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trueground._version import __version__
-from trueground.components import AnyComponent
+from trueground.components import Component
 from trueground.errors import RunInterrupted, tell
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
+from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.summary import summarise, summarise_repeats
 from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
+from trueground.files import OutputPath
 from trueground.net import redact_command, redact_urls
 from trueground.options import Progress, do_nothing
 from trueground.records import Check
 from trueground.runs import (
     InputFile,
     Manifest,
-    PageWriter,
     Result,
     RunDirectory,
     RunFiles,
@@ -36,7 +37,6 @@ from trueground.runs import (
     next_session,
     noting_end,
     open_run,
-    replacing,
     status_after,
 )
 from trueground.types import PromptFile, Record
@@ -174,7 +174,7 @@ class Scoring:
                 self._score_into(run, table, kept)
                 summary, repeats = summarise_table(self.plan, table, self.check, self.labelled)
                 if repeats is not None:
-                    with replacing(files.repeats) as out:
+                    with OutputPath(files.repeats).replacing() as out:
                         out.writelines(repeats)
                 files.write_summary(summary)
                 self.progress("report", 0, None)
@@ -301,7 +301,7 @@ def make_manifest(
 ) -> Manifest:
     """Return the manifest of a run that begins."""
     parts = plan.components
-    checks: tuple[AnyComponent, ...] = (*parts.judges, parts.decomposer)
+    checks: tuple[Component[Any, Any], ...] = (*parts.judges, parts.decomposer)
     checking = zip(checks, parts.written, strict=True)
     *judges, decomposer = (_describe_component(part, written) for part, written in checking)
     if not plan.checks:

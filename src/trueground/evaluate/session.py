@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from trueground.benchmarks import Task
-from trueground.errors import UnreachableError, tell
+from trueground.errors import UnreachableError, WriteError, tell
 from trueground.evaluate.questions import (
     AnsweredQuestions,
     Outcome,
@@ -49,7 +49,6 @@ from trueground.runs import (
     find_earlier,
     next_session,
     noting_end,
-    write_error,
 )
 from trueground.types import PromptFile, Usage
 
@@ -211,7 +210,7 @@ class Session(AbstractContextManager["Session"]):
         try:
             await batches.run_all(self._waiting(runner), self._questionnaire.requests)
         except OSError as error:
-            raise write_error(path / ".batch", error) from error
+            raise WriteError.stopped(path / ".batch", error) from error
 
     def end(self) -> None:
         """Note that all was asked, where nothing is to be scored. Raises WriteError."""

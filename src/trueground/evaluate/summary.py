@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trueground.evaluate.plan import ABSTAINED, Draws, Entries, Plan
 from trueground.evaluate.table import NO_ANSWER, ItemTable
 from trueground.judges import FitFigures
-from trueground.metrics import ANSWER_VERDICTS, STATUSES, Spec, code_verdicts
+from trueground.metrics import AnswerVerdict, Spec
 from trueground.records import Check
 from trueground.runs import (
     Abstention,
@@ -37,7 +37,7 @@ from trueground.stats import (
     sum_counts,
     total,
 )
-from trueground.text import MEASURED
+from trueground.text import REFUSAL_RULES
 from trueground.types import ReasonKind, Status
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def summarise(plan: Plan, table: ItemTable, check: Check) -> Summary:
         averages={field: averages for field, (_, averages) in broken_down.items()},
         abstention_rate=everything.metrics[ABSTAINED].mean,
         abstention=_confusion(table),
-        abstention_rules=MEASURED,
+        abstention_rules=REFUSAL_RULES.measured,
         empty_responses=table.empty,
         clusters=clusters if grouped else None,
         missing=plan.missing or None,
@@ -97,7 +97,7 @@ def _verdicts(
     by: dict[str, dict[str, dict[str, VerdictShare]]],
 ) -> Verdicts:
     """The verdicts of all answers, which the metric `spec` decides."""
-    shares = [everything.verdicts[name] for name in ANSWER_VERDICTS]
+    shares = [everything.verdicts[name] for name in AnswerVerdict.NAMES]
     statuses = everything.metrics[spec.key].unscored
     reasons = {name: n for name, n in statuses.items() if name != Status.ABSTAINED}
     fitted = plan.components.judges[0].fitted
@@ -151,7 +151,7 @@ def _compute(
     specs = (*plan.specs, *plan.hidden)
     width = len(specs)
     sums = np.zeros(scores.shape[1])
-    counts = np.zeros((width, len(STATUSES)), np.int64)
+    counts = np.zeros((width, len(Status)), np.int64)
     # In blocks, so that columns on disk are never read into memory as a whole.
     for low in range(0, n, _ROWS):
         part = slice(low, low + _ROWS) if rows is None else rows[low : low + _ROWS]
@@ -159,7 +159,7 @@ def _compute(
         sums += total(np.where(np.isnan(block), 0.0, block), axis=0)
         codes = status[part]
         for column in range(width):
-            counts[column] += np.bincount(codes[:, column], minlength=len(STATUSES))
+            counts[column] += np.bincount(codes[:, column], minlength=len(Status))
     keys = [spec.key for spec in specs]
     entries = {
         key: _entry(plan, float(sum_), n, count.tolist(), percentiles(column, plan.level))
@@ -168,7 +168,9 @@ def _compute(
     units = len(np.unique(table.clusters[slice(None) if rows is None else rows])) if grouped else n
     verdicts = {
         name: _verdict_share(int(sum_), n, units, percentiles(column, plan.level), plan.level)
-        for name, sum_, column in zip(ANSWER_VERDICTS, sums[width:], means[width:], strict=False)
+        for name, sum_, column in zip(
+            AnswerVerdict.NAMES, sums[width:], means[width:], strict=False
+        )
     }
     by_key = dict(zip(keys, map(float, sums), strict=False))
     draws = dict(zip(keys, means, strict=False))
@@ -200,7 +202,7 @@ class _WithVerdicts:
 
     def __init__(self, scores: NumberTable, status: NumberTable, at: int | None) -> None:
         self._scores, self._status, self._at = scores, status, at
-        more = 0 if at is None else len(ANSWER_VERDICTS)
+        more = 0 if at is None else len(AnswerVerdict.NAMES)
         self.shape = (len(scores), scores.shape[1] + more)
 
     def __len__(self) -> int:
@@ -210,14 +212,14 @@ class _WithVerdicts:
         scores = self._scores[rows]
         if self._at is None:
             return scores
-        codes = code_verdicts(scores[:, self._at], self._status[rows][:, self._at])
-        return np.hstack([scores, codes[:, None] == np.arange(len(ANSWER_VERDICTS))])
+        codes = AnswerVerdict.encode(scores[:, self._at], self._status[rows][:, self._at])
+        return np.hstack([scores, codes[:, None] == np.arange(len(AnswerVerdict.NAMES))])
 
 
 def _entry(
     plan: Plan, total: float, n: int, counts: list[int], ci: tuple[float, float] | None
 ) -> MetricSummary:
-    by_status = {status.value: count for status, count in zip(STATUSES, counts, strict=True)}
+    by_status = {status.value: count for status, count in zip(Status, counts, strict=True)}
     scored = by_status.pop(Status.SCORED)
     return MetricSummary(
         mean=total / scored if scored else None,

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from trueground.files.digests import file_digest as file_digest
     from trueground.files.home_folder import HOME_VARIABLE as HOME_VARIABLE, home as home
     from trueground.files.locks import FolderLock as FolderLock
+    from trueground.files.output_path import OutputPath as OutputPath, safe_name as safe_name
     from trueground.files.state import StateFile as StateFile
     from trueground.files.writing import (
         NewFolders as NewFolders,
@@ -26,6 +27,10 @@ __getattr__, __dir__ = load_lazily(
             "home",
         ),
         "locks": ("FolderLock",),
+        "output_path": (
+            "OutputPath",
+            "safe_name",
+        ),
         "state": ("StateFile",),
         "writing": (
             "NewFolders",

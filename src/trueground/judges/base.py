@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from trueground.components import Component, ComponentSpec, check_answers
+from trueground.components import Component, ComponentSpec
 from trueground.errors import ProtocolError
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -74,6 +74,7 @@ class Judge(Component[JudgeRequest, Verdict]):
 
     kind = "judge"
     answers = "verdicts"
+    answer_type = Verdict
     members: ClassVar[Mapping[str, str]] = {
         "name": "text",
         "signature": "text",
@@ -115,7 +116,7 @@ class Judge(Component[JudgeRequest, Verdict]):
 
     def check(self, requests: Sequence[JudgeRequest], answers: object) -> Sequence[Verdict]:
         """Return the verdicts if they are valid, and none contradicts itself."""
-        verdicts = check_answers(self.label, self.answers, answers, len(requests), Verdict)
+        verdicts = super().check(requests, answers)
         for request, verdict in zip(requests, verdicts, strict=True):
             _check_verdict(self.label, request, verdict)
         return verdicts

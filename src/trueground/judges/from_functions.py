@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from trueground.components import CallError, ComponentSpec, UserFunction
+from trueground.components import ComponentSpec, UserFunction
 from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import Judge
 from trueground.judges.calibrated import rethresholded, sign
@@ -113,8 +113,9 @@ class FunctionJudge(Judge, Generic[P, R]):
 
     def _read_verdict(self, result: object) -> Verdict:
         """The verdict of a call. Raises ProtocolError if the function may not return that."""
-        if isinstance(result, CallError):
-            reason = f"{self.function.label} failed: {raised(result.error)}"
+        error = self.function.error_of(result)
+        if error is not None:
+            reason = f"{self.function.label} failed: {raised(error)}"
             return Verdict(status=Status.ERROR, reasons=(reason,))
         try:
             probability = self.function.number(result, EXPECTED)

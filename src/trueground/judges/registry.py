@@ -176,10 +176,9 @@ def judge(
 
 def _forget_earlier(made: FunctionJudge[..., Any]) -> None:
     """Free the name if this is the same function, defined again in a notebook's cell."""
-    from trueground.components import is_redefinition
 
     earlier = _functions.get(made.name)
-    if earlier is not None and is_redefinition(made.function, earlier.function):
+    if earlier is not None and made.function.redefines(earlier.function):
         judges.pop(made.name, None)
 
 

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import ComponentSpec, total_spent
+from trueground.components import Component, ComponentSpec
 from trueground.encoders import EncoderOptions
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge
@@ -331,7 +331,7 @@ class StackJudge(Judge):
     @property
     def spent(self) -> Usage | None:
         """What asking has cost all members."""
-        return total_spent(self._judges)
+        return Component.sum_spent(self._judges)
 
     @property
     def problem(self) -> str | None:

@@ -4,58 +4,21 @@ from collections.abc import Callable
 from typing import Literal
 
 # What other packages import.
-from trueground.metrics.base import (
-    Aggregation as Aggregation,
-    Metric as Metric,
-    MetricOption as MetricOption,
-    Requirement as Requirement,
-    Spec as Spec,
-    counted as counted,
-)
-from trueground.metrics.batch import (
-    CODES as CODES,
-    STATUSES as STATUSES,
-    Batch as Batch,
-    Column as Column,
-    Counts as Counts,
-    Floats,
-    Mask as Mask,
-    Options as Options,
-    Tally as Tally,
-    harmonic as harmonic,
-    harmonic_mean as harmonic_mean,
-)
+from trueground.metrics.answer_verdicts import AnswerVerdict as AnswerVerdict
+from trueground.metrics.base import Metric as Metric, MetricOption as MetricOption, Spec as Spec
+from trueground.metrics.batch import Column as Column, Counts as Counts, Floats
 from trueground.metrics.context import (
     BatchContext as BatchContext,
-    Checked as Checked,
     ClaimCheck as ClaimCheck,
     ClaimRequest as ClaimRequest,
     Results as Results,
     Role as Role,
-    exceeds_limits as exceeds_limits,
 )
-from trueground.metrics.grounding import (
-    ANSWER_VERDICTS as ANSWER_VERDICTS,
-    code_verdicts as code_verdicts,
-    verdict_spec as verdict_spec,
-)
-from trueground.metrics.other_names import (
-    METRIC_ALIASES as METRIC_ALIASES,
-    plain_name as plain_name,
-)
+from trueground.metrics.other_names import resolve_alias as resolve_alias
 from trueground.metrics.registry import (
     METRICS as METRICS,
-    MICRO as MICRO,
-    all_metrics as all_metrics,
-    describe_renamed as describe_renamed,
-    harmonic_parts as harmonic_parts,
-    higher_is_better as higher_is_better,
     metric as metric,
-    metric_of_key as metric_of_key,
-    parse_spec as parse_spec,
-    parse_specs as parse_specs,
     register_metrics as register_metrics,
-    split_specs as split_specs,
 )
 from trueground.metrics.signatures import (
     Choices,
@@ -70,7 +33,7 @@ from trueground.metrics.signatures import (
     Triples,
     Verdicts,
 )
-from trueground.metrics.tokens import overlap as overlap, tokenise as tokenise
+from trueground.metrics.tokens import tokenise as tokenise
 
 def __getattr__(name: str) -> Callable[..., Floats]: ...  # metrics of other packages
 def __dir__() -> list[str]: ...

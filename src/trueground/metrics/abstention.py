@@ -13,13 +13,13 @@ import numpy as np
 from trueground.metrics.base import FAITHEVAL_SOURCE, READ, Metric, MetricOption
 from trueground.metrics.batch import Column, Options
 from trueground.metrics.context import BatchContext
-from trueground.text import REFUSAL_RULES, contains_words, find_refusal_phrase
+from trueground.text import REFUSAL_RULES, contains_words
 from trueground.types import Status
 
 _SOURCE = "Adlakha et al. 2023, section 5.3"
 # The phrase list is part of the signature, so that a new list is a new measurement.
 _RULES = {
-    "rules": MetricOption(REFUSAL_RULES, (REFUSAL_RULES,)),
+    "rules": MetricOption(REFUSAL_RULES.name, (REFUSAL_RULES.name,)),
     "variant": MetricOption("default", ("default", "contains")),
 }
 # FaithEval, appendix A: what counts as having said that there is no answer, or a conflict.
@@ -43,7 +43,7 @@ def _abstained(context: BatchContext, options: Options) -> Column:
     """With the phrase that declines."""
     found = context.refusals
     if options["variant"] == "contains":
-        found = [find_refusal_phrase(response) for response in context.batch.responses]
+        found = [REFUSAL_RULES.find_phrase(response) for response in context.batch.responses]
     column = Column.of(np.array([phrase is not None for phrase in found], np.bool_))
     return replace(column, notes=[{"phrase": p} if p is not None else {} for p in found])
 

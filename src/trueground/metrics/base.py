@@ -11,15 +11,9 @@ import numpy as np
 
 from trueground.components import ComponentSpec
 from trueground.errors import ProtocolError, UsageError
-from trueground.metrics.batch import CODES, Column, Counts, Floats, Options, check_column
-from trueground.metrics.context import (
-    BatchContext,
-    ClaimCheck,
-    ComparisonQuery,
-    Query,
-    RatingQuery,
-)
-from trueground.text import NORMALIZERS, REFUSAL_RULES
+from trueground.metrics.batch import Column, Counts, Floats, Options, check_column
+from trueground.metrics.context import BatchContext, ClaimCheck, ComparisonQuery, Query, RatingQuery
+from trueground.text import REFUSAL_RULES, Normalizer
 from trueground.types import Status
 
 Compute = Callable[[BatchContext, Options], Column]
@@ -46,23 +40,10 @@ class MetricOption:
 
 
 # Options that several metrics share.
-LEXICAL = {"normalizer": MetricOption("squad", NORMALIZERS), "lang": MetricOption("en")}
+LEXICAL = {"normalizer": MetricOption("squad", Normalizer.NAMES), "lang": MetricOption("en")}
 # answer: only the part of a response that answers, for replies that give their reasons too.
 READ = {"read": MetricOption("whole", ("whole", "answer"))}
 FAITHEVAL_SOURCE = "Ming et al. 2024 (FaithEval), section 4"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Requirement:
-    """What a metric needs before it can compute.
-
-    Attributes:
-        extra: The optional install of this package.
-        check: Raises an error for options that exclude each other, or for what isn't installed.
-    """
-
-    extra: str | None = None
-    check: Callable[[Options], None] = lambda _options: None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +78,8 @@ class Metric:
         options: The options by name.
         queries: Returns what it asks of judges, the rater or a comparer.
         aggregation: What a run has besides the mean over items.
-        requires: What must be installed, and which options exclude each other.
+        extra: The optional install of this package without which it can't compute.
+        check: Raises an error for options that exclude each other, or for what isn't installed.
         higher_is_better: Whether more of it is better.
         version: A new one for each change of values. It is part of the signature.
     """
@@ -111,9 +93,56 @@ class Metric:
     options: Mapping[str, MetricOption] = field(default_factory=dict)
     queries: Callable[[Options], tuple[Query, ...]] = lambda _options: ()
     aggregation: Aggregation = Aggregation()
-    requires: Requirement = Requirement()
+    extra: str | None = None
+    check: Callable[[Options], None] = lambda _options: None
     higher_is_better: bool = True
     version: int | str = 1
+
+    @classmethod
+    def counted(
+        cls,
+        *,
+        counts: Callable[[BatchContext, Options], Counts],
+        details: Callable[[Options], Details],
+        **declared: Any,
+    ) -> Metric:
+        """Declare a citation metric: hits over units, with a micro value over a run."""
+
+        def compute(context: BatchContext, o: Options) -> Column:
+            return replace(counts(context, o).column, details=details(o))
+
+        def totals(context: BatchContext, o: Options) -> tuple[Floats, Floats]:
+            return counts(context, o).totals
+
+        aggregation = Aggregation(totals=totals)
+        return cls(family="citations", compute=compute, aggregation=aggregation, **declared)
+
+    @classmethod
+    def counted_f1(
+        cls,
+        *,
+        parts: tuple[str, str],
+        precision: Callable[[BatchContext, Options], Counts],
+        recall: Callable[[BatchContext, Options], Counts],
+        details: Callable[[Options], Details],
+        **declared: Any,
+    ) -> Metric:
+        """Declare the harmonic mean of two citation metrics.
+
+        Args:
+            parts: The names of the metrics, precision first.
+            precision: Counts of the first.
+            recall: Counts of the second.
+            details: As in `counted`.
+            declared: Other fields of the metric.
+        """
+
+        def compute(context: BatchContext, o: Options) -> Column:
+            column = Column.harmonic(precision(context, o).column, recall(context, o).column)
+            return replace(column, details=details(o))
+
+        aggregation = Aggregation(harmonic=parts)
+        return cls(family="citations", compute=compute, aggregation=aggregation, **declared)
 
     @property
     def default_options(self) -> Options:
@@ -136,25 +165,6 @@ class Metric:
         return any(not isinstance(query, ClaimCheck) for query in queries)
 
 
-def counted(
-    *,
-    counts: Callable[[BatchContext, Options], Counts],
-    details: Callable[[Options], Details],
-    **declared: Any,
-) -> Metric:
-    """Return a citation metric whose value is hits over units, with a micro value over a run."""
-
-    def compute(context: BatchContext, o: Options) -> Column:
-        return replace(counts(context, o).column, details=details(o))
-
-    return Metric(
-        family="citations",
-        compute=compute,
-        aggregation=Aggregation(totals=lambda context, o: counts(context, o).totals),
-        **declared,
-    )
-
-
 @dataclass(frozen=True)
 class Spec:
     """A metric with its options fixed. `key` names it in every output.
@@ -174,7 +184,7 @@ class Spec:
         parts += [f"{name}:{value}" for name, value in self.options.items()]
         # Which responses decline decides their values too.
         rules = self.options.get("abstain", "as_is") != "as_is"
-        return "|".join([*parts, f"rules:{REFUSAL_RULES}"] if rules else parts)
+        return "|".join([*parts, f"rules:{REFUSAL_RULES.name}"] if rules else parts)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -208,7 +218,7 @@ class Spec:
         present = np.ones(len(context.batch), np.bool_)
         for need in self.needs:
             present &= context.batch.has(need)
-        missing = np.uint8(CODES[Status.MISSING_FIELD])
+        missing = np.uint8(Status.MISSING_FIELD.code)
         return Column(
             np.where(present, column.values, np.nan),
             np.where(present, column.status, missing),
@@ -281,7 +291,7 @@ def apply_abstain(column: Column, context: BatchContext, options: Options) -> Co
     policy = options["abstain"]
     if policy == "as_is":
         return column
-    without_claims = column.status == CODES[Status.NO_CLAIMS]
+    without_claims = column.status == Status.NO_CLAIMS.code
     covered = context.abstained & ((column.status == 0) | without_claims)
     if policy == "exclude":
         value, status = np.nan, Status.ABSTAINED
@@ -290,5 +300,5 @@ def apply_abstain(column: Column, context: BatchContext, options: Options) -> Co
     return replace(
         column,
         values=np.where(covered, value, column.values),
-        status=np.where(covered, np.uint8(CODES[status]), column.status),
+        status=np.where(covered, np.uint8(status.code), column.status),
     )

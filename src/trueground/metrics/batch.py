@@ -50,8 +50,6 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.uint8]
 
-STATUSES = tuple(Status)
-CODES = {status: code for code, status in enumerate(STATUSES)}
 Options = Mapping[str, str]
 Notes = list[dict[str, Any] | None]
 # Hits and units of one item, or why it has none. No units at all is `no_claims`.
@@ -193,10 +191,19 @@ class Column:
             ) from None
         return cls(numbers, np.zeros(len(numbers), np.uint8))
 
+    @classmethod
+    def harmonic(cls, precision: Column, recall: Column) -> Column:
+        """Return F1 of each item; 0 if there is a recall but no claim to take a precision of."""
+        empty = precision.status == Status.NO_CLAIMS.code
+        values = harmonic_mean(np.where(empty, 0.0, precision.values), recall.values)
+        status = np.where(recall.status > 0, recall.status, np.where(empty, 0, precision.status))
+        values = np.where(status > 0, np.nan, values)
+        return cls(values, status.astype(np.uint8), recall.notes)
+
     def without(self, mask: Mask, status: Status) -> Column:
         """The same, but the masked items get this status; an earlier status stays."""
         mask = mask & (self.status == 0)
-        code = np.uint8(CODES[status])
+        code = np.uint8(status.code)
         values = np.where(mask, np.nan, self.values)
         return replace(self, values=values, status=np.where(mask, code, self.status))
 
@@ -217,7 +224,7 @@ class Column:
             if answer is None:
                 continue
             column.values[i] = np.nan if value is None else value
-            column.status[i] = CODES[answer.status]
+            column.status[i] = answer.status.code
             note: dict[str, Any] = {"reply": answer.reply, "reason": answer.reason}
             if isinstance(answer, Rating):
                 note["replies"] = list(answer.replies) or None
@@ -253,10 +260,10 @@ def check_column(metric: str, column: object, n: int) -> None:
             )
     if column.notes is not None and len(column.notes) != n:
         raise ProtocolError(f"{metric} returned {len(column.notes)} notes; {expected}")
-    if n and int(column.status.max()) >= len(STATUSES):
+    if n and int(column.status.max()) >= len(Status):
         raise ProtocolError(
             f"{metric} returned the status {column.status.max()}; expected 0 to "
-            f"{len(STATUSES) - 1}, as `Column.without` sets them"
+            f"{len(Status) - 1}, as `Column.without` sets them"
         )
 
 
@@ -288,7 +295,7 @@ class Counts:
             if isinstance(tally, Failure):
                 notes[i] = {"reason": tally.reason}
                 tally = tally.status
-            counts.status[i] = CODES[tally if isinstance(tally, Status) else Status.NO_CLAIMS]
+            counts.status[i] = (tally if isinstance(tally, Status) else Status.NO_CLAIMS).code
         return counts
 
     def under(self, policy: str, declined: Mask) -> Counts:
@@ -301,10 +308,10 @@ class Counts:
             return self
         if policy == "exclude":
             gone = declined & (self.status == 0)
-            status = np.where(gone, np.uint8(CODES[Status.ABSTAINED]), self.status)
+            status = np.where(gone, np.uint8(Status.ABSTAINED.code), self.status)
             hits, units = np.where(gone, 0, self.hits), np.where(gone, 0, self.units)
             return Counts(hits, units, status, self.notes)
-        set_ = declined & ((self.status == 0) | (self.status == CODES[Status.NO_CLAIMS]))
+        set_ = declined & ((self.status == 0) | (self.status == Status.NO_CLAIMS.code))
         units = np.where(set_, np.maximum(self.units, 1), self.units)
         hits = np.where(set_, units if policy == "one" else 0, self.hits)
         return Counts(hits, units, np.where(set_, np.uint8(0), self.status), self.notes)
@@ -331,12 +338,3 @@ def harmonic_mean(a: Floats, b: Floats) -> Floats:
     """2ab / (a + b) of numbers that are not negative, of any one shape; 0 where both are 0."""
     total = a + b
     return np.where(total > 0, 2 * a * b / np.where(total > 0, total, 1.0), total)
-
-
-def harmonic(precision: Column, recall: Column) -> Column:
-    """F1 of each item: 0 where there is a recall but nothing to take a precision of."""
-    empty = precision.status == CODES[Status.NO_CLAIMS]
-    values = harmonic_mean(np.where(empty, 0.0, precision.values), recall.values)
-    status = np.where(recall.status > 0, recall.status, np.where(empty, 0, precision.status))
-    values = np.where(status > 0, np.nan, values)
-    return Column(values, status.astype(np.uint8), recall.notes)

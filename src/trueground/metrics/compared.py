@@ -16,7 +16,6 @@ from trueground.components import ComponentSpec
 from trueground.metrics.base import (
     Metric,
     MetricOption,
-    Requirement,
     abstain_option,
     apply_abstain,
 )
@@ -98,7 +97,7 @@ def _metric(
         source=f"Adlakha et al. 2023, section {section}",
         options=options,
         queries=queries,
-        requires=Requirement(extra=extra),
+        extra=extra,
         higher_is_better=higher_is_better,
     )
 

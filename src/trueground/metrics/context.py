@@ -17,8 +17,8 @@ import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.batch import Batch, Floats, Mask, Options
-from trueground.metrics.tokens import Ids, Overlap, Tokens, overlap, overlap_with_each, tokenise
-from trueground.text import fact_key, find_refusal, get_normalizer
+from trueground.metrics.tokens import Ids, Overlap, Tokens, tokenise
+from trueground.text import REFUSAL_RULES, Normalizer, fact_key
 from trueground.types import (
     Claim,
     Comparison,
@@ -27,6 +27,7 @@ from trueground.types import (
     JudgeRequest,
     Rating,
     RatingRequest,
+    Record,
     Status,
     Verdict,
 )
@@ -117,6 +118,17 @@ class ClaimCheck:
     def roles(self, n_judges: int) -> list[Role]:
         """Who answers: every judge."""
         return [Role.judge(number) for number in range(n_judges)]
+
+    def exceeds_limits(self, claims: int, characters: int, texts: int) -> Failure | None:
+        """Return why an item is not judged whose claims are compared with so much.
+
+        None if it is.
+        """
+        if characters > MAX_CHARACTERS_COMPARED:
+            return too_much_work(characters, claims, MAX_CHARACTERS_COMPARED)
+        if texts > MAX_TEXTS_COMPARED:
+            return too_much_work(texts, claims, MAX_TEXTS_COMPARED, "texts")
+        return None
 
     def list_requests(self, context: BatchContext) -> list[JudgeRequest]:
         """Return what judges are asked about a batch."""
@@ -250,6 +262,11 @@ class BatchContext:
             (0, check): found for check, found in (checked or {}).items()
         }
 
+    @classmethod
+    def of(cls, records: Sequence[Record], results: Results) -> BatchContext:
+        """Return the context of records; `results` gets the answers about them."""
+        return cls(Batch.of(records), results)
+
     def of_judge(self, judge: int) -> BatchContext:
         """The same context with the verdicts of another judge."""
         if judge == self.judge:
@@ -311,7 +328,7 @@ class BatchContext:
         """What a judge is asked of each item for this check."""
 
         def compute() -> Sequence[list[ClaimRequest] | Failure]:
-            items = [_within_limit(item) for item in check.requests(self, check)]
+            items = [_within_limit(check, item) for item in check.requests(self, check)]
             if check not in self.results.spare:
                 return items
             pairs = zip(items, self.abstained.tolist(), strict=True)
@@ -375,7 +392,7 @@ class BatchContext:
         parts: list[Sequence[str]] = [batch.responses, batch.references_flat]
         if normalizer != "rouge":
             parts += [batch.knowledge, batch.prior_turns]
-        tokens = tokenise([t for part in parts for t in part], get_normalizer(normalizer, lang))
+        tokens = tokenise([t for part in parts for t in part], Normalizer.named(normalizer, lang))
         cut = n + len(batch.references_flat)
         u, r, rest = tokens.part(0, n), tokens.part(n, cut), tokens.part(cut, len(tokens))
         if not len(rest):
@@ -391,11 +408,11 @@ class BatchContext:
         def compute() -> Overlap:
             if not with_passage:
                 bundle = self.tokens(name, lang)
-                return overlap(bundle.u, bundle.k, bundle.h)
+                return bundle.u.overlap(bundle.k, bundle.h)
             texts = [f"{k} {ABSTENTION_PASSAGE}" for k in self.batch.knowledge]
-            tokens = tokenise([*self.batch.responses, *texts], get_normalizer(name, lang))
+            tokens = tokenise([*self.batch.responses, *texts], Normalizer.named(name, lang))
             n = len(self.batch)
-            return overlap(tokens.part(0, n), tokens.part(n, 2 * n))
+            return tokens.part(0, n).overlap(tokens.part(n, 2 * n))
 
         return self.once(("knowledge", name, lang, with_passage), compute)
 
@@ -411,7 +428,7 @@ class BatchContext:
 
         def compute() -> Overlap:
             bundle = self.tokens(name, lang)
-            return overlap_with_each(bundle.u, bundle.r, self.pair_items)
+            return bundle.u.overlap_with_each(bundle.r, self.pair_items)
 
         return self.once(("references", name, lang), compute)
 
@@ -440,7 +457,7 @@ class BatchContext:
             from trueground.metrics.choices import answer_part
 
             parts = [answer_part(response) for response in self.batch.responses]
-            return tokenise(parts, get_normalizer(name, lang)).strings()
+            return tokenise(parts, Normalizer.named(name, lang)).strings()
 
         return self.once(("u", name, lang, read == "answer"), compute)
 
@@ -450,7 +467,8 @@ class BatchContext:
     def refusals(self) -> list[str | None]:
         """For each item the phrase that declines to answer, if any."""
         pairs = zip(self.batch.responses, self.batch.references, strict=True)
-        return self.once("refusals", lambda: [find_refusal(u, refs or ()) for u, refs in pairs])
+        find = REFUSAL_RULES.find
+        return self.once("refusals", lambda: [find(u, refs or ()) for u, refs in pairs])
 
     @property
     def abstained(self) -> Mask:
@@ -494,16 +512,9 @@ def too_much_work(
     )
 
 
-def exceeds_limits(claims: int, characters: int, texts: int) -> Failure | None:
-    """Return why an item is not judged whose claims are compared with so much; None if it is."""
-    if characters > MAX_CHARACTERS_COMPARED:
-        return too_much_work(characters, claims, MAX_CHARACTERS_COMPARED)
-    if texts > MAX_TEXTS_COMPARED:
-        return too_much_work(texts, claims, MAX_TEXTS_COMPARED, "texts")
-    return None
-
-
-def _within_limit(item: list[ClaimRequest] | Failure) -> list[ClaimRequest] | Failure:
+def _within_limit(
+    check: ClaimCheck, item: list[ClaimRequest] | Failure
+) -> list[ClaimRequest] | Failure:
     """The item, or why it asks for more work than one item may."""
     if isinstance(item, Failure):
         return item
@@ -516,7 +527,7 @@ def _within_limit(item: list[ClaimRequest] | Failure) -> list[ClaimRequest] | Fa
             length = sum(map(len, texts))
         characters += length
         n_texts += len(texts)
-    return exceeds_limits(len(item), characters, n_texts) or item
+    return check.exceeds_limits(len(item), characters, n_texts) or item
 
 
 def claims_of(facts: Sequence[str] | None, source: str = "") -> list[Claim]:

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trueground.components import CallError, UserFunction
-from trueground.metrics.batch import CODES, Batch, Column, Options
+from trueground.components import UserFunction
+from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.types import Status
 
@@ -57,13 +57,13 @@ class ItemMetric:
         rows = [row for row, keywords in enumerate(arguments) if keywords is not None]
         results = self._call([keywords for keywords in arguments if keywords is not None], context)
         values = np.full(len(arguments), np.nan)
-        status = np.full(len(arguments), CODES[Status.MISSING_FIELD], np.uint8)
+        status = np.full(len(arguments), Status.MISSING_FIELD.code, np.uint8)
         for row, result in zip(rows, results, strict=True):
             if result is None:
-                status[row] = CODES[Status.NOT_APPLICABLE]
+                status[row] = Status.NOT_APPLICABLE.code
             else:
                 values[row] = self.function.number(result, EXPECTED)
-                status[row] = CODES[Status.SCORED]
+                status[row] = Status.SCORED.code
         return Column(values, status)
 
     def _arguments(self, batch: Batch) -> list[dict[str, Any] | None]:
@@ -98,15 +98,16 @@ class ItemMetric:
         calls = self.function.call_each(list(missing.values()))
         results = dict(zip(missing, calls, strict=True))
         for key, result in results.items():
-            if not isinstance(result, CallError):
+            if UserFunction.error_of(result) is None:
                 replies[key] = result
         return [replies[key] if key in replies else _returned(results[key]) for key in keys]
 
 
 def _returned(result: object) -> object:
     """Return the result of a call, or raise the exception that it ended with."""
-    if isinstance(result, CallError):
-        raise result.error
+    error = UserFunction.error_of(result)
+    if error is not None:
+        raise error
     return result
 
 

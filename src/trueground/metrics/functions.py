@@ -15,7 +15,7 @@ from trueground.errors import UsageError
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.batch import Batch, Floats
 from trueground.metrics.context import BatchContext, Checked, ClaimCheck
-from trueground.metrics.registry import get_metric
+from trueground.metrics.registry import METRICS
 from trueground.metrics.signatures import (
     ARGUMENTS,
     VERDICTS,
@@ -66,7 +66,7 @@ def metric_function(name: str) -> Callable[..., Floats]:
         >>> f1(["It is tall."], references=[["It is tall."]])
         array([1.])
     """
-    metric = get_metric(name)
+    metric = METRICS.resolve(name)
 
     def function(responses: Sequence[str], **columns: Any) -> Floats:
         return _compute(name, responses, columns)
@@ -91,7 +91,7 @@ def _compute(name: str, responses: Sequence[str], columns: Mapping[str, Any]) ->
     inputs = {n: columns[n] for n in [*_CONVERT, *VERDICTS.values()] if columns.get(n) is not None}
     chosen = {n: v for n, v in columns.items() if n not in _CONVERT and n not in VERDICTS.values()}
     options = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in chosen.items()}
-    spec = make_spec(get_metric(name), options)
+    spec = make_spec(METRICS.resolve(name), options)
     _check_columns(spec, inputs, len(responses))
     values = [np.empty(0)]
     for low in range(0, len(responses), _BATCH):

@@ -11,17 +11,14 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueground.metrics.base import (
     Metric,
     MetricOption,
-    Spec,
     abstain_option,
     apply_abstain,
-    make_spec,
 )
-from trueground.metrics.batch import CODES, Codes, Column, Options, harmonic
+from trueground.metrics.batch import Column, Options
 from trueground.metrics.context import (
     NO_TEXT,
     BatchContext,
@@ -39,8 +36,6 @@ _SCOPE = {"scope": MetricOption("input", ("input", "gold"))}
 _VARIANT = {"variant": MetricOption("windows", ("windows", "reference-code"))}
 Aggregate = Callable[[Sequence[float]], float]
 Value = Callable[[Verdict], float | None]
-# The verdicts of an answer, in the order in which they are shown.
-ANSWER_VERDICTS = ("grounded", "partly", "not", "declined", "unscored")
 _probability: Value = attrgetter("probability")
 
 
@@ -115,14 +110,14 @@ def aggregate_verdicts(checked: list[Checked], value_of: Value, aggregate: Aggre
     for i, item in enumerate(checked):
         missing = item.unanswered
         if missing is not None:
-            status[i] = CODES[missing.status if isinstance(missing, Failure) else missing]
+            status[i] = (missing.status if isinstance(missing, Failure) else missing).code
         elif not item.verdicts:
-            status[i] = CODES[Status.NO_CLAIMS]
+            status[i] = Status.NO_CLAIMS.code
         else:
             numbers = [value_of(v) for v in item.verdicts]
             known = [n for n in numbers if n is not None]
             if len(known) < len(numbers):
-                status[i] = CODES[Status.NOT_APPLICABLE]
+                status[i] = Status.NOT_APPLICABLE.code
             else:
                 values[i] = aggregate(known)
     return Column(values, status)
@@ -148,7 +143,7 @@ def _metric(
 
     def compute(context: BatchContext, o: Options) -> Column:
         columns = [aggregate_verdicts(context.checks(c), value_of, aggregate) for c in checks(o)]
-        column = harmonic(*columns) if len(columns) == 2 else columns[0]
+        column = Column.harmonic(*columns) if len(columns) == 2 else columns[0]
         if o.get("scope") == "gold":
             column = column.without(~context.batch.has("gold_contexts"), Status.MISSING_FIELD)
         return apply_abstain(column, context, o) if "abstain" in o else column
@@ -212,39 +207,3 @@ METRICS = (
         "whether some context entails the whole response: the earlier, looser definition",
     ),
 )
-
-
-def verdict_spec(specs: Sequence[Spec]) -> Spec | None:
-    """`grounding_precision` over the claims that these metrics check; None where none checks any.
-
-    The claims against all contexts come first where metrics differ in it. Answers that decline are
-    set apart, whatever the metrics make of them.
-    """
-    checks = [check for spec in specs for check in spec.checks if check.splits]
-    usual = claim_check("claims", "input")
-    checks.sort(key=lambda check: check != usual)
-    for check in checks:
-        if check == claim_check("claims", check.scope, check.variant):
-            chosen = {"scope": check.scope, "variant": check.variant or "windows"}
-            return make_spec(METRICS[0], chosen)
-    return None
-
-
-def code_verdicts(values: NDArray[np.float64], status: Codes) -> NDArray[np.int64]:
-    """The verdict of each answer, shape (n,), as its place in ANSWER_VERDICTS.
-
-    `values` and `status` (n,) are those of the metric of `verdict_spec`.
-    """
-    scored = status == CODES[Status.SCORED]
-    return np.select(
-        [scored & (values >= 1), scored & (values <= 0), scored, status == CODES[Status.ABSTAINED]],
-        [0, 2, 1, 3],
-        4,
-    )
-
-
-def verdict_of(score: float | None, status: str) -> str:
-    """The same of one answer in a word, from its line of items.jsonl."""
-    value = np.array([np.nan if score is None else score])
-    code = code_verdicts(value, np.array([CODES[Status(status)]], np.uint8))
-    return ANSWER_VERDICTS[int(code[0])]

@@ -21,14 +21,13 @@ from trueground.metrics.base import (
     READ,
     Metric,
     MetricOption,
-    Requirement,
     abstain_option,
     apply_abstain,
 )
 from trueground.metrics.batch import Column, Floats, Options, harmonic_mean, ratio
 from trueground.metrics.context import BatchContext
-from trueground.metrics.tokens import Bags, Ids, Overlap, overlap_with_each, tokenise
-from trueground.text import FAITHEVAL, contains_words, get_normalizer
+from trueground.metrics.tokens import Bags, Ids, Overlap, tokenise
+from trueground.text import Normalizer, contains_words
 from trueground.types import Status
 
 _CORRECTNESS = "Adlakha et al. 2023, section 4.1"
@@ -63,7 +62,7 @@ def _match_parts(context: BatchContext, o: Options, hit: Callable[[str, str], bo
     """1 for each pair whose reference, "A & B", has all of its parts in the response."""
     responses = context.responses(o)
     parts = [reference.split(_SEPARATOR) for reference in context.batch.references_flat]
-    normalizer = get_normalizer(o["normalizer"], o["lang"])
+    normalizer = Normalizer.named(o["normalizer"], o["lang"])
     plain = iter(tokenise([part for some in parts for part in some], normalizer).strings())
     pairs = zip(context.pair_items.tolist(), parts, strict=True)
     hits = [[hit(responses[i], next(plain)) for _ in some] for i, some in pairs]
@@ -99,7 +98,7 @@ def _rouge_n(context: BatchContext, bigrams: bool) -> Column:
             np.concatenate((u.ids, r.ids)), np.concatenate((u.offsets, r.offsets[1:] + len(u.ids)))
         ).bigrams()
         u, r = joined.part(0, len(u)), joined.part(len(u), len(joined))
-    o = overlap_with_each(u, r, context.pair_items)
+    o = u.overlap_with_each(r, context.pair_items)
     return Column.of(context.best(_f_measure(o.common, o.a, o.b)))
 
 
@@ -143,7 +142,7 @@ def _prepare_meteor(o: Options) -> None:
 def _choice_accuracy(context: BatchContext, options: Options) -> Column:
     from trueground.metrics.choices import chosen_label, mentioned_labels, right_labels
 
-    batch, normalise = context.batch, FAITHEVAL.rule
+    batch, normalise = context.batch, Normalizer.named("faitheval").rule
     values = np.zeros(len(batch))
     undecidable = np.zeros(len(batch), np.bool_)
     for i, (choices, references) in enumerate(zip(batch.choices, batch.references, strict=True)):
@@ -261,7 +260,8 @@ METRICS = (
         doc="METEOR: aligned words by form, stem and WordNet synonym",
         source="Banerjee and Lavie 2005",
         options={"wordnet": MetricOption("")},
-        requires=Requirement(extra="meteor", check=_prepare_meteor),
+        extra="meteor",
+        check=_prepare_meteor,
     ),
     _against_contexts(
         "k_precision",

@@ -6,7 +6,7 @@ Definitions: metrics.md, "Citations of passages".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from trueground.metrics.alce import (
@@ -17,14 +17,12 @@ from trueground.metrics.alce import (
     tally_recall,
 )
 from trueground.metrics.base import (
-    Aggregation,
     Details,
     Metric,
     MetricOption,
     abstain_option,
-    counted,
 )
-from trueground.metrics.batch import Batch, Column, Counts, Options, Tally, harmonic
+from trueground.metrics.batch import Batch, Counts, Options, Tally
 from trueground.metrics.cited_sentences import (
     CitedSentence,
     Reading,
@@ -175,12 +173,6 @@ def _details(context: BatchContext, item: int) -> dict[str, Any]:
     }
 
 
-def _f1(context: BatchContext, o: Options) -> Column:
-    # From the two under one policy: so do runs, and their F1 agrees with those of the items.
-    column = harmonic(_precision(context, o).column, _recall(context, o).column)
-    return replace(column, details=_details_with(o))
-
-
 def _check_with(o: Options) -> tuple[ClaimCheck, ...]:
     return (REFERENCE_CHECK if o["variant"] == REFERENCE else _CHECK,)
 
@@ -190,7 +182,7 @@ def _details_with(o: Options) -> Details:
 
 
 METRICS = (
-    counted(
+    Metric.counted(
         name=_RECALL,
         needs=("contexts",),
         counts=_recall,
@@ -200,7 +192,7 @@ METRICS = (
         options=_OPTIONS,
         queries=_check_with,
     ),
-    counted(
+    Metric.counted(
         name=_PRECISION,
         needs=("contexts",),
         counts=_precision,
@@ -210,15 +202,17 @@ METRICS = (
         options=_OPTIONS,
         queries=_check_with,
     ),
-    Metric(
+    # From the two under one policy: so do runs, and their F1 agrees with those of the items.
+    Metric.counted_f1(
         name="passage_citation_f1",
-        family="citations",
+        parts=(_PRECISION, _RECALL),
+        precision=_precision,
+        recall=_recall,
+        details=_details_with,
         needs=("contexts",),
-        compute=_f1,
         doc="harmonic mean of passage citation precision and recall",
         source=_SOURCE,
         options=_OPTIONS,
         queries=_check_with,
-        aggregation=Aggregation(harmonic=(_PRECISION, _RECALL)),
     ),
 )

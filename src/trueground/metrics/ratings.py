@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from trueground.errors import InputError, UsageError
-from trueground.metrics.base import Metric, MetricOption, Requirement
+from trueground.metrics.base import Metric, MetricOption
 from trueground.metrics.batch import Batch, Column, Options
 from trueground.metrics.context import BatchContext, RatingQuery
-from trueground.text import format_graph, placeholders_in, remove_citations
+from trueground.text import Template, format_graph, remove_citations
 from trueground.types import RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"
@@ -68,7 +68,7 @@ def _placeholders(path: str) -> frozenset[str]:
     except UnicodeDecodeError as error:
         reason = f"it is no UTF-8 text ({error})"
         raise InputError(f"the rubric {path} cannot be read: {reason}") from error
-    found = placeholders_in(text)
+    found = Template(text).placeholders
     if "response" not in found:
         raise UsageError(
             f"the rubric {path} has no place {{response}}; it may have {{response}}, {{question}} "
@@ -193,7 +193,7 @@ def _metric(
         source=source,
         options={**options, **_OPTIONS},
         queries=queries,
-        requires=Requirement(check=check),
+        check=check,
         version=version,
     )
 

@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, NamedTuple, TypeVar, overload
 
-from trueground.components import ComponentSpec, Registry, describe_value, split_key, split_outside
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.components import ComponentSpec, Registry, ResultKey, describe_value
 from trueground.errors import UsageError, unknown_name
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
-from trueground.metrics.batch import NEEDS
+from trueground.metrics.batch import NEEDS, harmonic_mean
 from trueground.metrics.other_names import METRIC_ALIASES, SIMILAR_METRICS, plain_name
 
 # In this order metrics are computed and shown. A line has their module, the field without which
@@ -47,8 +50,27 @@ _MODULE_OF = {name: module for module, _, *names in _MODULES for name in names}
 _NEED_OF = {name: need for _, need, *names in _MODULES for name in names}
 
 
+class HarmonicParts(NamedTuple):
+    """The two metrics whose harmonic mean another metric is."""
+
+    precision: Spec
+    recall: Spec
+
+    def combine(
+        self, precision: NDArray[np.float64], recall: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the harmonic mean of their values, of any one shape; 0 if both are 0."""
+        return harmonic_mean(precision, recall)
+
+
 class MetricTable(Registry[Metric]):
-    """Metrics by name. The module of a built-in one is imported when it is looked up."""
+    """Metrics by name. The module of a built-in one is imported when it is looked up.
+
+    Attributes:
+        MICRO: Suffix of a metric's name for its value over all units of a run.
+    """
+
+    MICRO: ClassVar = "_micro"
 
     def __init__(self) -> None:
         super().__init__("metric")
@@ -92,10 +114,117 @@ class MetricTable(Registry[Metric]):
         index = order.index(before)
         self._names = dict.fromkeys([*order[:index], *names, *order[index:]])
 
+    def resolve(self, name: str) -> Metric:
+        """Return the metric of that name, which may be one that other tools use.
+
+        Raises:
+            UsageError: There is none. The message has similar names.
+        """
+        known = self.load() if name not in self else self
+        plain = plain_name(name)
+        if name in known:
+            return known[name]
+        if plain not in METRIC_ALIASES.keys() | SIMILAR_METRICS.keys():
+            raise unknown_name("metric", name, known, (*METRIC_ALIASES, *SIMILAR_METRICS))
+        if plain in METRIC_ALIASES:
+            return self[METRIC_ALIASES[plain]]
+        nearest, instead = SIMILAR_METRICS[plain]
+        raise UsageError(f"there is no metric {name!r} here. The nearest is {nearest!r}: {instead}")
+
+    def of_key(self, key: str) -> Metric | None:
+        """Return the metric of a key of results, `name(option=value)@judge`; None if unknown."""
+        return self._find_first(ResultKey.parse(key).name)
+
+    def higher_is_better(self, key: str) -> bool | None:
+        """Return whether more of it is better, as the metric declares it; None if unknown.
+
+        `key` is one of results: `name(option=value)@judge`, or `name_micro…` of a whole run. Every
+        module that calls something best, worst, won or lost asks here.
+        """
+        name = ResultKey.parse(key).name
+        metric = self._find_first(name, name.removesuffix(self.MICRO))  # its name comes first
+        return None if metric is None else metric.higher_is_better
+
+    def parse(self, text: str) -> Spec:
+        """Parse `k_precision(normalizer=unicode-1,abstain=zero)`. Raises UsageError."""
+        parsed = ComponentSpec.parse("metric", text)
+        parsed.check_no_model()
+        return make_spec(self.resolve(parsed.name), parsed.options)
+
+    def parse_all(
+        self, metrics: str | Sequence[str | Spec] | None, fields: Iterable[str] = ()
+    ) -> list[Spec]:
+        """Return the specs of a comma-separated text or a list; the same metric twice counts once.
+
+        Args:
+            metrics: The metrics. None: the default set of the fields.
+            fields: The record fields that are present.
+        """
+        if metrics is None:
+            return self.default_specs(fields)
+        parts: Iterable[str | Spec] = [metrics] if isinstance(metrics, str) else metrics
+        _check_names(parts)
+        specs: dict[str, Spec] = {}
+        for part in parts:
+            if isinstance(part, Spec):
+                specs.setdefault(part.key, part)
+                continue
+            for text in self.split(part):
+                spec = self.parse(text)
+                specs.setdefault(spec.key, spec)
+        if not specs:
+            raise UsageError("no metric was named; leave --metrics out for the default set")
+        return list(specs.values())
+
+    def split(self, text: str) -> list[str]:
+        """Split a list of metrics at the commas outside quotes and parentheses."""
+        return [part for part in ComponentSpec.split(text) if part]
+
+    def describe_renamed(self, metrics: str | Sequence[str | Spec]) -> str | None:
+        """Return `metrics: grounding_precision ← faithfulness` for names that other tools use.
+
+        None if there are none. Raises UsageError.
+        """
+        parts = [metrics] if isinstance(metrics, str) else metrics
+        _check_names(parts)
+        texts = [text for part in parts if not isinstance(part, Spec) for text in self.split(part)]
+        names = {ResultKey.parse(text).name: self.parse(text).metric.name for text in texts}
+        renamed = [f"{metric} ← {name}" for name, metric in names.items() if metric != name]
+        return f"metrics: {', '.join(renamed)}" if renamed else None
+
+    def default_specs(self, fields: Iterable[str]) -> list[Spec]:
+        """Return all metrics of the default set whose fields are present in some record."""
+        present = {"any", *fields}
+        if "references" in present:
+            present.add("given_references")
+        for field in sorted(present):
+            self.load_component(field)
+        candidates = [self[name] for name in self if _NEED_OF.get(name) in present]
+        chosen = [metric for metric in candidates if present.issuperset(metric.default_needs)]
+        return [make_spec(metric, {}) for metric in chosen]
+
+    def harmonic_parts(self, spec: Spec) -> HarmonicParts:
+        """Return the two metrics of a harmonic mean, with the options that they share with it."""
+        assert spec.metric.aggregation.harmonic is not None
+        parts = []
+        for name in spec.metric.aggregation.harmonic:
+            metric = self.resolve(name)
+            shared = {n: v for n, v in spec.options.items() if n in metric.options}
+            part = make_spec(metric, shared)
+            tail = spec.key[spec.key.rfind("@") :] if spec.judge else ""
+            parts.append(replace(part, key=part.key + tail, judge=spec.judge))
+        return HarmonicParts(*parts)
+
+    def _find_first(self, *names: str) -> Metric | None:
+        """Return the metric of the first name that exists; other packages are loaded last."""
+        for name in names:
+            if name in self:
+                return self[name]
+        known = self.load()
+        return next((known[name] for name in names if name in known), None)
+
 
 METRICS = MetricTable()
-
-MICRO = "_micro"  # behind the name of a metric: its value over all units of a run
 
 
 @overload
@@ -227,12 +356,12 @@ def _register_function(
     version: int | str | None = None,
 ) -> ItemFunction:
     """Register a function of one item. If the same function is defined again, replace it."""
-    from trueground.components import UserFunction, is_redefinition
+    from trueground.components import UserFunction
     from trueground.metrics.from_functions import FIELDS, ItemMetric
 
     user = UserFunction("metric", function, allowed=FIELDS, name=name, version=version)
     earlier = METRICS[user.name].compute if user.name in METRICS else None
-    if isinstance(earlier, ItemMetric) and is_redefinition(user, earlier.function):
+    if isinstance(earlier, ItemMetric) and user.redefines(earlier.function):
         del METRICS[user.name]
     _register_compute(
         user.name,
@@ -272,98 +401,6 @@ def register_metrics(
         METRICS.move(names, before)
 
 
-def harmonic_parts(spec: Spec) -> tuple[Spec, Spec]:
-    """Return the two metrics of a harmonic one, with the options that they share with it."""
-    assert spec.metric.aggregation.harmonic is not None
-    parts = []
-    for name in spec.metric.aggregation.harmonic:
-        metric = get_metric(name)
-        shared = {n: v for n, v in spec.options.items() if n in metric.options}
-        part = make_spec(metric, shared)
-        tail = spec.key[spec.key.rfind("@") :] if spec.judge else ""
-        parts.append(replace(part, key=part.key + tail, judge=spec.judge))
-    return parts[0], parts[1]
-
-
-def all_metrics() -> MetricTable:
-    """Every metric by name, those of other packages included."""
-    return METRICS.load()
-
-
-def _find(*names: str) -> Metric | None:
-    """The metric of the first of these names that exists; other packages are looked at last."""
-    for name in names:
-        if name in METRICS:
-            return METRICS[name]
-    known = all_metrics()
-    return next((known[name] for name in names if name in known), None)
-
-
-def get_metric(name: str) -> Metric:
-    """The metric of that name, also as other tools call it; else a UsageError with near names."""
-    known = all_metrics() if name not in METRICS else METRICS
-    plain = plain_name(name)
-    if name in known:
-        return known[name]
-    if plain not in METRIC_ALIASES.keys() | SIMILAR_METRICS.keys():
-        raise unknown_name("metric", name, known, (*METRIC_ALIASES, *SIMILAR_METRICS))
-    if plain in METRIC_ALIASES:
-        return METRICS[METRIC_ALIASES[plain]]
-    nearest, instead = SIMILAR_METRICS[plain]
-    raise UsageError(f"there is no metric {name!r} here. The nearest is {nearest!r}: {instead}")
-
-
-def metric_of_key(key: str) -> Metric | None:
-    """The metric behind a key of results, `name(option=value)@judge`; None: not known here."""
-    return _find(split_key(key).name)
-
-
-def higher_is_better(key: str) -> bool | None:
-    """Whether more of it is better, as the metric's declaration has it; None: not known here.
-
-    `key` is one of results: `name(option=value)@judge`, or `name_micro…` of a whole run. Every
-    place that calls something best, worst, won or lost asks here.
-    """
-    name = split_key(key).name
-    metric = _find(name, name.removesuffix(MICRO))  # its own name comes first
-    return None if metric is None else metric.higher_is_better
-
-
-def split_specs(text: str) -> list[str]:
-    """Split at the commas that stand outside quotes and parentheses."""
-    return [part for part in split_outside(text) if part]
-
-
-def parse_spec(text: str) -> Spec:
-    """`k_precision(normalizer=unicode-1,abstain=zero)` → Spec; raises UsageError."""
-    part = ComponentSpec.parse("metric", text)
-    part.check_no_model()
-    return make_spec(get_metric(part.name), part.options)
-
-
-def parse_specs(
-    metrics: str | Sequence[str | Spec] | None, fields: Iterable[str] = ()
-) -> list[Spec]:
-    """Return the specs of a comma-separated text or a list; the same metric twice counts once.
-
-    Args:
-        metrics: The metrics. None: the default set of the fields.
-        fields: The record fields that are present.
-    """
-    if metrics is None:
-        return default_specs(fields)
-    parts: Iterable[str | Spec] = [metrics] if isinstance(metrics, str) else metrics
-    _check_names(parts)
-    specs: dict[str, Spec] = {}
-    for part in parts:
-        found = [part] if isinstance(part, Spec) else [parse_spec(p) for p in split_specs(part)]
-        for spec in found:
-            specs.setdefault(spec.key, spec)
-    if not specs:
-        raise UsageError("no metric was named; leave --metrics out for the default set")
-    return list(specs.values())
-
-
 def _check_names(metrics: object) -> None:
     """Raise UsageError unless these are names of metrics, such as if a function was passed."""
     parts = metrics if isinstance(metrics, Iterable) else (metrics,)
@@ -373,28 +410,3 @@ def _check_names(metrics: object) -> None:
                 f'metrics: found {describe_value(part)}; expected names, such as "f1". A '
                 "function decorated with @tg.metric is chosen by its name, too"
             )
-
-
-def describe_renamed(metrics: str | Sequence[str | Spec]) -> str | None:
-    """`metrics: grounding_precision ← faithfulness` for names of other tools; None: there are none.
-
-    Raises UsageError.
-    """
-    parts = [metrics] if isinstance(metrics, str) else metrics
-    _check_names(parts)
-    written = [w for part in parts if not isinstance(part, Spec) for w in split_specs(part)]
-    pairs = {split_key(word).name: parse_spec(word).metric.name for word in written}
-    texts = [f"{ours} ← {name}" for name, ours in pairs.items() if ours != name]
-    return f"metrics: {', '.join(texts)}" if texts else None
-
-
-def default_specs(fields: Iterable[str]) -> list[Spec]:
-    """Every metric of the default set whose fields are present somewhere in the records."""
-    present = {"any", *fields}
-    if "references" in present:
-        present.add("given_references")
-    for field in sorted(present):
-        METRICS.load_component(field)
-    may_be = [METRICS[name] for name in METRICS if _NEED_OF.get(name) in present]
-    chosen = [m for m in may_be if present.issuperset(m.default_needs)]
-    return [make_spec(metric, {}) for metric in chosen]

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.text import ASCII_SPACE, Normalizer
+from trueground.text import Normalizer
 
 Ids = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -65,6 +65,58 @@ class Bags:
         inner[lasts] = False
         offsets = np.concatenate(([0], np.cumsum(np.maximum(self.lengths - 1, 0))))
         return Bags(intern(pairs[inner[:-1]].view(np.uint64)), offsets)
+
+    def overlap(self, other: Bags, discount: Bags | None = None) -> Overlap:
+        """Compare list i with list i of `other`, discounting the ids of list i of `discount`."""
+        sides = [self, other] if discount is None else [self, other, discount]
+        pairs = len(self)
+        width = max((int(t.ids.max()) for t in sides if len(t.ids)), default=0).bit_length() + 2
+        small = pairs.bit_length() + width < 31  # half the bytes to sort
+        kind = np.dtype(np.int32 if small else np.int64)
+        items = (np.arange(pairs) << width).astype(kind)
+        keys = [
+            (np.repeat(items, t.lengths) | t.ids.astype(kind) << 2) + kind.type(side)
+            for side, t in enumerate(sides)
+        ]
+        key = np.concatenate(keys)
+        key.sort()
+        # Runs of equal keys, with two spare entries so that "the next run" always exists.
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        counts = np.diff(first, append=len(key))
+        runs = np.concatenate((key[first], (-8, -8)))
+        mine = np.flatnonzero(runs[:-2] & 3 == 0)
+        base = runs[mine]
+        count = counts[mine]
+        counts = np.concatenate((counts, (0, 0)))
+        follows = runs[mine + 1] == base + 1
+        shared = np.where(follows, np.minimum(count, counts[mine + 1]), 0)
+        item = base >> width
+
+        def total(values: Ids) -> Ids:
+            return np.bincount(item, values, pairs).astype(np.int64)
+
+        common = total(shared)
+        if discount is None:
+            return Overlap(common, self.lengths, other.lengths, common, self.lengths)
+        discounted = runs[mine + 1 + follows] == base + 2
+        left_common = common - total(np.where(discounted, shared, 0))
+        left = self.lengths - total(np.where(discounted, count, 0))
+        return Overlap(common, self.lengths, other.lengths, left_common, left)
+
+    def overlap_with_each(self, other: Bags, rows: Ids) -> Overlap:
+        """Compare list i of `other` with list `rows[i]`, which is counted once for all of them."""
+        width = max((int(t.ids.max()) for t in (self, other) if len(t.ids)), default=0).bit_length()
+        keys, counts = _count_ids(self, width)
+        pair_keys, pair_counts = _count_ids(other, width)
+        pairs = pair_keys >> width
+        searched = (rows[pairs] << width) + (pair_keys - (pairs << width))
+        position = np.searchsorted(keys, searched)
+        # A spare entry, so that there is one where all keys are smaller.
+        keys, counts = np.concatenate((keys, (-1,))), np.concatenate((counts, (0,)))
+        shared = np.where(keys[position] == searched, np.minimum(counts[position], pair_counts), 0)
+        common = np.bincount(pairs, shared, len(other)).astype(np.int64)
+        a = self.lengths[rows]
+        return Overlap(common, a, other.lengths, common, a)
 
 
 @dataclass(frozen=True)
@@ -151,7 +203,7 @@ def _normalised(texts: Sequence[str], normalizer: Normalizer) -> bytes:
 @lru_cache(maxsize=8)
 def _flagging(table: bytes) -> bytes:
     """The table, but every control character that is no white space becomes 0xFE."""
-    odd = [b for b in (*range(32), 127) if b not in ASCII_SPACE]
+    odd = [b for b in (*range(32), 127) if not chr(b).isspace()]
     return bytes(_CONTROL if byte in odd else to for byte, to in enumerate(table))
 
 
@@ -240,60 +292,6 @@ class Overlap:
     b: Ids
     left_common: Ids
     left: Ids
-
-
-def overlap(u: Bags, k: Bags, h: Bags | None = None) -> Overlap:
-    """Compare text i of `u` with text i of `k`, discounting the tokens of text i of `h`."""
-    sides = [u, k] if h is None else [u, k, h]
-    pairs = len(u)
-    width = max((int(t.ids.max()) for t in sides if len(t.ids)), default=0).bit_length() + 2
-    small = pairs.bit_length() + width < 31  # half the bytes to sort
-    kind = np.dtype(np.int32 if small else np.int64)
-    items = (np.arange(pairs) << width).astype(kind)
-    keys = [
-        (np.repeat(items, t.lengths) | t.ids.astype(kind) << 2) + kind.type(side)
-        for side, t in enumerate(sides)
-    ]
-    key = np.concatenate(keys)
-    key.sort()
-    # Runs of equal keys, with two spare entries so that "the next run" always exists.
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    counts = np.diff(first, append=len(key))
-    runs = np.concatenate((key[first], (-8, -8)))
-    mine = np.flatnonzero(runs[:-2] & 3 == 0)
-    base = runs[mine]
-    count = counts[mine]
-    counts = np.concatenate((counts, (0, 0)))
-    follows = runs[mine + 1] == base + 1
-    shared = np.where(follows, np.minimum(count, counts[mine + 1]), 0)
-    item = base >> width
-
-    def total(values: Ids) -> Ids:
-        return np.bincount(item, values, pairs).astype(np.int64)
-
-    common = total(shared)
-    if h is None:
-        return Overlap(common, u.lengths, k.lengths, common, u.lengths)
-    discounted = runs[mine + 1 + follows] == base + 2
-    left_common = common - total(np.where(discounted, shared, 0))
-    left = u.lengths - total(np.where(discounted, count, 0))
-    return Overlap(common, u.lengths, k.lengths, left_common, left)
-
-
-def overlap_with_each(u: Bags, k: Bags, rows: Ids) -> Overlap:
-    """Compare text i of `k` with text `rows[i]` of `u`, which is counted once for all of them."""
-    width = max((int(t.ids.max()) for t in (u, k) if len(t.ids)), default=0).bit_length()
-    keys, counts = _count_ids(u, width)
-    pair_keys, pair_counts = _count_ids(k, width)
-    pairs = pair_keys >> width
-    searched = (rows[pairs] << width) + (pair_keys - (pairs << width))
-    position = np.searchsorted(keys, searched)
-    # A spare entry, so that there is one where all keys are smaller.
-    keys, counts = np.concatenate((keys, (-1,))), np.concatenate((counts, (0,)))
-    shared = np.where(keys[position] == searched, np.minimum(counts[position], pair_counts), 0)
-    common = np.bincount(pairs, shared, len(k)).astype(np.int64)
-    a = u.lengths[rows]
-    return Overlap(common, a, k.lengths, common, a)
 
 
 def _count_ids(bags: Bags, width: int) -> tuple[Ids, Ids]:

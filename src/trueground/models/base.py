@@ -15,7 +15,7 @@ import msgspec
 from trueground.components import check_members
 from trueground.models.options import Extra
 from trueground.net import Secrets
-from trueground.options import MAX_SEED, Option
+from trueground.options import Option
 from trueground.types import Status
 
 # The finish reason of a call that came to no model: nobody there, not let in, no such model.
@@ -47,7 +47,8 @@ class Params(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     min_tokens: Annotated[int | None, Option("Where the endpoint knows it.", min=1)] = None
     max_tokens: Annotated[int | None, Option("Longest answer.", min=1)] = None
     seed: Annotated[
-        int | None, Option("Sent to the model, and that of the intervals.", min=0, max=MAX_SEED)
+        int | None,
+        Option("Sent to the model, and that of the intervals.", min=0, max=Option.MAX_SEED),
     ] = None
     stop: tuple[str, ...] = ()
     logprobs: int | None = None

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from trueground.components import ComponentSpec
 from trueground.errors import UsageError
-from trueground.options import Option, check_settings, split_pair
+from trueground.options import Option, declared_options, split_pair
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -103,7 +103,7 @@ class EndpointOptions:
     max_attempts: Annotated[int, Option("Attempts of a call.", min=1)] = 6
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        declared_options(type(self)).check(vars(self))
 
 
 @dataclass(frozen=True)

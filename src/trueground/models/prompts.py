@@ -21,7 +21,7 @@ from pathlib import Path
 
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
-from trueground.text import PLACEHOLDER, placeholders_in
+from trueground.text import Template
 from trueground.types import PromptFile
 
 # A place alone on its line takes the line with it where it has nothing to say.
@@ -43,7 +43,7 @@ class Prompt:
 
     def has(self, place: str) -> bool:
         """Whether the text has this place, as a marked block or plain."""
-        places = placeholders_in(f"{self.system}\n{self.user}")
+        places = Template(f"{self.system}\n{self.user}").placeholders
         return place in places or f"{PLAIN}{place}" in places
 
     def fill(self, places: Mapping[str, str]) -> tuple[Message, ...]:
@@ -51,7 +51,7 @@ class Prompt:
 
         def filled(text: str) -> str:
             text = _LINE.sub(lambda match: match[0] if places.get(match[1], "") else "", text)
-            return PLACEHOLDER.sub(lambda m: m[1] or places.get(m[2], ""), text).strip("\n")
+            return Template(text).fill(places).strip("\n")
 
         texts = (("system", self.system), ("user", self.user))
         return tuple(Message(role, filled(text)) for role, text in texts if text)
@@ -93,7 +93,7 @@ class Prompt:
         text = _read_text(path, "prompt")
         if "\0" in text:
             raise UsageError(f"the prompt {path} holds NUL characters; save it as plain UTF-8 text")
-        _check_placeholders(path, placeholders_in(text), required, allowed)
+        _check_placeholders(path, Template(text).placeholders, required, allowed)
         return _parse(path.name, text)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trueground.components import Registry, parse_model_spec
+from trueground.components import ComponentSpec, Registry
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel
 from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
@@ -81,7 +81,7 @@ def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScor
         raise UsageError(f"the scorer of perplexities has no name; expected {_SCORERS}")
     from trueground.models.perplexity import WordScorer
 
-    name, given = parse_model_spec("perplexity", written)
+    name, given = ComponentSpec.parse_model("perplexity", written)
     given.check(OPTIONS)
     options = endpoint_options(given, "the scorer of perplexities", options)
     prefix, _, rest = name.partition(":")

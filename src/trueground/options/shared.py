@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from trueground.errors import UsageError
-from trueground.options.declaration import Option, declare
-from trueground.options.values import MAX_SEED, check_named
+from trueground.options.option import Option
 
 # progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
 Progress = Callable[[str, int, int | None], None]
 
-_SEED = Option("Seed of all random sampling.", "--seed", min=0, max=MAX_SEED)
+_SEED = Option("Seed of all random sampling.", "--seed", min=0, max=Option.MAX_SEED)
 _RESAMPLES = Option("Bootstrap samples.", "--resamples", min=1)
 _LEVEL = Option(
     "Confidence level of the intervals, between 0 and 1.",
@@ -53,18 +52,6 @@ LabelsDrawn = Annotated[
 
 def do_nothing(*_reported: object) -> None:
     """Ignore what is reported: the default of callbacks for progress and messages."""
-
-
-def check_resamples(resamples: int) -> None:
-    """Check a number of bootstrap samples. Raises UsageError."""
-    check_named(declare("resamples", int, 1, _RESAMPLES), resamples)
-
-
-def check_draws(resamples: int, seed: int, level: float) -> None:
-    """Check the options of bootstrap intervals. Raises UsageError."""
-    check_resamples(resamples)
-    check_named(declare("seed", int, 0, _SEED), seed)
-    check_named(declare("level", float, 0.95, _LEVEL), level)
 
 
 def parse_shard(text: str) -> tuple[int, int]:

@@ -17,16 +17,17 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from trueground.components import split_key
-from trueground.metrics import ANSWER_VERDICTS, higher_is_better, metric_of_key
+from trueground.components import ResultKey
+from trueground.files import OutputPath
+from trueground.metrics import METRICS, AnswerVerdict
 from trueground.records import field_text
 from trueground.reports.items import claims_of
 from trueground.reports.selection import Selection
 from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes, packed_block
-from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, Item, RunFiles, replacing
+from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, Item, RunFiles
 from trueground.text import Key, keys_of, pairs_of, triple_key
-from trueground.types import REASON_TITLES, Answered, Failure, Graph, Record, Status
+from trueground.types import Answered, Failure, Graph, ReasonKind, Record, Status
 
 FOLDER = "report_items"
 DETAILS = 100  # answers in a block inside the page
@@ -43,9 +44,9 @@ CHECKED = ("claims", "facts", "references", "response", "alignment", "missing", 
 _TOLD = ("sentences", "missed", "absent", "passage_sentences")
 _SHOWN = {"see", "phrase", "counts", *CHECKED, *_TOLD}
 STATUS_NAMES = [status.value for status in Status]
-_KINDS = [kind.value for kind in REASON_TITLES]
+_KINDS = [kind.value for kind in ReasonKind]
 _SUPPORTED: dict[Any, int] = {True: 1, False: 0}
-_VERDICTS: dict[Any, int] = {name: place for place, name in enumerate(ANSWER_VERDICTS)}
+_VERDICTS: dict[Any, int] = {name: place for place, name in enumerate(AnswerVerdict.NAMES)}
 _MISSING = re.compile(r"not (?:in the [a-z]+|supported): (.*)", re.DOTALL)
 _REPLACED = re.compile(r"(['\"].+['\"]) (?:in the claim, |is not in the [a-z]+$)")
 _MOST = 20  # words of a reason
@@ -55,9 +56,9 @@ _ASIDE = re.compile(r" \((?:nearest|[a-z]* ?\d)[^()]*\)| …$")  # what is neare
 class ListedAnswer(msgspec.Struct):
     """What the list shows of an answer beside its scores.
 
-    `verdict` is a place in ANSWER_VERDICTS. `claims` are (start, end, supported, words) in the
+    `verdict` is a place in AnswerVerdict.NAMES. `claims` are (start, end, supported, words) in the
     whole answer, supported as 1, 0 or none, words those that are not in the contexts; `kinds` are
-    those of their reasons, as places in REASON_TITLES.
+    those of their reasons, as places in ReasonKind.
     """
 
     id: str
@@ -143,8 +144,8 @@ def write_answers(out: BinaryIO, beside: Path, run_dir: Path, shown: AnswerList)
 
 def metric_words(name: str) -> str:
     """What a metric says, in words."""
-    metric = metric_of_key(name)
-    words = metric.doc if metric else split_key(name).name.replace("_", " ")
+    metric = METRICS.of_key(name)
+    words = metric.doc if metric else ResultKey.parse(name).name.replace("_", " ")
     return words if "_" in words.split(" ")[0] else words[:1].upper() + words[1:]
 
 
@@ -154,11 +155,11 @@ def list_words(metrics: Sequence[str], headline: str | None) -> dict[str, Any]:
         "headline": headline,
         "metrics": list(metrics),
         "names": [metric_words(name) for name in metrics],
-        "lower": [name for name in metrics if higher_is_better(name) is False],
+        "lower": [name for name in metrics if METRICS.higher_is_better(name) is False],
         "statuses": [[name, STATUS_WORDS[Status(name)]] for name in STATUS_NAMES],
-        "verdictNames": ANSWER_VERDICTS,
+        "verdictNames": AnswerVerdict.NAMES,
         "kindNames": _KINDS,
-        "kindWords": list(REASON_TITLES.values()),
+        "kindWords": [kind.description for kind in ReasonKind],
     }
 
 
@@ -167,7 +168,7 @@ def _write_details(folder: Path, number: int, details: list[dict[str, Any]]) -> 
 
 
 def _write_script(path: Path, call: str, data: bytes = b"") -> None:
-    with replacing(path) as out:
+    with OutputPath(path).replacing() as out:
         out.write(call.encode() + data + b"\n")
 
 
@@ -349,7 +350,7 @@ def _with_doubts(owner: Any) -> Any:
 @lru_cache(1024)  # asked for every answer
 def _who(metric: str) -> tuple[str, str]:
     """`support(scope=gold)@nli` → its judge and its options."""
-    key = split_key(metric)
+    key = ResultKey.parse(metric)
     return key.judge, key.options
 
 

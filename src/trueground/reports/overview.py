@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import spoken
 from trueground.reports.blocks import Block, Head, Page, Part, Row, Table, Text
 from trueground.reports.sentences import (
@@ -19,7 +19,7 @@ from trueground.reports.sentences import (
 )
 from trueground.reports.text import COLUMNS, clip, wrap
 from trueground.runs import REPORT, WorstItem, worst_metrics, worst_order
-from trueground.text import NO_VALUE, number, one_line, several, shown_name
+from trueground.text import NO_VALUE, number, one_line, several
 
 _MAX_METRICS, _MAX_VALUES = 6, 6
 _MAX_ROWS, _MIN_ROWS = 14, 3  # of the table of a summary in Python
@@ -64,7 +64,9 @@ def headline_keys(metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, s
     First the best metric of each question, then the next ones. If no metric belongs to a question,
     the first six of the run, with "" as the question.
     """
-    scored = [key for key, entry in metrics.items() if entry["scored"] and not split_key(key).judge]
+    scored = [
+        key for key, entry in metrics.items() if entry["scored"] and not ResultKey.parse(key).judge
+    ]
     keys_of = group_by_question(scored)
     ranked = [(rank, key) for keys in keys_of.values() for rank, key in enumerate(keys)]
     chosen = {key for _, key in sorted(ranked, key=lambda pair: pair[0])[:_MAX_METRICS]}
@@ -78,7 +80,7 @@ def group_by_question(keys: Iterable[str]) -> dict[str, list[str]]:
     """Return the metrics that answer each question, the best first."""
     keys = list(keys)
     return {
-        question: [key for name in names for key in keys if split_key(key).name == name]
+        question: [key for name in names for key in keys if ResultKey.parse(key).name == name]
         for question, names in QUESTIONS.items()
     }
 
@@ -216,7 +218,7 @@ def introduce_run(manifest: Mapping[str, Any]) -> Iterator[Block]:
     if "outcomes" not in manifest:
         return
     benchmark, tokens = manifest["benchmark"], manifest["tokens"]
-    model = shown_name(manifest["model"]["name"])
+    model = one_line(manifest["model"]["name"], 60)
     parts = [
         f"{several(manifest['calls'], 'call')}, {manifest['cache_hits']:,} from the cache",
         f"{tokens['in']:,} tokens in, {tokens['out']:,} out",

@@ -69,7 +69,7 @@ from trueground.reports.sentences import (
 from trueground.reports.viewer import write_page
 from trueground.runs import REPORT, Gaps, RunFiles, headline_metric
 from trueground.text import number, percent, several
-from trueground.types import REASON_TITLES, ReasonKind
+from trueground.types import ReasonKind
 
 MARK = "trueground-run-1"
 LISTED = 100_000  # answers in the list of a page
@@ -292,7 +292,7 @@ def _show_headline(
     if counts:
         most = sorted(counts, key=lambda one: -one[0])[:_REASONS_SHOWN]
         tiles = [
-            Tile(REASON_TITLES[kind], f"{several(n, 'claim')}: ", filter=f"kind={kind}")
+            Tile(kind.description, f"{several(n, 'claim')}: ", filter=f"kind={kind}")
             for n, kind in most
         ]
         blocks.append(Part("Why claims are called unsupported", [Tiles(tiles, small=True)]))

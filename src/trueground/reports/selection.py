@@ -13,7 +13,7 @@ from typing import IO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.metrics import higher_is_better
+from trueground.metrics import METRICS
 from trueground.runs import Gaps, ItemScores, RunFiles
 from trueground.stats import count_true
 
@@ -132,7 +132,7 @@ def choose_items(
     taken[shuffled[: limit // 2]] = True
     worst = np.empty(0, dtype=np.int64)
     if values is not None:
-        lower = metric is not None and higher_is_better(metric) is False
+        lower = metric is not None and METRICS.higher_is_better(metric) is False
         order = np.argsort(-values if lower else values, kind="stable")  # NaN stands last
         free = ~np.isnan(values[order]) & ~taken[order]
         worst = order[free][: limit - limit // 2]

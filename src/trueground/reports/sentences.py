@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from trueground.judges import FitFigures, LabelledVerdicts
-from trueground.metrics import ANSWER_VERDICTS
+from trueground.metrics import AnswerVerdict
 from trueground.reports.blocks import Rich, strong
 from trueground.text import docs_page, percent, several
 from trueground.types import Status
@@ -79,7 +79,7 @@ def _count_statuses(counts: Mapping[str, int]) -> str:
 
 
 def _shares(verdicts: Mapping[str, Any], first: str) -> str:
-    share = {name: percent(verdicts[name]["share"]) for name in ANSWER_VERDICTS}
+    share = {name: percent(verdicts[name]["share"]) for name in AnswerVerdict.NAMES}
     told = f"{share['grounded']} {first}"
     told += "".join(f", {share[name]} {name}" for name in ("partly", "not", "declined"))
     return told + (f" ({share['unscored']} unscored)" if verdicts["unscored"]["n"] else "")

@@ -19,8 +19,8 @@ from typing import BinaryIO
 import msgspec
 
 from trueground._version import __version__
+from trueground.files import OutputPath
 from trueground.reports.blocks import Page
-from trueground.runs import find_outputs, replacing
 
 _SCRIPTS = (
     "vendor/htm-preact.js",
@@ -111,7 +111,7 @@ def find_page(path: Path, mark: str) -> Path:
     folder's nor ends in .html. OutputError: another file is there; a folder is missing or may not
     be written.
     """
-    page, _ = find_outputs(path, mark)
+    page = OutputPath(path).find_files(mark).page
     assert page is not None  # there are no numbers beside it
     return page
 
@@ -134,7 +134,7 @@ def write_page(
     With `files` the page may load scripts that lie beside it. Raises WriteError.
     """
     head, tail = _frame(page, files)
-    with replacing(path) as out:
+    with OutputPath(path).replacing() as out:
         out.write(head + json_block("page", page.for_viewer()))
         if write_data is not None:
             write_data(out)

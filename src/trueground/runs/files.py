@@ -17,18 +17,9 @@ from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, cast, 
 import msgspec
 
 from trueground.errors import InputError
-from trueground.files import FolderLock
+from trueground.files import FolderLock, OutputPath
 from trueground.records import UNREADABLE, open_unpacked, shorten, too_deep
-from trueground.runs.directory import (
-    ITEMS,
-    MANIFEST,
-    RECORDS,
-    REPEATS,
-    REPORT,
-    RESPONSES,
-    SUMMARY,
-    write_json,
-)
+from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPEATS, REPORT, RESPONSES, SUMMARY
 from trueground.runs.frames import read_frames
 from trueground.runs.identity import describe_unfinished
 from trueground.runs.schema import (
@@ -192,12 +183,12 @@ class RunFiles:
     def write_manifest(self, manifest: Manifest) -> None:
         """Replace manifest.json as a whole. Raises WriteError."""
         manifest.format_version = FORMAT_VERSION
-        write_json(self.manifest, manifest.raw)
+        OutputPath(self.manifest).write_json(manifest.raw)
 
     def write_summary(self, summary: Summary) -> None:
         """Replace summary.json as a whole. Raises WriteError."""
         summary.format_version = FORMAT_VERSION
-        write_json(self.summary, summary.raw)
+        OutputPath(self.summary).write_json(summary.raw)
 
     def _read(self, path: Path) -> bytes:
         try:

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueground.errors import OutputError, RunInterrupted, TruegroundError
+from trueground.errors import OutputError, RunInterrupted, TruegroundError, WriteError
 from trueground.files import FolderLock, part_of
-from trueground.runs.directory import MANIFEST, unusable, write_error
+from trueground.runs.directory import MANIFEST
 from trueground.runs.identity import FINISHED
 
 SHARDS = "shards"  # the folder of a sharded job that is not merged yet
@@ -86,7 +86,7 @@ class Shards:
         try:
             self._path.rename(self._job / MERGED_SHARDS)
         except OSError as error:
-            raise write_error(self._path, error) from error
+            raise WriteError.stopped(self._path, error) from error
         self.remove_merged()
 
     def remove_merged(self) -> None:
@@ -134,7 +134,7 @@ class Job:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise unusable(self.path, error) from error
+            raise OutputError.unusable(self.path, error) from error
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -159,7 +159,7 @@ class Job:
         try:
             is_file = self.path.exists() and not self.path.is_dir()
         except OSError as error:
-            raise unusable(self.path, error) from error
+            raise OutputError.unusable(self.path, error) from error
         if is_file:
             raise OutputError(f"{self.path} is a file; --out must name a folder")
 

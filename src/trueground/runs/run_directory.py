@@ -11,8 +11,8 @@ from typing import Any, Self
 import zstandard
 
 from trueground._version import __version__
-from trueground.errors import OutputError, TruegroundError
-from trueground.files import NewFolders, part_of
+from trueground.errors import OutputError, TruegroundError, WriteError
+from trueground.files import NewFolders, OutputPath, part_of
 from trueground.runs.directory import (
     BATCHES,
     ITEMS,
@@ -25,9 +25,6 @@ from trueground.runs.directory import (
     SUMMARY,
     AppendFile,
     numbered_paths,
-    unusable,
-    write_error,
-    write_json,
 )
 from trueground.runs.identity import find_differences, is_finished, refuse
 from trueground.runs.job import Job, JobKind
@@ -151,7 +148,7 @@ class RunDirectory:
         try:
             (self.path / PROGRESS).unlink(missing_ok=True)
         except OSError as error:
-            raise write_error(self.path / PROGRESS, error) from error
+            raise WriteError.stopped(self.path / PROGRESS, error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -169,7 +166,7 @@ class RunDirectory:
                 "sessions": 1,
                 "identity": self._identity,
             }
-            write_json(self.path / MANIFEST, stub)
+            OutputPath(self.path / MANIFEST).write_json(stub)
         for name in set(_RUN_FILES) - {MANIFEST}:
             self._remove(name, there)
         self._remove(part_of(Path(MANIFEST)).name, there)
@@ -223,7 +220,7 @@ def _create_free(path: Path) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise unusable(free, error) from error
+            raise OutputError.unusable(free, error) from error
         return free
     raise AssertionError("numbers do not end")
 

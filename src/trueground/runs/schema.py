@@ -13,10 +13,10 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from trueground.components import keys_named, split_key
+from trueground.components import ResultKey
 from trueground.errors import unknown_name
 from trueground.judges import FitFigures
-from trueground.metrics import ANSWER_VERDICTS
+from trueground.metrics import AnswerVerdict
 from trueground.types import PromptFile, Usage
 
 FORMAT_VERSION = 2
@@ -83,7 +83,7 @@ class Item(ItemScores):
         """
         checks: list[list[dict[str, Any]]] = []
         for key, entry in () if verdict == "declined" else self.evidence.items():
-            if not split_key(key).judge and isinstance(entry, dict) and "claims" in entry:
+            if not ResultKey.parse(key).judge and isinstance(entry, dict) and "claims" in entry:
                 # Those checked against all contexts come first.
                 checks.insert(0 if "scope=" not in key else len(checks), entry["claims"])
         claims = [claim for claim in (checks or [[]])[0] if claim.get("supported") is False]
@@ -249,28 +249,28 @@ class Verdicts(
             self.abstained,
             self.unscored,
         )
-        share = dict(zip(ANSWER_VERDICTS, shares, strict=True)).get(name)
+        share = dict(zip(AnswerVerdict.NAMES, shares, strict=True)).get(name)
         if share is None:
-            raise KeyError(str(unknown_name("verdict", name, ANSWER_VERDICTS)))
+            raise KeyError(str(unknown_name("verdict", name, AnswerVerdict.NAMES)))
         return share
 
     def keys(self) -> tuple[str, ...]:
         """Return the names of the verdicts, the best first."""
-        return ANSWER_VERDICTS
+        return AnswerVerdict.NAMES
 
     def values(self) -> list[VerdictShare]:
         """Return the shares in the order of the names."""
-        return [self[name] for name in ANSWER_VERDICTS]
+        return [self[name] for name in AnswerVerdict.NAMES]
 
     def items(self) -> list[tuple[str, VerdictShare]]:
         """Return the shares with their names."""
-        return [(name, self[name]) for name in ANSWER_VERDICTS]
+        return [(name, self[name]) for name in AnswerVerdict.NAMES]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(ANSWER_VERDICTS)
+        return iter(AnswerVerdict.NAMES)
 
     def __len__(self) -> int:
-        return len(ANSWER_VERDICTS)
+        return len(AnswerVerdict.NAMES)
 
 
 class Average(msgspec.Struct, frozen=True):
@@ -424,10 +424,10 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         return self.corrected_rates or {}
 
     def __getitem__(self, name: str) -> MetricSummary:
-        from trueground.metrics import METRIC_ALIASES, plain_name
+        from trueground.metrics import resolve_alias
 
-        declared = METRIC_ALIASES.get(plain_name(name), name)  # for the name that another tool uses
-        keys = keys_named(name, self.metrics) or keys_named(declared, self.metrics)
+        declared = resolve_alias(name)
+        keys = ResultKey.find(name, self.metrics) or ResultKey.find(declared, self.metrics)
         if len(keys) != 1:
             raise KeyError(str(unknown_name("metric of this run", name, self.metrics)))
         return self.metrics[keys[0]]

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.components import split_key
-from trueground.metrics import higher_is_better, metric_of_key
-from trueground.runs.directory import replacing
+from trueground.components import ResultKey
+from trueground.files import OutputPath
+from trueground.metrics import METRICS
 from trueground.runs.schema import Item, ItemScores, RecordTexts
-from trueground.text import find_refusal_phrase
+from trueground.text import REFUSAL_RULES
 
 WORST_BY = (
     "support", "support_min", "grounding_f1", "grounding_precision", "citation_f1",
@@ -59,10 +59,11 @@ _decode_item = msgspec.json.Decoder(Item).decode
 
 def worst_metrics(keys: Iterable[str]) -> list[str]:
     """By which of these metrics items are sorted: `support` and `support_min`, else one."""
-    known = [key for key in keys if not split_key(key).judge]  # the first judge's
-    found = [key for name in WORST_BY for key in known if split_key(key).name == name]
-    together = [key for key in found if split_key(key).name in WORST_BY[:2]]
-    return together or found[:1] or [key for key in known if split_key(key).name != "abstained"][:1]
+    known = [key for key in keys if not ResultKey.parse(key).judge]  # the first judge's
+    found = [key for name in WORST_BY for key in known if ResultKey.parse(key).name == name]
+    together = [key for key in found if ResultKey.parse(key).name in WORST_BY[:2]]
+    others = [key for key in known if ResultKey.parse(key).name != "abstained"]
+    return together or found[:1] or others[:1]
 
 
 def headline_metric(keys: Iterable[str]) -> str | None:
@@ -72,7 +73,7 @@ def headline_metric(keys: Iterable[str]) -> str | None:
 
 def worst_order(metric: str, verdicts: bool) -> str:
     """By what items are sorted, in words."""
-    least = f"{'highest' if higher_is_better(metric) is False else 'lowest'} {metric}"
+    least = f"{'highest' if METRICS.higher_is_better(metric) is False else 'lowest'} {metric}"
     return f"not grounded first, then partly, each by {least}" if verdicts else f"{least} first"
 
 
@@ -109,7 +110,7 @@ def write_worst_csv(
     key_of, keys, ends = _WorstKey(), array("d"), array("q", [0])
     width = 0
     key_of.reads_texts(lines())
-    with tempfile.TemporaryFile() as rows, replacing(path) as out:
+    with tempfile.TemporaryFile() as rows, OutputPath(path).replacing() as out:
         for line, text in zip(lines(), texts(), strict=False):
             key, item = key_of(line, text), key_of.item(line, text)
             width = len(key)
@@ -149,13 +150,13 @@ class _WorstKey:
             return False
         found = _decode_scores(first)
         self._metrics = worst_metrics(found.scores)
-        self._signs = [-1.0 if higher_is_better(m) is False else 1.0 for m in self._metrics]
-        metric = metric_of_key(self._metrics[0]) if self._metrics else None
+        self._signs = [-1.0 if METRICS.higher_is_better(m) is False else 1.0 for m in self._metrics]
+        metric = METRICS.of_key(self._metrics[0]) if self._metrics else None
         self._reads = found.verdict is None and (metric is None or metric.family != "abstention")
         return self._reads
 
     def _verdict(self, line: ItemScores, text: RecordTexts) -> str | None:
-        declines = self._reads and find_refusal_phrase(text.response or "") is not None
+        declines = self._reads and REFUSAL_RULES.find_phrase(text.response or "") is not None
         return "declined" if declines else line.verdict
 
     def __call__(self, line: bytes, text: RecordTexts) -> Key:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, UsageError
 from trueground.evaluate import Drawn, LabelledSlice, note_unknown, predicted_label, read_slice
 from trueground.labels import list_paths
-from trueground.metrics import metric_of_key
+from trueground.metrics import METRICS
 from trueground.stats import LabelSample, count_true, mean
 from trueground.studies.compare_pair import PairComparison
 from trueground.studies.finished import FinishedRun, read_records
@@ -81,7 +81,7 @@ class RunLabels:
         for place, key in enumerate(metrics):
             if key not in pair.metrics:
                 continue
-            metric = metric_of_key(key)
+            metric = METRICS.of_key(key)
             label = None if metric is None else predicted_label(metric)
             if label is None or label not in a.labels or label not in b.labels:
                 continue

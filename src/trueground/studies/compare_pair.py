@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.evaluate import macro_key
-from trueground.metrics import ANSWER_VERDICTS, higher_is_better
+from trueground.metrics import METRICS, AnswerVerdict
 from trueground.reports import item_links
 from trueground.stats import Paired, Sizes, count_true, differences, holm, paired
 from trueground.studies.pairing import (
@@ -146,7 +146,7 @@ def compare_pair(
     mine, other = a.run.verdict_signature, b.run.verdict_signature
     if mine is not None and mine == other:
         shares = paired(a.scores.verdicts, b.scores.verdicts, clusters, **options.draws)
-        verdicts = dict(zip(ANSWER_VERDICTS, shares, strict=True))
+        verdicts = dict(zip(AnswerVerdict.NAMES, shares, strict=True))
     elif mine is not None and other is not None:
         left_out = ["verdicts of answers are not compared: other judges or claims made them"]
     return PairComparison(
@@ -183,7 +183,7 @@ def _compare_items(
         power=options.power,
         **options.draws,
     )
-    better = [higher_is_better(metric) is not False for metric in metrics]
+    better = [METRICS.higher_is_better(metric) is not False for metric in metrics]
     changes = _largest_changes(aligned, better, options.flips)
     comparisons = {}
     for i, (metric, result) in enumerate(zip(metrics, results, strict=True)):

@@ -1,39 +1,39 @@
 """Compare finished runs over the same items: each later run with the first, item by item."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
+
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from trueground.components import keys_named
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.options import (
+    DeclaredOption,
     LabelsDrawn,
     Level,
     Option,
     RateLabels,
     Resamples,
     Seed,
-    ValueRejectedError,
-    check_arguments,
-    declare,
-    parse_value,
+    declared_options,
     split_pair,
 )
 
 if TYPE_CHECKING:
     from trueground.studies.compare_pair import MetricComparison, PairComparison
 
+
 _LONGEST_NAME = 24  # of a run, in letters
-_LIMIT = declare("limit", float, 0.0, Option(None, min=0))
+_LIMIT = DeclaredOption.of("limit", float, 0.0, Option(None, min=0))
 
 
 def _split(texts: Sequence[str]) -> list[str]:
-    from trueground.metrics import split_specs
+    from trueground.metrics import METRICS
 
-    return [name for text in texts for name in split_specs(text)]
+    return [name for text in texts for name in METRICS.split(text)]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class RunComparison:
         found = []
         for pair in self.pairs:
             for name, limit in limits.items():
-                if len(near := keys_named(name, tuple(pair.metrics))) != 1:
+                if len(near := ResultKey.find(name, tuple(pair.metrics))) != 1:
                     what = "several metrics have that name" if near else "it was not compared"
                     names = ", ".join(pair.metrics)
                     raise UsageError(f"--fail-if-worse {name}: {what}; name one of {names}")
@@ -168,7 +168,9 @@ def compare(
     from trueground.studies.pairing import Side, align, common_metrics
     from trueground.studies.run_level import columns_for
 
-    check_arguments(compare, resamples=resamples, seed=seed, level=level, flips=flips, power=power)
+    declared_options(compare).check(
+        {"resamples": resamples, "seed": seed, "level": level, "flips": flips, "power": power}
+    )
     detect = tuple(dict.fromkeys(detect))
     options = CompareOptions(resamples, seed, level, allow_mismatch, flips, power, detect)
     runs = with_questions([open_run(Path(path)) for path in paths])
@@ -240,7 +242,7 @@ def parse_limits(texts: Sequence[str]) -> dict[str, float]:
         spec = text if has_limit else f"{text}=0"
         name, number = split_pair("--fail-if-worse", spec, form, last=True)
         try:
-            limits[name] = parse_value(_LIMIT, number)
-        except ValueRejectedError:
+            limits[name] = _LIMIT.parse(number)
+        except ValueError:
             raise UsageError(f"--fail-if-worse {text!r} cannot be read; write {form}") from None
     return limits

@@ -10,6 +10,7 @@ from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
+from trueground.files import OutputPath
 from trueground.records import shorten
 from trueground.reports import (
     Block,
@@ -35,7 +36,7 @@ from trueground.reports import (
     way_to,
     write_page,
 )
-from trueground.runs import REPORT, make_folder
+from trueground.runs import REPORT
 from trueground.studies.comparison_words import (
     OTHERS,
     changed_most,
@@ -62,7 +63,7 @@ _LEAST_ALIKE = 0.2  # answers with fewer words in common are other answers, not 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
     """Write the page of what `RunComparison.as_dict` gives, and its folder. Raises WriteError."""
-    make_folder(path)
+    OutputPath(path).make_folder()
     write_page(path, comparison_page(comparison, path.parent))
 
 

@@ -17,7 +17,8 @@ from trueground.reports import (
     quiet,
     strong,
 )
-from trueground.text import NO_VALUE, p_value, percent, several
+from trueground.studies.wording import p_value
+from trueground.text import NO_VALUE, percent, several
 
 _TESTS = {
     "mcnemar": "exact McNemar",

@@ -19,10 +19,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import keys_named
+from trueground.components import ResultKey
 from trueground.errors import InputError
 from trueground.evaluate import BY_ID, question_of
-from trueground.metrics import ANSWER_VERDICTS, CODES
+from trueground.metrics import AnswerVerdict
 from trueground.runs import ItemNumbers, ItemScores, Manifest, RunFiles, Summary
 from trueground.stats import PerQuestion
 from trueground.text import hash_text
@@ -32,7 +32,7 @@ from trueground.types import Answered, Record, Status
 _OF_ANSWERS = {"id", "question", "response", "response_facts", "model", "group", "human", "meta"}
 FIELDS = tuple(name for name in Record.__struct_fields__ if name not in _OF_ANSWERS)
 _BLOCK = 4_096
-_STATUS_CODES = {status.value: code for status, code in CODES.items()}
+_STATUS_CODES = {status.value: status.code for status in Status}
 NO_HASH = 0
 Hashes = NDArray[np.int64]
 T = TypeVar("T")
@@ -157,7 +157,7 @@ class FinishedRun:
 
     def metrics_named(self, name: str) -> list[str]:
         """The metric of that key; where there is none, all with that bare name."""
-        return keys_named(name, self.signatures)
+        return ResultKey.find(name, self.signatures)
 
 
 def open_run(path: Path) -> FinishedRun:
@@ -244,7 +244,7 @@ class Scores:
 
     `ids` (n,) are hashes; `values` (n, metrics) holds NaN where `status` is not `scored`; `counts`
     (n, metrics, 2) hits and units, NaN where an item tells none; `verdicts` (n, 5) is 1 where the
-    answer has a verdict (of ANSWER_VERDICTS) and 0 elsewhere.
+    answer has a verdict (of AnswerVerdict.NAMES) and 0 elsewhere.
     """
 
     ids: Hashes
@@ -279,14 +279,14 @@ def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
         hits = [[item.counts(metric) or (np.nan, np.nan) for metric in metrics] for item in block]
         counts.append(np.array(hits, np.float64))
         given = np.array([item.verdict for item in block], object)[:, None]
-        verdicts.append((given == np.array(ANSWER_VERDICTS, object)).astype(np.float64))
+        verdicts.append((given == np.array(AnswerVerdict.NAMES, object)).astype(np.float64))
     width = len(metrics)
     scores = Scores(
         np.concatenate([np.empty(0, np.int64), *ids]),
         np.concatenate([np.empty((0, width)), *values]),
         np.concatenate([np.empty((0, width), np.uint8), *status]),
         np.concatenate([np.empty((0, width, 2)), *counts]),
-        np.concatenate([np.empty((0, len(ANSWER_VERDICTS))), *verdicts]),
+        np.concatenate([np.empty((0, len(AnswerVerdict.NAMES))), *verdicts]),
     )
     if len(np.unique(scores.ids)) < len(scores.ids):
         raise InputError(f"{run.files.items}: an id comes twice; expected unique ids. Run again")
@@ -329,12 +329,14 @@ def _merge_answers(scores: Scores, questions: Hashes) -> Scores:
     first, codes = number_questions(questions)
     by_question = PerQuestion.of(scores.values, codes, len(first), range(scores.values.shape[1]))
     status = np.where(
-        by_question.scored > 0, np.uint8(CODES[Status.SCORED]), scores.status[first]
+        by_question.scored > 0, np.uint8(Status.SCORED.code), scores.status[first]
     ).astype(np.uint8)
     flat = scores.counts.reshape(len(scores.counts), -1)
     sums = PerQuestion.of(flat, codes, len(first), range(flat.shape[1]))
     counts = (sums.means * sums.scored).reshape(len(first), *scores.counts.shape[1:])
-    verdicts = PerQuestion.of(scores.verdicts, codes, len(first), range(len(ANSWER_VERDICTS))).means
+    verdicts = PerQuestion.of(
+        scores.verdicts, codes, len(first), range(len(AnswerVerdict.NAMES))
+    ).means
     return Scores(questions[first], by_question.means, status, counts, verdicts)
 
 

@@ -57,9 +57,9 @@ def plan_labels(
 
     from trueground.errors import UsageError
     from trueground.evaluate import LABEL_OF
+    from trueground.files import OutputPath
     from trueground.labels import LabelStratum, PlannedLabels
-    from trueground.metrics import metric_of_key
-    from trueground.runs import check_out_file
+    from trueground.metrics import METRICS
     from trueground.stats import allocate_labels, mean, sum_counts
     from trueground.studies.finished import open_run, read_scores
 
@@ -68,7 +68,7 @@ def plan_labels(
             f"half_width={half_width}, level={level}; expected a half-width above 0 and below 0.5 "
             "(0.03 for 3 points of 100), and a level between 0 and 1"
         )
-    check_out_file(out, "drawn.jsonl", overwrite=overwrite)
+    OutputPath(out).check_file("drawn.jsonl", overwrite=overwrite)
     finished = open_run(Path(run))
     key = _choose_metric(finished, metric)
     values = read_scores(finished, [key]).values[:, 0]
@@ -76,7 +76,7 @@ def plan_labels(
     scores = values[rows]
     edges = np.quantile(scores, np.arange(1, STRATA) / STRATA) if len(rows) else scores
     strata = np.unique(np.searchsorted(edges, scores), return_inverse=True)[1]
-    declared = metric_of_key(key)
+    declared = METRICS.of_key(key)
     label = LABEL_OF.get(declared.family if declared else "", "faithful")
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
     counts, expected = allocate_labels(shares, strata, half_width, level=level)
@@ -110,7 +110,7 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     """The metric by whose scores is drawn. InputError, UsageError."""
     from trueground.errors import InputError, UsageError
     from trueground.evaluate import predicted_label
-    from trueground.metrics import metric_of_key
+    from trueground.metrics import METRICS
     from trueground.stats import LabelSample
 
     run.files.check_records()
@@ -122,7 +122,7 @@ def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
     predicting = [
         key
         for key in run.signatures
-        if (metric := metric_of_key(key)) is not None and predicted_label(metric)
+        if (metric := METRICS.of_key(key)) is not None and predicted_label(metric)
     ]
     named = [*run.metrics_named(wanted)] if wanted is not None else [*_METRICS, *predicting]
     found = next((key for key in named if key in predicting), None)
@@ -195,8 +195,8 @@ def _write_drawn(
     import msgspec
     import numpy as np
 
+    from trueground.files import OutputPath
     from trueground.labels import LabelDraw
-    from trueground.runs import replacing
     from trueground.studies.finished import hash_texts, read_records
     from trueground.types import Answered, Record
 
@@ -207,7 +207,7 @@ def _write_drawn(
         own = rows[strata == k]
         draw = LabelDraw(count / int(sizes[k]), str(k + 1))
         drawn |= dict.fromkeys(own[np.argsort(ranks[own], kind="stable")][:count].tolist(), draw)
-    with replacing(out) as file:
+    with OutputPath(out).replacing() as file:
         for row, record in enumerate(read_records(run, Record)):
             if (how := drawn.get(row)) is not None:
                 meta = {**(record.meta or {}), "drawn": msgspec.to_builtins(how)}

@@ -10,15 +10,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import keys_named, split_key
+from trueground.components import ResultKey
 from trueground.errors import UsageError
-from trueground.metrics import CODES, STATUSES, parse_spec
+from trueground.metrics import METRICS
 from trueground.records import shorten
 from trueground.studies.finished import FIELDS, NO_HASH, FinishedRun, Hashes, Scores, read_contents
 from trueground.studies.run_level import names_of
 from trueground.types import Status
 
-SCORED = CODES[Status.SCORED]
+SCORED = Status.SCORED.code
 _FIRST = 3  # ids that a sentence names
 Rows = NDArray[np.int64]
 Texts = tuple[str, ...]
@@ -136,7 +136,7 @@ def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None)
 
     def find(name: str) -> str:
         """The metric with that key, or the only one with that bare name."""
-        near = keys_named(name, common)
+        near = ResultKey.find(name, common)
         if len(near) == 1:
             return near[0]
         where = [f"only in {run.path}" for run in (a, b) if name in names_of(run.signatures)]
@@ -200,7 +200,7 @@ def _metrics_by_field(metrics: Iterable[str]) -> dict[str, tuple[str, ...]]:
     readers: dict[str, list[str]] = {name: [] for name in FIELDS}
     for metric in metrics:
         try:
-            needs = parse_spec(split_key(metric).spec).needs
+            needs = METRICS.parse(ResultKey.parse(metric).spec).needs
         except UsageError:
             continue
         for need in needs:
@@ -323,8 +323,8 @@ def _other_notes(aligned: Aligned) -> Iterator[str]:
 
 def count_statuses(codes: NDArray[np.uint8]) -> dict[str, int]:
     """How many of the items have each status, without those that none has."""
-    counts = np.bincount(codes, minlength=len(STATUSES)).tolist()
-    return {status.value: n for status, n in zip(STATUSES, counts, strict=True) if n}
+    counts = np.bincount(codes, minlength=len(Status)).tolist()
+    return {status.value: n for status, n in zip(Status, counts, strict=True) if n}
 
 
 def _count_ids(count: int) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from trueground.metrics import metric_of_key
+from trueground.metrics import METRICS
 from trueground.runs import RunFiles
 from trueground.stats import (
     PerQuestion,
@@ -82,7 +82,7 @@ def _study(runs: Sequence[FinishedRun]) -> dict[str, Any] | None:
         key
         for key, signature in first.signatures.items()
         if all(run.signatures.get(key) == signature for run in runs)
-        and not ((metric := metric_of_key(key)) and metric.aggregation.harmonic)
+        and not ((metric := METRICS.of_key(key)) and metric.aggregation.harmonic)
     )
     ids, answers, groups = zip(*(_read_by_question(run, metrics) for run in runs), strict=True)
     common = ids[0]

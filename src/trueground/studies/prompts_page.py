@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueground.reports import Block, Estimate, Head, Only, Part, Row, Table, Text, code
-from trueground.text import docs_page, number, p_value, shown_name
+from trueground.studies.wording import p_value
+from trueground.text import docs_page, number, one_line
 
 _P = 0.05
 Study = Mapping[str, Any]
@@ -15,7 +16,7 @@ Study = Mapping[str, Any]
 def _prompts_title(study: Study) -> str:
     """Who was asked what, and with how many prompts."""
     return (
-        f"{shown_name(str(study['model']))} on {study['task']}, {len(study['prompts'])} prompts, "
+        f"{one_line(str(study['model']), 60)} on {study['task']}, {len(study['prompts'])} prompts, "
         f"{study['questions']:,} questions"
     )
 
@@ -73,7 +74,7 @@ def _tabulate_prompts(study: Study) -> Table:
             flips = entry["flips"]
             some = f"{flips['flipped']:,} of {flips['questions']:,}" if flips else None
             rows.append(Row([[code(name)], *entry["means"], entry["range"], entry["sd"], some]))
-    heads = (Head(shown_name(name, 24), "number", digits=4) for name in names)
+    heads = (Head(one_line(name, 24), "number", digits=4) for name in names)
     return Table([Head("prompts"), *heads], rows)
 
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.evaluate import TOTAL_NAMES, Entries, RunLevel, macro_key
-from trueground.metrics import Spec, parse_spec
+from trueground.metrics import METRICS, Spec
 from trueground.runs import MetricSummary
 from trueground.stats import all_alike, percentiles, resampled_means, sum_counts, total as add_rows
 from trueground.studies.finished import Scores
@@ -147,9 +147,9 @@ def _compute(
 
 def _run_level_spec(key: str) -> Spec | None:
     """The metric of that key where it has numbers of whole runs; None for others, known or not."""
-    _, name, judge = split_key(key)
+    _, name, judge = ResultKey.parse(key)
     try:
-        spec = parse_spec(name)
+        spec = METRICS.parse(name)
     except UsageError:
         return None
     if not (spec.metric.aggregation.totals or spec.metric.aggregation.harmonic) or spec.key != name:

@@ -21,7 +21,7 @@ from trueground.reports import (
 )
 from trueground.runs import REPORT
 from trueground.studies.prompts_page import prompts_section
-from trueground.text import NO_VALUE, number, shown_name
+from trueground.text import NO_VALUE, number, one_line
 
 _MAX_NAME = 52  # characters of a model, so that a task fits next to it
 # What its task is called here, its summary, its manifest, and its folder.
@@ -43,8 +43,8 @@ def sweep_page(runs: Sequence[Finished], prompts: Sequence[Mapping[str, Any]] = 
         ci = entry["ci"]
         row = Row(
             [
-                shown_name(manifest["model"]["name"], _MAX_NAME),
-                shown_name(label),
+                one_line(manifest["model"]["name"], _MAX_NAME),
+                one_line(label, 60),
                 number(entry["mean"]),
             ]
         )
@@ -70,7 +70,7 @@ def show_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[B
     for model, task, estimate in rows:
         usd = NO_VALUE if estimate["usd"] is None else f"{estimate['usd']:,.4f}"
         counts = [estimate[key] for key in keys]
-        lines.append(Row([shown_name(model, _MAX_NAME), shown_name(task), *counts, usd]))
+        lines.append(Row([one_line(model, _MAX_NAME), one_line(task, 60), *counts, usd]))
     notes = []
     if rows[0][2]["usd"] is not None:
         total = math.fsum(estimate["usd"] or 0.0 for *_, estimate in rows)

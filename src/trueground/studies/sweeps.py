@@ -18,9 +18,9 @@ import msgspec
 from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate import RunSettings, check_questions, check_same, identify_run, run_task
+from trueground.files import safe_name
 from trueground.models import ChatModel, check_batches, price_of
-from trueground.options import default_of
-from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path, safe_name
+from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
 
@@ -82,7 +82,7 @@ def variants(
     for all. UsageError: one value twice, and whatever `prepare` raises.
     """
     several = {
-        option.name: _values(option.name, options[option.name], default_of(option))
+        option.name: _values(option.name, options[option.name], option.default_text)
         for option in benchmark.declared
         if option.option.varied and option.name in options
     }

@@ -14,34 +14,16 @@ if TYPE_CHECKING:
         remove_brackets as remove_brackets,
         remove_citations as remove_citations,
     )
-    from trueground.text.draws import draw as draw, draw_key as draw_key, draw_number as draw_number
+    from trueground.text.draws import draw_number as draw_number
     from trueground.text.hashing import hash_text as hash_text
-    from trueground.text.lines import collapse_whitespace as collapse_whitespace
     from trueground.text.normalize import (
-        ASCII_SPACE as ASCII_SPACE,
-        FAITHEVAL as FAITHEVAL,
         NO_SPACES as NO_SPACES,
-        NORMALIZERS as NORMALIZERS,
         Normalizer as Normalizer,
         contains_words as contains_words,
         fact_key as fact_key,
-        get_normalizer as get_normalizer,
     )
-    from trueground.text.placeholders import (
-        PLACEHOLDER as PLACEHOLDER,
-        placeholders_in as placeholders_in,
-    )
-    from trueground.text.refusal import (
-        MEASURED as MEASURED,
-        REFUSAL_RULES as REFUSAL_RULES,
-        describes_sources as describes_sources,
-        find_refusal as find_refusal,
-        find_refusal_phrase as find_refusal_phrase,
-        has_refusal_cue as has_refusal_cue,
-        is_courtesy as is_courtesy,
-        may_lack as may_lack,
-        says_lack as says_lack,
-    )
+    from trueground.text.placeholders import Template as Template
+    from trueground.text.refusal import REFUSAL_RULES as REFUSAL_RULES
     from trueground.text.sentences import split_sentences as split_sentences
     from trueground.text.stemming import stem as stem
     from trueground.text.triples import (
@@ -62,21 +44,16 @@ if TYPE_CHECKING:
         NO_VALUE as NO_VALUE,
         docs_page as docs_page,
         few as few,
-        join_alike as join_alike,
         number as number,
         one_line as one_line,
-        p_value as p_value,
         percent as percent,
         percent_of as percent_of,
         several as several,
-        shown_name as shown_name,
     )
     from trueground.text.words import (
         View as View,
         Word as Word,
         among as among,
-        content_words as content_words,
-        data_lines as data_lines,
         is_adverb as is_adverb,
         is_finite as is_finite,
     )
@@ -91,38 +68,16 @@ __getattr__, __dir__ = load_lazily(
             "remove_brackets",
             "remove_citations",
         ),
-        "draws": (
-            "draw",
-            "draw_key",
-            "draw_number",
-        ),
+        "draws": ("draw_number",),
         "hashing": ("hash_text",),
-        "lines": ("collapse_whitespace",),
         "normalize": (
-            "ASCII_SPACE",
-            "FAITHEVAL",
-            "NORMALIZERS",
             "NO_SPACES",
             "Normalizer",
             "contains_words",
             "fact_key",
-            "get_normalizer",
         ),
-        "placeholders": (
-            "PLACEHOLDER",
-            "placeholders_in",
-        ),
-        "refusal": (
-            "MEASURED",
-            "REFUSAL_RULES",
-            "describes_sources",
-            "find_refusal",
-            "find_refusal_phrase",
-            "has_refusal_cue",
-            "is_courtesy",
-            "may_lack",
-            "says_lack",
-        ),
+        "placeholders": ("Template",),
+        "refusal": ("REFUSAL_RULES",),
         "sentences": ("split_sentences",),
         "stemming": ("stem",),
         "triples": (
@@ -143,21 +98,16 @@ __getattr__, __dir__ = load_lazily(
             "NO_VALUE",
             "docs_page",
             "few",
-            "join_alike",
             "number",
             "one_line",
-            "p_value",
             "percent",
             "percent_of",
             "several",
-            "shown_name",
         ),
         "words": (
             "View",
             "Word",
             "among",
-            "content_words",
-            "data_lines",
             "is_adverb",
             "is_finite",
         ),

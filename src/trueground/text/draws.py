@@ -1,33 +1,11 @@
-"""Choices by a seed: the same for the same id, whatever the order or the number of the others."""
+"""Numbers by a seed: the same for the same words on every machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from hashlib import sha256
-from typing import TypeVar
-
-T = TypeVar("T")
 
 
 def draw_number(*words: object, separator: str = "\0") -> int:
     """A number that these words fix, on every machine, evenly spread over 256 bits."""
     text = separator.join(map(str, words))
     return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest())
-
-
-def draw_key(seed: object, id_: object) -> str:
-    """Where an id stands in the order that the seed gives: 64 digits to sort by.
-
-    The first n of the sorted ids are a sample of n that stays where others come or go. A seed of
-    its own for each purpose, such as `f"order/{seed}"`, keeps two draws apart.
-    """
-    return f"{draw_number(seed, id_):064x}"
-
-
-def draw(seed: object, id_: object, choices: Iterable[T], name: Callable[[T], object] = str) -> T:
-    """One of the choices for this id; their order does not matter. ValueError: there are none.
-
-    `name` tells the choices apart. A choice that is added only wins some ids over from the others.
-    """
-    of_id = draw_key(seed, id_)
-    return min(choices, key=lambda one: draw_number(of_id, name(one)))

@@ -12,14 +12,14 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import regex
 
 from trueground.errors import unknown_name
 
 # The ASCII characters at which str.split() splits.
-ASCII_SPACE = b" \t\n\v\f\r\x1c\x1d\x1e\x1f"
+_ASCII_SPACE = b" \t\n\v\f\r\x1c\x1d\x1e\x1f"
 ARTICLES = (b"a", b"an", b"the")
 _PUNCTUATION = string.punctuation.encode()
 # Python's own \b, as in the papers' scripts: the regex library counts fewer characters as words.
@@ -39,7 +39,6 @@ _LOOSE = regex.compile(r"(?!(?<=\d)\p{P}(?=\d))(?!(?<!\w)(?:-(?=\.?\d)|\.(?=\d))
 # Scripts that do not set spaces between words, as a set of characters of `regex`.
 NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
 _GRAPHEME = regex.compile(rf"(?=[{NO_SPACES}])\X")
-NORMALIZERS = ("squad", "faitheval", "unicode-1")
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,20 @@ class Normalizer:
     ascii_table: bytes | None = None
     ascii_delete: bytes = b""
     ascii_drop: tuple[bytes, ...] = ()
+    NAMES: ClassVar[tuple[str, ...]] = ("squad", "faitheval", "unicode-1")
+
+    @staticmethod
+    def named(name: str, lang: str = "en") -> Normalizer:
+        """Return the normalizer of that name.
+
+        Args:
+            name: One of `NAMES`, or "rouge".
+            lang: Language of the texts, such as "de". It matters to `unicode-1` only.
+
+        Raises:
+            UsageError: There is no normalizer of that name.
+        """
+        return _make(name, lang)
 
 
 def _without_articles(marks: dict[int, Any]) -> Callable[[str], str]:
@@ -73,7 +86,7 @@ def byte_table(to_space: bytes) -> bytes:
     table = bytearray(range(256))
     for upper in range(ord("A"), ord("Z") + 1):
         table[upper] = upper + 32
-    for byte in ASCII_SPACE + to_space:
+    for byte in _ASCII_SPACE + to_space:
         table[byte] = 32
     return bytes(table)
 
@@ -107,11 +120,7 @@ FAITHEVAL = Normalizer(
 
 
 @lru_cache(maxsize=64)
-def get_normalizer(name: str, lang: str = "en") -> Normalizer:
-    """The normaliser of that name; `lang` matters to `unicode-1` only.
-
-    Raises UsageError for a name that is not in NORMALIZERS.
-    """
+def _make(name: str, lang: str) -> Normalizer:
     if name == "unicode-1":
         return Normalizer(
             f"unicode-1:{lang}",
@@ -123,7 +132,7 @@ def get_normalizer(name: str, lang: str = "en") -> Normalizer:
         return Normalizer(name, _rouge, doc, byte_table(_PUNCTUATION))
     fixed = {"squad": SQUAD, "faitheval": FAITHEVAL}
     if name not in fixed:
-        raise unknown_name("normalizer", name, NORMALIZERS)
+        raise unknown_name("normalizer", name, Normalizer.NAMES)
     return fixed[name]
 
 

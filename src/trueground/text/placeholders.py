@@ -1,13 +1,26 @@
-"""Placeholders in templates of prompts: `{name}`, and `{{name}}` as text."""
+"""Templates of prompts: `{name}` is a placeholder, and `{{name}}` is the text `{name}`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-# Either the text {word}, written with two braces, or a place; all other braces are text.
-PLACEHOLDER = re.compile(r"\{(\{[a-z_]+\})\}|\{([a-z_]+)\}")
+# Either the text {word}, written with two braces, or a placeholder; all other braces are text.
+_PLACEHOLDER = re.compile(r"\{(\{[a-z_]+\})\}|\{([a-z_]+)\}")
 
 
-def placeholders_in(text: str) -> frozenset[str]:
-    """The names of all places."""
-    return frozenset(place for _, place in PLACEHOLDER.findall(text) if place)
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with placeholders."""
+
+    text: str
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The names of all placeholders."""
+        return frozenset(name for _, name in _PLACEHOLDER.findall(self.text) if name)
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Return the text with a value for each placeholder, or nothing if there is no value."""
+        return _PLACEHOLDER.sub(lambda match: match[1] or values.get(match[2], ""), self.text)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
+from pathlib import Path
 
 from trueground.text.refusal_languages import (
     RULES_FOLDER,
@@ -22,10 +23,6 @@ from trueground.text.refusal_languages import (
     read_sections,
 )
 from trueground.text.sentences import split_sentences
-
-REFUSAL_RULES = "rules-3"
-# How far they carry: on tests/data/abstention_held.jsonl, which was written before the rules.
-MEASURED = {"rules": REFUSAL_RULES, "labelled": 177, "precision": 0.988, "recall": 0.953}
 
 # Sections whose lines stand after a subject; the other kinds of phrase stand by themselves.
 _SUBJECTS = {"speaker": "(?:i|we)", "sources": "<SUBJECT>"}
@@ -63,8 +60,8 @@ _CITED = re.compile(
 )
 
 
-class _Rules:
-    """The rules for English. A section is compiled when it is first needed: all take 0.2 s."""
+class _EnglishRules:
+    """The patterns for English. A section is compiled when it is first needed: all take 0.2 s."""
 
     def __init__(self, text: str) -> None:
         self._lines = read_sections(text)
@@ -98,94 +95,279 @@ class _Rules:
         return expand_macros(pattern, self._macros)
 
 
-def find_refusal(response: str, references: Sequence[str] = ()) -> str | None:
-    """The words of the response that decline to answer for lack of information, or None.
+class RefusalRules:
+    """One version of the rules by which refusals are found.
 
-    A statement about the world ("it is unknown who painted it") is an answer, unless there are
-    `references` and none of them says such a thing. A bare "Unknown." is a refusal, unless one
-    does. The words come back with white space collapsed and quotes straight.
+    Attributes:
+        name: Version of the rules, which signatures of metrics and judges have.
+        measured: The name under "rules", and how well the rules agree with people: the number of
+            labelled responses, precision and recall.
     """
-    if not has_refusal_cue(response):  # whatever the references say
+
+    def __init__(self, name: str, folder: Path, **measured: float) -> None:
+        """Note where the rules are; they are read when they are first needed.
+
+        Args:
+            name: The version.
+            folder: The folder with `en.txt`.
+            measured: Agreement with people.
+        """
+        self.name = name
+        self.measured = {"rules": name, **measured}
+        self._folder = folder
+
+    @cached_property
+    def _english(self) -> _EnglishRules:
+        return _EnglishRules((self._folder / "en.txt").read_text("utf-8"))
+
+    def find(self, response: str, references: Sequence[str] = ()) -> str | None:
+        """The words of the response that decline to answer for lack of information, or None.
+
+        A statement about the world ("it is unknown who painted it") is an answer, unless there are
+        `references` and none of them says such a thing. A bare "Unknown." is a refusal, unless one
+        does. The words come back with white space collapsed and quotes straight.
+        """
+        if not self.has_cue(response):  # whatever the references say
+            return None
+        known = [reference for reference in references if reference.strip()]
+        if any(self._find(reference, ()) for reference in known):
+            return self._find(response, _OF_THE_WORLD)
+        return self._find(response, () if known else ("world",))
+
+    def find_phrase(self, response: str) -> str | None:
+        """The first plain phrase of a refusal that the response contains anywhere, or None.
+
+        Adlakha et al. 2023, section 5.3: a share of responses that contain "I don't know" or the
+        like. It finds answers too that only mention such words.
+        """
+        phrase = self._english.contained.search(
+            " ".join(_lower(response).translate(_PLAIN).split())
+        )
+        return phrase and phrase.group()
+
+    def has_cue(self, text: str) -> bool:
+        """Whether a text has a word that every refusal has one of; a quick look."""
+        lowered = _lower_plainly(text)
+        return self._has_cue(lowered) or bool(find_languages(lowered))
+
+    def may_lack(self, sentence: str) -> bool:
+        """Whether `says_lack` may hold for a sentence or a part of it; much quicker."""
+        lowered = _lower_plainly(" ".join(sentence.split()))
+        return (self._has_cue(lowered) and self._english.has_phrase(lowered)) or bool(
+            find_languages(lowered)
+        )
+
+    def describes_sources(self, sentence: str) -> bool:
+        """Whether a sentence begins as talk about the sources: "The passage describes …"."""
+        lowered = _lower_plainly(" ".join(sentence.split()))
+        if self._has("source", lowered):
+            return True
+        return any(language.is_aside(lowered) for language in find_languages(lowered))
+
+    def is_courtesy(self, clause: str) -> bool:
+        """Whether a clause is an apology or the like: "I'm sorry", "Unfortunately"."""
+        lowered = _lower_plainly(" ".join(clause.split()))
+        return self._has("courtesy", lowered) or self._has("interjection", lowered)
+
+    def says_lack(self, clause: str, *, after_source: bool = False, unsure: bool = True) -> bool:
+        """Whether a clause only says that the sources lack something, or the speaker does not know.
+
+        "The passage does not mention his age." does; "The report does not contain errors.", "He did
+        not mention the war." and "It is unknown who wrote it." state something about the world.
+
+        Args:
+            clause: A sentence, or a part of one between "but" and the like.
+            after_source: Whether the text before it is about the sources, or says such a thing.
+            unsure: Whether "I'm not sure." counts, which does not name the sources.
+        """
+        lowered = _lower_plainly(clause)
+        if self._has_cue(lowered):
+            sentence = " ".join(_plain(clause).split())
+            lack = self._find_lack(sentence, _lower(sentence), after_source, unsure)
+            if lack is not None:
+                return lack
+        return any(
+            language.find_refusal(lowered, after_source=after_source, whole=False) is not None
+            for language in find_languages(lowered)
+        )
+
+    def _find(self, response: str, ignored: Sequence[str]) -> str | None:
+        lowered = _lower_plainly(response)
+        languages = find_languages(lowered)
+        if not languages and not self._has_cue(lowered):
+            return None
+        text = _plain(response)
+        whole = _lower(" ".join(text.split()))
+        if languages:
+            return self._first_refusal(text, languages, ignored)
+        # No phrase goes beyond a full stop, and most parts of a text have no cue: the costly search
+        # is for the others.
+        if any(
+            self._has_cue(part) and self._english.has_phrase(part) for part in _STOPS.split(whole)
+        ):
+            return self._first_refusal(text, (), ignored)
         return None
-    known = [reference for reference in references if reference.strip()]
-    if any(_find(reference, ()) for reference in known):
-        return _find(response, _OF_THE_WORLD)
-    return _find(response, () if known else ("world",))
 
+    def _has_cue(self, lowered: str) -> bool:
+        """Whether the lower-case text has a string that every English phrase has one of."""
+        rules = self._english
+        for pattern in rules.cue_patterns:
+            if pattern.search(lowered):
+                return True
+        return _has_any(lowered, rules.cues)
 
-def find_refusal_phrase(response: str) -> str | None:
-    """The first plain phrase of a refusal that the response contains anywhere, or None.
+    def _first_refusal(
+        self, text: str, languages: Sequence[Language], ignored: Sequence[str]
+    ) -> str | None:
+        """The first refusal of a plain text in which no sentence answers."""
+        first = None
+        talked = False  # of the sources, or by declining
+        for start, end in split_sentences(text):
+            sentence = " ".join(text[start:end].split())
+            lowered = _lower(sentence)
+            if start == 0 and self._has("verdict", lowered) and not _has_any(_lower(text), _TURNS):
+                return sentence
+            aside = self._is_aside(lowered) or any(
+                language.is_aside(lowered) for language in languages
+            )
+            if first is None or not aside:
+                span = self._find_declining(sentence, languages, talked, ignored)
+                if span is None and not aside:
+                    return None
+                if span is not None and first is None:
+                    first = sentence[slice(*span)].strip()
+            talked = (
+                talked
+                or first is not None
+                or self._has("source", lowered)
+                or bool(languages and aside)
+            )
+        return first
 
-    Adlakha et al. 2023, section 5.3: a share of responses that contain "I don't know" or the like.
-    It finds answers too that only mention such words.
-    """
-    phrase = _rules().contained.search(" ".join(_lower(response).translate(_PLAIN).split()))
-    return phrase and phrase.group()
-
-
-def has_refusal_cue(text: str) -> bool:
-    """Whether a text has a word that every refusal has one of; a quick look."""
-    lowered = _lower_plainly(text)
-    return _has_cue(lowered) or bool(find_languages(lowered))
-
-
-def may_lack(sentence: str) -> bool:
-    """Whether `says_lack` may hold for a sentence or a part of it; much quicker."""
-    lowered = _lower_plainly(" ".join(sentence.split()))
-    return (_has_cue(lowered) and _rules().has_phrase(lowered)) or bool(find_languages(lowered))
-
-
-def describes_sources(sentence: str) -> bool:
-    """Whether a sentence begins as talk about the sources: "The passage describes …"."""
-    lowered = _lower_plainly(" ".join(sentence.split()))
-    if _has("source", lowered):
-        return True
-    return any(language.is_aside(lowered) for language in find_languages(lowered))
-
-
-def is_courtesy(clause: str) -> bool:
-    """Whether a clause is an apology or the like: "I'm sorry", "Unfortunately"."""
-    lowered = _lower_plainly(" ".join(clause.split()))
-    return _has("courtesy", lowered) or _has("interjection", lowered)
-
-
-def says_lack(clause: str, *, after_source: bool = False, unsure: bool = True) -> bool:
-    """Whether a clause only says that the sources lack something, or the speaker does not know.
-
-    "The passage does not mention his age." does; "The report does not contain errors.", "He did not
-    mention the war." and "It is unknown who wrote it." state something about the world.
-
-    Args:
-        clause: A sentence, or a part of one between "but" and the like.
-        after_source: Whether the text before it is about the sources, or says such a thing.
-        unsure: Whether "I'm not sure." counts, which does not name the sources.
-    """
-    lowered = _lower_plainly(clause)
-    if _has_cue(lowered):
-        sentence = " ".join(_plain(clause).split())
-        lack = _find_lack(sentence, _lower(sentence), after_source, unsure)
-        if lack is not None:
-            return lack
-    return any(
-        language.find_refusal(lowered, after_source=after_source, whole=False) is not None
-        for language in find_languages(lowered)
-    )
-
-
-def _find(response: str, ignored: Sequence[str]) -> str | None:
-    lowered = _lower_plainly(response)
-    languages = find_languages(lowered)
-    if not languages and not _has_cue(lowered):
+    def _find_declining(
+        self, sentence: str, languages: Sequence[Language], talked: bool, ignored: Sequence[str]
+    ) -> tuple[int, int] | None:
+        """Where the sentence declines, in English or in another language."""
+        lowered = _lower(sentence)
+        if self._has_cue(lowered) and (span := self._declines(sentence, lowered, talked, ignored)):
+            return span
+        for language in languages:
+            span = language.find_refusal(
+                lowered, after_source=talked, whole="marker" not in ignored
+            )
+            if span is not None:
+                return span
         return None
-    text = _plain(response)
-    whole = _lower(" ".join(text.split()))
-    if languages:
-        return _first_refusal(text, languages, ignored)
-    # No phrase goes beyond a full stop, and most parts of a text have no cue: the costly search is
-    # for the others.
-    if any(_has_cue(part) and _rules().has_phrase(part) for part in _STOPS.split(whole)):
-        return _first_refusal(text, (), ignored)
-    return None
+
+    def _declines(
+        self, sentence: str, lowered: str, talked: bool, ignored: Sequence[str]
+    ) -> tuple[int, int] | None:
+        """Where the sentence declines; None if it does not, or answers all the same."""
+        for match, kind in self._phrases(lowered):
+            begin = self._clause(lowered[: match.start()])
+            if begin is None or kind in ignored:
+                continue
+            if kind in ("anaphor", "told") and not (
+                talked or self._has("source", lowered) or self._has("frame", lowered)
+            ):
+                continue
+            if _is_title(sentence[match.start() : match.end()]) and match.start() > 0:
+                continue
+            if self._has("finding", lowered[begin : match.end() + _NEAR]):
+                continue
+            if self._fits(kind, lowered[begin : match.start()].lstrip()):
+                if self._has("safety", lowered) or self._answers(lowered, begin, match.end()):
+                    return None
+                return begin, match.end()
+        return None
+
+    def _find_lack(
+        self, sentence: str, lowered: str, after_source: bool, unsure: bool
+    ) -> bool | None:
+        """Whether what follows the phrase of a lack states nothing; None without such a phrase."""
+        for match, kind in self._phrases(lowered):
+            begin = self._clause(lowered[: match.start()])
+            if begin is None or kind in (*_OF_THE_WORLD, "unknown"):
+                continue
+            framed = self._has("frame", lowered) and not lowered.startswith("in summary")
+            if not framed and self._has("of_the_world", match.group()):
+                continue
+            if self._has("subordinate", lowered[begin : match.start()]):
+                continue
+            anaphoric = kind in ("anaphor", "told") or match.group().startswith(
+                ("it ", "they ", "it'")
+            )
+            if anaphoric and not (after_source or framed):
+                continue
+            if match.start() > 0 and _is_title(sentence[match.start() : match.end()]):
+                continue
+            after = lowered[match.end() :]
+            words = lowered[begin : match.end()]
+            said = framed or self._has("lack", words) or self._has("lacking", after)
+            said = said or (unsure and self._has("unsure", words))
+            if said and self._fits(kind, lowered[begin : match.start()].lstrip()):
+                return not self._states(after) and not self._has("finding", lowered)
+        return None
+
+    def _states(self, after: str) -> bool:
+        """Whether the words after the phrase of a lack state something."""
+        match = self._english["asserting"].search(after)
+        if self._has("guess", after):
+            return True
+        return match is not None and not self._english.has_phrase(after[match.start() :])
+
+    def _phrases(self, lowered: str) -> list[tuple[re.Match[str], str]]:
+        """Every phrase in the sentence with its kind, in their order; kinds may overlap."""
+        rules = self._english
+        phrases = [(match, kind) for kind in _KINDS for match in rules[kind].finditer(lowered)]
+        return sorted(phrases, key=lambda pair: pair[0].start())
+
+    def _clause(self, before: str) -> int | None:
+        """Where the clause that ends `before` begins; None if an answer is before that clause."""
+        cuts = list(self._english["cut"].finditer(before))
+        if not cuts:
+            return 0
+        head = before[: cuts[-1].start()].strip(" ,;:-\u2013\u2014(")
+        allowed = "intro" if cuts[-1].group() == "," else "concession"
+        while head:
+            if self._is_aside(head) or self._has(allowed, head) or self._english.has_phrase(head):
+                break
+            first, _, rest = head.partition(",")
+            if not self._has("interjection", first):
+                return None
+            head = rest.strip()
+        return cuts[-1].end()
+
+    def _fits(self, kind: str, residue: str) -> bool:
+        """May these words stand between the beginning of the clause and a phrase of this kind?"""
+        if self._has("reported", residue.rstrip()):
+            return False
+        if kind in _ANY_SUBJECT or (kind == "anaphor" and self._has("source", residue)):
+            return True
+        if kind in ("sources", "impersonal"):
+            residue = self._english["determiners"].sub("", residue)
+        return self._has("residue", residue.strip())
+
+    def _answers(self, sentence: str, begin: int, end: int) -> bool:
+        """Does what follows the phrase, which lies between `begin` and `end`, give an answer?"""
+        after = sentence[end:]
+        if self._has("guess", after):
+            return True
+        rest = self._english["contrast"].split(after)[1:]
+        if self._has("conceding", sentence[:end]):
+            rest.append(after.partition(",")[2])
+        parts = (part.strip(" ,.!-()") for part in rest)
+        return not all(self._is_aside(p) or self._english.has_phrase(p) for p in parts if p)
+
+    def _is_aside(self, text: str) -> bool:
+        """Talk about the sources, a courtesy, an interjection or a question: no answer in it."""
+        text = self._english["label"].sub("", text)
+        parts = ("source", "courtesy", "interjection")
+        return not text or text.endswith("?") or any(self._has(part, text) for part in parts)
+
+    def _has(self, section: str, text: str) -> bool:
+        pattern = self._english[section]
+        return (pattern.search(text) if section in _ANYWHERE else pattern.match(text)) is not None
 
 
 def _lower_plainly(text: str) -> str:
@@ -196,54 +378,11 @@ def _lower_plainly(text: str) -> str:
     return unicodedata.normalize("NFC", lowered).translate(_PLAIN)
 
 
-def _has_cue(lowered: str) -> bool:
-    """Whether the lower-case text has a string that every English phrase has one of."""
-    rules = _rules()
-    for pattern in rules.cue_patterns:
-        if pattern.search(lowered):
-            return True
-    return _has_any(lowered, rules.cues)
-
-
 def _has_any(text: str, cues: list[str]) -> bool:
     for cue in cues:  # noqa: SIM110 - any() over a generator takes twice as long
         if cue in text:
             return True
     return False
-
-
-def _first_refusal(text: str, languages: Sequence[Language], ignored: Sequence[str]) -> str | None:
-    """The first refusal of a plain text in which no sentence answers."""
-    first = None
-    talked = False  # of the sources, or by declining
-    for start, end in split_sentences(text):
-        sentence = " ".join(text[start:end].split())
-        lowered = _lower(sentence)
-        if start == 0 and _has("verdict", lowered) and not _has_any(_lower(text), _TURNS):
-            return sentence
-        aside = _is_aside(lowered) or any(language.is_aside(lowered) for language in languages)
-        if first is None or not aside:
-            span = _find_declining(sentence, languages, talked, ignored)
-            if span is None and not aside:
-                return None
-            if span is not None and first is None:
-                first = sentence[slice(*span)].strip()
-        talked = talked or first is not None or _has("source", lowered) or bool(languages and aside)
-    return first
-
-
-def _find_declining(
-    sentence: str, languages: Sequence[Language], talked: bool, ignored: Sequence[str]
-) -> tuple[int, int] | None:
-    """Where the sentence declines, in English or in another language."""
-    lowered = _lower(sentence)
-    if _has_cue(lowered) and (span := _declines(sentence, lowered, talked, ignored)):
-        return span
-    for language in languages:
-        span = language.find_refusal(lowered, after_source=talked, whole="marker" not in ignored)
-        if span is not None:
-            return span
-    return None
 
 
 def _plain(response: str) -> str:
@@ -277,126 +416,10 @@ def _lower(text: str) -> str:
     return "".join(low if len(low := char.lower()) == 1 else char for char in text)
 
 
-def _declines(
-    sentence: str, lowered: str, talked: bool, ignored: Sequence[str]
-) -> tuple[int, int] | None:
-    """Where the sentence declines; None if it does not, or answers all the same."""
-    for match, kind in _phrases(lowered):
-        begin = _clause(lowered[: match.start()])
-        if begin is None or kind in ignored:
-            continue
-        if kind in ("anaphor", "told") and not (
-            talked or _has("source", lowered) or _has("frame", lowered)
-        ):
-            continue
-        if _is_title(sentence[match.start() : match.end()]) and match.start() > 0:
-            continue
-        if _has("finding", lowered[begin : match.end() + _NEAR]):
-            continue
-        if _fits(kind, lowered[begin : match.start()].lstrip()):
-            if _has("safety", lowered) or _answers(lowered, begin, match.end()):
-                return None
-            return begin, match.end()
-    return None
-
-
-def _find_lack(sentence: str, lowered: str, after_source: bool, unsure: bool) -> bool | None:
-    """Whether what follows the phrase of a lack states nothing; None without such a phrase."""
-    for match, kind in _phrases(lowered):
-        begin = _clause(lowered[: match.start()])
-        if begin is None or kind in (*_OF_THE_WORLD, "unknown"):
-            continue
-        framed = _has("frame", lowered) and not lowered.startswith("in summary")
-        if not framed and _has("of_the_world", match.group()):
-            continue
-        if _has("subordinate", lowered[begin : match.start()]):
-            continue
-        anaphoric = kind in ("anaphor", "told") or match.group().startswith(("it ", "they ", "it'"))
-        if anaphoric and not (after_source or framed):
-            continue
-        if match.start() > 0 and _is_title(sentence[match.start() : match.end()]):
-            continue
-        after = lowered[match.end() :]
-        words = lowered[begin : match.end()]
-        said = framed or _has("lack", words) or _has("lacking", after)
-        said = said or (unsure and _has("unsure", words))
-        if said and _fits(kind, lowered[begin : match.start()].lstrip()):
-            return not _states(after) and not _has("finding", lowered)
-    return None
-
-
-def _states(after: str) -> bool:
-    """Whether the words after the phrase of a lack state something."""
-    match = _rules()["asserting"].search(after)
-    if _has("guess", after):
-        return True
-    return match is not None and not _rules().has_phrase(after[match.start() :])
-
-
-def _phrases(lowered: str) -> list[tuple[re.Match[str], str]]:
-    """Every phrase in the sentence with its kind, in their order; kinds may overlap."""
-    rules = _rules()
-    phrases = [(match, kind) for kind in _KINDS for match in rules[kind].finditer(lowered)]
-    return sorted(phrases, key=lambda pair: pair[0].start())
-
-
-def _clause(before: str) -> int | None:
-    """Where the clause that ends `before` begins; None if an answer stands before that clause."""
-    cuts = list(_rules()["cut"].finditer(before))
-    if not cuts:
-        return 0
-    head = before[: cuts[-1].start()].strip(" ,;:-\u2013\u2014(")
-    allowed = "intro" if cuts[-1].group() == "," else "concession"
-    while head:
-        if _is_aside(head) or _has(allowed, head) or _rules().has_phrase(head):
-            break
-        first, _, rest = head.partition(",")
-        if not _has("interjection", first):
-            return None
-        head = rest.strip()
-    return cuts[-1].end()
-
-
-def _fits(kind: str, residue: str) -> bool:
-    """May these words stand between the beginning of the clause and a phrase of this kind?"""
-    if _has("reported", residue.rstrip()):
-        return False
-    if kind in _ANY_SUBJECT or (kind == "anaphor" and _has("source", residue)):
-        return True
-    if kind in ("sources", "impersonal"):
-        residue = _rules()["determiners"].sub("", residue)
-    return _has("residue", residue.strip())
-
-
-def _answers(sentence: str, begin: int, end: int) -> bool:
-    """Does what stands after the phrase, which lies between `begin` and `end`, give an answer?"""
-    after = sentence[end:]
-    if _has("guess", after):
-        return True
-    rest = _rules()["contrast"].split(after)[1:]
-    if _has("conceding", sentence[:end]):
-        rest.append(after.partition(",")[2])
-    parts = (part.strip(" ,.!-()") for part in rest)
-    return not all(_is_aside(p) or _rules().has_phrase(p) for p in parts if p)
-
-
-def _is_aside(text: str) -> bool:
-    """Talk about the sources, a courtesy, an interjection or a question: no answer in it."""
-    text = _rules()["label"].sub("", text)
-    parts = ("source", "courtesy", "interjection")
-    return not text or text.endswith("?") or any(_has(part, text) for part in parts)
-
-
 def _is_title(phrase: str) -> bool:
     words = phrase.split()[1:]
     return bool(words) and all(w[0].isupper() for w in words) and not phrase.isupper()
 
 
-def _has(section: str, text: str) -> bool:
-    pattern = _rules()[section]
-    return (pattern.search(text) if section in _ANYWHERE else pattern.match(text)) is not None
-
-
-@cache
-def _rules() -> _Rules:
-    return _Rules((RULES_FOLDER / "en.txt").read_text("utf-8"))
+# How far they carry: on tests/data/abstention_held.jsonl, which was written before the rules.
+REFUSAL_RULES = RefusalRules("rules-3", RULES_FOLDER, labelled=177, precision=0.988, recall=0.953)

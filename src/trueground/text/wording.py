@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 NO_VALUE = "–"
 
@@ -29,13 +29,6 @@ def percent_of(part: float, whole: float, *, digits: int = 0) -> str:
     return f"{100 * part / whole:.{digits}f} %" if whole else NO_VALUE
 
 
-def p_value(p: float | None) -> str:
-    """Return four digits, or a dash if there was no test."""
-    if p is None:
-        return NO_VALUE
-    return "<0.0001" if p < 1e-4 else f"{p:.4f}"
-
-
 def few(labels: Sequence[str], most: int = 3) -> str:
     """Return the labels, or the first ones and how many more."""
     if len(labels) <= most:
@@ -43,23 +36,18 @@ def few(labels: Sequence[str], most: int = 3) -> str:
     return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"
 
 
-def join_alike(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Group pairs of (message, name): each message once, with a few of its names."""
-    names_of: dict[str, list[str]] = {}
-    for message, name in pairs:
-        names_of.setdefault(message, []).append(name)
-    return [(message, few(names)) for message, names in names_of.items()]
+def one_line(text: str, limit: int | None = None) -> str:
+    """Return the text with a mark for each character that a terminal can't show.
 
-
-def one_line(text: str) -> str:
-    """Return the text with a mark for each character that a terminal can't show."""
-    return "".join(c if c.isprintable() else "�" for c in text)
-
-
-def shown_name(name: str, most: int = 60) -> str:
-    """Return a name on one line; of a long name both ends, where versions are."""
-    name = one_line(name)
-    return name if len(name) <= most else f"{name[: most - 21]}…{name[-20:]}"
+    Args:
+        text: A text without line breaks, such as a name.
+        limit: Characters of the result. Of a longer text both ends are shown, since names of
+            models end with their versions.
+    """
+    shown = "".join(c if c.isprintable() else "�" for c in text)
+    if limit is None or len(shown) <= limit:
+        return shown
+    return f"{shown[: limit - 21]}…{shown[-20:]}"
 
 
 def docs_page(name: str) -> str:

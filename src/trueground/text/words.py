@@ -1,4 +1,4 @@
-"""The words of a sentence by word lists: names, numbers, finite verbs, doubts, content words."""
+"""The words of a sentence by word lists: names, numbers, finite verbs, doubts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
-
-from trueground.text.normalize import get_normalizer
 
 _WORD = re.compile(r"[^\W_]+(?:['’.,&/–-][^\W_]+)*")
 _QUOTE = re.compile(r'"[^"]*"|“[^”]*”|«[^»]*»|(?<!\w)[\'‘][^\'‘’]{1,80}[\'’](?!\w)')
@@ -21,15 +19,6 @@ _MONTHS = frozenset(
         "january february march april may june july august september october november december",
     )
 )
-_FUNCTION_WORD_TEXT = """
-about after all also among an and any are as at be because been before being between both but by
-can could did do does during each either every few for from had has have he her hers him his how
-i if in into is it its itself many may me might more most much my no nor not of on one or other
-our over own she should so some such than that the their theirs them themselves then there these
-they this those through to under until up upon us very was we were what when where whether which
-while who whom whose why will with within without would you your s t
-"""
-_FUNCTION_WORDS = frozenset(_FUNCTION_WORD_TEXT.split())
 
 
 class Word(NamedTuple):
@@ -152,21 +141,15 @@ def is_finite(word: str) -> bool:
     return len(word) > 3 and word.endswith("ed") and not among(word, "not past")
 
 
-def content_words(text: str) -> set[str]:
-    """Return the lower-case words of a text without function words."""
-    return set(get_normalizer("faitheval").rule(text).split()) - _FUNCTION_WORDS
-
-
 @cache
 def _lists() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for line in data_lines("trueground.text", "words.txt"):
+    for line in _read_word_lists():
         name, _, words = line.partition(":")
         found.setdefault(name, set()).update(words.split())
     return {name: frozenset(words) for name, words in found.items()}
 
 
-def data_lines(package: str, name: str) -> list[str]:
-    """Return the lines of a package's data file without comments and blank lines."""
-    source = (files(package) / "data" / name).read_text(encoding="utf-8")
+def _read_word_lists() -> list[str]:
+    source = (files("trueground.text") / "data" / "words.txt").read_text(encoding="utf-8")
     return [line for line in source.splitlines() if line.strip() and not line.startswith("#")]

@@ -20,11 +20,11 @@ import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
-from trueground.metrics import ANSWER_VERDICTS
+from trueground.metrics import AnswerVerdict
 from trueground.records import guard
 from trueground.reports import STATUS_NAMES, detail, first_judge, list_words
 from trueground.runs import Item, Manifest, RunFiles, TooDeepError, headline_metric
-from trueground.types import REASON_TITLES, Answered
+from trueground.types import Answered, ReasonKind
 from trueground.view.segments import find_rows
 from trueground.view.stored import (
     MOST_VALUES,
@@ -43,7 +43,7 @@ _COLUMNS = 12  # that stay in memory
 _ORDERS = 6
 _LISTS = 4
 _WORDS = 16
-_KINDS = [kind.value for kind in REASON_TITLES]
+_KINDS = [kind.value for kind in ReasonKind]
 _T = TypeVar("_T")
 
 
@@ -153,7 +153,7 @@ class RunIndex:
     def _masks(self, query: Query) -> Iterator[NDArray[np.bool_]]:
         metric = query.metric or self.headline
         if query.verdict:
-            code = _place(ANSWER_VERDICTS, query.verdict, "verdict")
+            code = _place(AnswerVerdict.NAMES, query.verdict, "verdict")
             yield self._column("verdict") == code
         if query.kind:
             bit = 1 << _place(_KINDS, query.kind, "kind")
@@ -246,7 +246,7 @@ class RunIndex:
             "id": one.id,
             "question": one.question,
             "response": one.response,
-            "verdict": None if one.verdict is None else ANSWER_VERDICTS[one.verdict],
+            "verdict": None if one.verdict is None else AnswerVerdict.NAMES[one.verdict],
             "claims": one.claims,
             "kinds": one.kinds,
             "scores": dict(zip(names, one.scores, strict=False)),
@@ -335,7 +335,7 @@ class RunIndex:
     def _exported(self, row: int, one: ListRow, fields: Sequence[str]) -> dict[str, Any]:
         scores = dict.fromkeys(self.state.metrics)
         scores |= zip(self.state.metrics, one.scores, strict=False)
-        verdict = None if one.verdict is None else ANSWER_VERDICTS[one.verdict]
+        verdict = None if one.verdict is None else AnswerVerdict.NAMES[one.verdict]
         unsupported, reasons = self._unsupported(row, one.id, verdict)
         return {
             "id": one.id,

@@ -20,10 +20,10 @@ from typing import Any
 
 import msgspec
 
-from trueground.errors import InputError, OutputError, TruegroundError
+from trueground.errors import InputError, OutputError, TruegroundError, WriteError
 from trueground.execution import start_module_async
+from trueground.files import OutputPath
 from trueground.reports import Page, Pair, write_page, write_run_page
-from trueground.runs import check_ours, unusable, write_error
 from trueground.view.runs import MARK, FoundRun, RunFolders, list_page, readable
 
 PAIRED = 8  # runs, at most, of which every two are set side by side
@@ -132,7 +132,7 @@ def write_bundle(paths: Sequence[Path], out: Path) -> Path:
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
     except OSError as error:
-        raise unusable(out, error) from error
+        raise OutputError.unusable(out, error) from error
     whole, old = aside / "new", aside / "old"
     try:
         whole.mkdir()
@@ -146,7 +146,7 @@ def write_bundle(paths: Sequence[Path], out: Path) -> Path:
                 old.rename(out)
             raise
     except OSError as error:
-        raise write_error(out, error) from error
+        raise WriteError.stopped(out, error) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return out / INDEX
@@ -161,7 +161,7 @@ def _check_free(out: Path) -> None:
         return
     if not (out / INDEX).is_file():
         raise OutputError(f"{out} holds other files, so it stays; choose another --bundle")
-    check_ours(out / INDEX, f'content="{MARK}"', "bundle of ours", "--bundle")
+    OutputPath(out / INDEX, "--bundle").check_mark(f'content="{MARK}"', "bundle of ours")
 
 
 def _write(runs: Sequence[FoundRun], named: str, out: Path) -> None:

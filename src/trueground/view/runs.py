@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
-from trueground.files import FolderLock
+from trueground.files import FolderLock, safe_name
 from trueground.reports import (
     Cell,
     Estimate,
@@ -28,7 +28,7 @@ from trueground.reports import (
     link,
     quiet,
 )
-from trueground.runs import Manifest, RunFiles, Summary, headline_metric, resume_advice, safe_name
+from trueground.runs import Manifest, RunFiles, Summary, headline_metric, resume_advice
 from trueground.studies import find_runs
 from trueground.text import few, several
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, TruegroundError, WriteError
 from trueground.files import FolderLock, home, write_atomically
-from trueground.metrics import higher_is_better, parse_specs, verdict_spec
+from trueground.metrics import METRICS, AnswerVerdict
 from trueground.net import CacheStats
 from trueground.reports import ListedAnswer
 from trueground.runs import Gaps, Manifest, RunFiles, headline_metric
@@ -184,7 +184,9 @@ def run_settings(run: Path) -> tuple[str | None, str | None, list[str]]:
         verdict = summary.verdicts.metric
     else:  # as it will be
         try:
-            spec = verdict_spec(parse_specs(list(manifest.metrics if manifest else ())))
+            spec = AnswerVerdict.choose_metric(
+                METRICS.parse_all(list(manifest.metrics if manifest else ()))
+            )
         except TruegroundError:
             spec = None
         verdict = spec.key if spec else None
@@ -250,7 +252,7 @@ def worst_first(state: IndexState, column: Callable[[str], NDArray[Any]]) -> NDA
     if "support_min" in state.metrics:
         second = column(f"score-{state.metrics.index('support_min')}")
         order = _by(order, np.where(missing, 0, np.where(np.isnan(second), 2, second)))
-    lower = higher_is_better(headline) is False
+    lower = METRICS.higher_is_better(headline) is False
     order = _by(order, np.where(missing, 0, -values if lower else values))
     ranks = np.array([2, 1, 0, 3, 3] + [3] * (NO_CODE - 4), np.uint8)[column("verdict")]
     return _by(order, np.where(missing, np.uint8(9), ranks))

@@ -18,6 +18,7 @@ import trueground as tg
 from trueground.cli.app import run
 from trueground.errors import WriteError
 from trueground.evaluate.shards import merge as merging
+from trueground.files.output_path import OutputPath
 from trueground.testing import synthetic_records
 
 Told = Callable[..., tuple[int, str]]
@@ -178,19 +179,19 @@ def test_a_full_disk_in_the_merge_is_named_by_its_place(
     def full(_: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    normal = merging.replacing
+    normal = OutputPath.replacing
 
-    def opened(path: Path) -> Any:
+    def opened(output: OutputPath) -> Any:
         from contextlib import nullcontext
 
         return (
             nullcontext(SimpleNamespace(write=full))
-            if str(path) == "run/items.jsonl"
-            else normal(path)
+            if str(output.path) == "run/items.jsonl"
+            else normal(output)
         )
 
     with monkeypatch.context() as patch:
-        patch.setattr(merging, "replacing", opened)
+        patch.setattr(OutputPath, "replacing", opened)
         with pytest.raises(WriteError, match=r"writing run/items\.jsonl failed: No space left"):
             tg.merge("run")
     assert told("merge", "run", "--quiet") == (0, "")

@@ -10,11 +10,11 @@ from tests.metrics.citations.made import PairJudge, claim, graph, k
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.metrics.registry import all_metrics
+from trueground.metrics.registry import METRICS
 from trueground.testing import FakeJudge
 from trueground.wings.papers.kalma.entailment import find_value
 
-METRICS = all_metrics()
+METRICS.load()
 
 # k1 and k2 stand in the first sentence, nothing in the others; the last stands alone.
 ANSWER = f"It has Value 1 and value 2 {k(1)}{k(2)}. It is so {k(1)}[Q1]. Thus {k(3)} [NA]."

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 import trueground as tg
-from trueground.metrics.registry import all_metrics
+from trueground.metrics.registry import METRICS
 
-METRICS = all_metrics()
+METRICS.load()
 
 NAMES = [n for n in METRICS if n.startswith(("citation_", "na_")) or n == "alignment"]
 VARIANTS = [

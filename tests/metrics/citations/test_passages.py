@@ -19,7 +19,7 @@ from trueground.judges.base import Judge
 from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.context import BatchContext
-from trueground.metrics.registry import default_specs, get_metric
+from trueground.metrics.registry import METRICS
 from trueground.testing import FakeDecomposer
 from trueground.types import JudgeRequest, Passage, Record, Status, Usage, Verdict
 
@@ -196,7 +196,7 @@ def test_what_a_sentence_cites_is_looked_up_once() -> None:
     contexts = [Passage(f"word{i} stands here") for i in range(1, n + 1)]
     batch = Counted.of([Record(id="1", response=response, contexts=contexts)])
     assert isinstance(batch, Counted)
-    specs = [make_spec(get_metric(name), {}) for name in (P, R, F)]
+    specs = [make_spec(METRICS.resolve(name), {}) for name in (P, R, F)]
     plan = Plan(tuple(specs), Components((Judge.adapt(Words()),), FakeDecomposer()))
     evidence = BatchContext(batch, new_results(plan))
     collect_results(plan, evidence)
@@ -308,9 +308,11 @@ def test_with_the_lexical_judge() -> None:
 
 
 def test_not_in_the_default_set() -> None:
-    names = {spec.metric.name for spec in default_specs(["contexts", "question", "references"])}
+    names = {
+        spec.metric.name for spec in METRICS.default_specs(["contexts", "question", "references"])
+    }
     assert not names & {P, R, F}
-    assert all(get_metric(name).default_needs == ("contexts",) for name in (P, R, F))
+    assert all(METRICS.resolve(name).default_needs == ("contexts",) for name in (P, R, F))
 
 
 def test_as_functions_with_verdicts_of_one_s_own() -> None:

@@ -24,7 +24,7 @@ from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.benchmarks.data import fetch_data
 from trueground.benchmarks.datasets import get_dataset
 from trueground.errors import InputError, UsageError
-from trueground.metrics.registry import parse_spec
+from trueground.metrics.registry import METRICS
 from trueground.models.base import Params
 from trueground.studies.leaderboard.study import leaderboard_data
 from trueground.types import Choice, Passage
@@ -345,7 +345,7 @@ def test_metrics_are_given_by_their_keys(data: Path, mrqa: str) -> None:
         task("counterfactual", data),
         task("original", data, of="inconsistent", original=mrqa, task_instruction="on"),
     ):
-        assert [parse_spec(metric).key for metric in made.metrics] == list(made.metrics)
+        assert [METRICS.parse(metric).key for metric in made.metrics] == list(made.metrics)
         assert made.headline == made.metrics[0]
 
 

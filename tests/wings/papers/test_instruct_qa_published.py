@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 
 from trueground.benchmarks.publications import PublishedTable, published
-from trueground.metrics.registry import parse_spec
+from trueground.metrics.registry import METRICS
 from trueground.studies.leaderboard.model_info import find_model
 
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("instruct-qa")}
@@ -80,7 +80,7 @@ def test_metrics_are_spelled_as_runs_spell_them() -> None:
     named = {s.metric for t in TABLES.values() for s in t.scores}
     named |= {c.metric for t in TABLES.values() for c in (*t.correlations, *t.distributions)}
     for metric in named - JUDGED:
-        assert parse_spec(metric).key == metric
+        assert METRICS.parse(metric).key == metric
     judged = {c.metric: c.judge for c in TABLES["3"].correlations if c.judge}
     assert set(judged) == {"llm_correctness"}
 

@@ -35,7 +35,7 @@ from tests.wings.papers.instruct_qa_files import (
 
 from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.errors import InputError, UsageError
-from trueground.metrics.registry import parse_spec
+from trueground.metrics.registry import METRICS
 from trueground.models.base import Params
 from trueground.types import Passage
 from trueground.wings.search.building import build_index
@@ -636,7 +636,7 @@ def test_the_scheme_of_a_run(tmp_path: Path) -> None:
         options = {"setting": setting, "corpus": str(corpus), "irrelevant_rank": "30"}
         options["preset"] = "greedy"
         one = task(data, **options)
-        assert [parse_spec(name).key for name in one.metrics] == list(one.metrics)
+        assert [METRICS.parse(name).key for name in one.metrics] == list(one.metrics)
         assert one.headline == ("p_ir" if setting == "irrelevant" else "recall")
         assert one.params == Params(temperature=0.0, max_tokens=500)
         assert one.trim is None

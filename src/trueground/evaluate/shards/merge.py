@@ -23,7 +23,8 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, OutputError, WorkerError
+from trueground.errors import InputError, OutputError, WorkerError, WriteError
+from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import end_manifest, identify_score, make_manifest, summarise_table
 from trueground.evaluate.shards import work
@@ -38,7 +39,8 @@ from trueground.evaluate.shards.work import (
 )
 from trueground.evaluate.table import ItemTable
 from trueground.execution import open_progress
-from trueground.metrics import higher_is_better
+from trueground.files import OutputPath
+from trueground.metrics import METRICS
 from trueground.options import Progress, do_nothing
 from trueground.records import open_unpacked
 from trueground.runs import (
@@ -50,7 +52,6 @@ from trueground.runs import (
     SUMMARY,
     Manifest,
     MergedShards,
-    PageWriter,
     Result,
     RunBenchmark,
     RunDirectory,
@@ -61,8 +62,6 @@ from trueground.runs import (
     describe_unfinished,
     headline_metric,
     noting_end,
-    replacing,
-    write_error,
 )
 from trueground.types import Usage
 
@@ -146,7 +145,7 @@ def join_logs(out: Path) -> tuple[int, list[str]]:
                 "and run it again"
             )
     with RunDirectory(out, resume=True, sharded=True):
-        with replacing(out / RESPONSES) as log:
+        with OutputPath(out / RESPONSES).replacing() as log:
             joined: set[bytes] = set()  # a join that was killed may have written all of them
             for path in (out / RESPONSES, *(part / RESPONSES for part in parts)):
                 content = path.read_bytes() if path.exists() else b""
@@ -296,7 +295,7 @@ class _Merging:
                 if self.page != folder:
                     self.shown = self._choose(table)
             if repeats is not None:
-                with replacing(files.repeats) as out:
+                with OutputPath(files.repeats).replacing() as out:
                     out.writelines(repeats)
             for kind in (ITEMS, RECORDS)[: 1 + self.plan.settings.keep_records]:
                 self._copy(kind)
@@ -328,7 +327,7 @@ class _Merging:
         files.write_summary(summary)
         files.write_manifest(shown_manifest)
         page = write_page(self.page, is_sample=True)
-        with replacing(self.folder / page.name) as out:
+        with OutputPath(self.folder / page.name).replacing() as out:
             out.write(page.read_bytes())
 
     def _add_account(self, manifest: Manifest) -> None:
@@ -381,7 +380,8 @@ class _Merging:
         if metric is None:
             return np.sort(chance)
         # Block by block: a run may have more items than this process has room for.
-        column, sign = keys.index(metric), -1.0 if higher_is_better(metric) is False else 1.0
+        column = keys.index(metric)
+        sign = -1.0 if METRICS.higher_is_better(metric) is False else 1.0
         worst, scores = np.empty(0, np.int64), np.empty(0)
         of_each: dict[int, list[int]] = {}
         for low in range(0, table.n, _ROWS):
@@ -403,7 +403,7 @@ class _Merging:
         sample its lines too.
         """
         with ExitStack() as stack:
-            own = replacing(self.folder / kind)
+            own = OutputPath(self.folder / kind).replacing()
             out = stack.enter_context(
                 self.store.streaming(kind) if self.store.folder is None else own
             )
@@ -412,7 +412,7 @@ class _Merging:
                     with path.open("rb") as file:
                         shutil.copyfileobj(file, out, _CHUNK)
                 return
-            sample: Any = stack.enter_context(replacing(self.page / kind))
+            sample: Any = stack.enter_context(OutputPath(self.page / kind).replacing())
             if kind == RECORDS:
                 packing = zstandard.ZstdCompressor(level=3)
                 sample = stack.enter_context(packing.stream_writer(sample, closefd=False))
@@ -427,7 +427,7 @@ class _Merging:
                     try:
                         out.write(chunk)
                     except OSError as error:  # not of the page, which is written meanwhile
-                        raise write_error(Path(self.store.name) / kind, error) from error
+                        raise WriteError.stopped(Path(self.store.name) / kind, error) from error
             with open_unpacked(path, ".zst" if kind == RECORDS else "") as lines:
                 yield from lines
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.score import (
     DecomposerName,
     EngineName,
@@ -19,7 +20,6 @@ from trueground.evaluate.score import (
 )
 from trueground.options import Cache, Progress, Workers, parse_shard
 from trueground.records import Columns, SplitContexts
-from trueground.runs import PageWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,7 +117,7 @@ def _shard_settings(request: ShardsRequest) -> "ShardSettings":
     """What every shard computes. Raises UsageError for components that are no names."""
     from trueground.errors import UsageError
     from trueground.evaluate.shards.plan import ShardSettings
-    from trueground.metrics import parse_specs
+    from trueground.metrics import METRICS
 
     judge, decomposer, rater = request.judge, request.decomposer, request.rater
     judges = list(judge) if isinstance(judge, list | tuple) and judge else [judge or "lexical"]
@@ -126,7 +126,7 @@ def _shard_settings(request: ShardsRequest) -> "ShardSettings":
     calibrations = request.judge_calibration or ()
     if isinstance(calibrations, str | Path):
         calibrations = [calibrations]
-    metrics = None if request.metrics is None else parse_specs(request.metrics)
+    metrics = None if request.metrics is None else METRICS.parse_all(request.metrics)
     return ShardSettings(
         metrics=None if metrics is None else tuple(spec.key for spec in metrics),
         judges=tuple(map(str, judges)),

@@ -19,7 +19,6 @@ from typing import BinaryIO, TypeVar
 from trueground.errors import OutputError, TruegroundError, WriteError
 from trueground.net import redact_urls
 from trueground.records import is_remote, missing_package
-from trueground.runs import write_error
 
 T = TypeVar("T")
 _ATTEMPTS, _LONGEST_WAIT_S = 6, 20.0
@@ -81,7 +80,7 @@ class LocalStore:
             finally:
                 part.unlink(missing_ok=True)
         except OSError as error:
-            raise write_error(path, error) from error
+            raise WriteError.stopped(path, error) from error
 
     streaming = writing  # for files larger than this machine's disk
 
@@ -107,7 +106,7 @@ class LocalStore:
             try:
                 path.unlink(missing_ok=True)
             except OSError as error:
-                raise write_error(path, error) from error
+                raise WriteError.stopped(path, error) from error
             with suppress(OSError):
                 path.parent.rmdir()
 

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from trueground.components import Component, ComponentSpec, Registry, check_answers
+from trueground.components import Component, ComponentSpec, Registry
 from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import lazy_factory
 from trueground.types import Comparison, ComparisonRequest, Status
@@ -29,6 +29,7 @@ class Comparer(Component[ComparisonRequest, Comparison]):
 
     kind = "comparer"
     answers = "comparisons"
+    answer_type = Comparison
     members: ClassVar[Mapping[str, str]] = {
         "name": "text",
         "signature": "text",
@@ -77,7 +78,7 @@ class Comparer(Component[ComparisonRequest, Comparison]):
 
     def check(self, requests: Sequence[ComparisonRequest], answers: object) -> Sequence[Comparison]:
         """Return the comparisons if scored ones have the values that the comparer declares."""
-        results = check_answers(self.label, self.answers, answers, len(requests), Comparison)
+        results = super().check(requests, answers)
         for result in results:
             expected = set(self.values) if result.status is Status.SCORED else set()
             if set(result.values) != expected:

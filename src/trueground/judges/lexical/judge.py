@@ -29,7 +29,7 @@ from trueground.judges.lexical.reasons import (
 from trueground.judges.lexical.rivals import find_rival
 from trueground.judges.lexical.texts import ContextView, TextView, WeighedItem
 from trueground.judges.lexical.weights import FOR, NAMES, capped, lifted, probability, weights
-from trueground.text import REFUSAL_RULES, find_refusal
+from trueground.text import REFUSAL_RULES
 from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 _AT_MOST = 2
@@ -124,7 +124,7 @@ def find_evidence(claim: ClaimView, context: ContextView) -> Evidence:
         float(sure),
     )
     doubts = [*explain_missing(claim, values, names, text), *filter(None, [against])]
-    if find_refusal(claim.text):
+    if REFUSAL_RULES.find(claim.text):
         doubts = [Reason(ReasonKind.DECLINES, "the claim declines to answer")]
     return Evidence(np.array(features), place, doubts)
 
@@ -319,7 +319,7 @@ class LexicalJudge(Judge):
     threshold = 0.5
     feature_names = NAMES
     # A claim that declines to answer is not supported.
-    signature = basis = f"lexical-5/{REFUSAL_RULES}"
+    signature = basis = f"lexical-5/{REFUSAL_RULES.name}"
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request; every text is read once."""

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import msgspec
 
-from trueground.components import Component, ComponentSpec, Registry, check_answers
+from trueground.components import Component, ComponentSpec, Registry
 from trueground.errors import UsageError
 from trueground.judges.replies import expected_score, read_score
 from trueground.models import (
@@ -84,6 +84,7 @@ class Rater(Component[RatingRequest, Rating]):
 
     kind = "rater"
     answers = "ratings"
+    answer_type = Rating
     members: ClassVar[Mapping[str, str]] = {"name": "text", "signature": "text", "rate": "method"}
 
     @staticmethod
@@ -108,10 +109,6 @@ class Rater(Component[RatingRequest, Rating]):
     def failed(self, reason: str) -> Rating:
         """See `Component.failed`."""
         return Rating(status=Status.ERROR, reason=reason)
-
-    def check(self, requests: Sequence[RatingRequest], answers: object) -> Sequence[Rating]:
-        """Return the ratings if they are valid."""
-        return check_answers(self.label, self.answers, answers, len(requests), Rating)
 
 
 class LLMRater(LLMComponent, Rater):

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError, tell
+from trueground.files import OutputPath
 from trueground.judges import CalibrationFile
-from trueground.runs import find_outputs, make_folder, write_json
 from trueground.stats import LabelSample
 
 _FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
@@ -82,7 +82,7 @@ class Calibration:
         """
         page, file = check_free(Path(path), overwrite)
         if page is not None or (file is not None and self.refused is None):
-            make_folder(page or file or Path())
+            OutputPath(page or file or Path()).make_folder()
         if page is not None:
             from trueground.studies.calibration.page import write_calibration
 
@@ -90,7 +90,7 @@ class Calibration:
         if file is not None:
             if self.refused is not None:
                 raise InputError(f"{file} is not written: {self.refused}")
-            write_json(file, self.raw)
+            OutputPath(file).write_json(self.raw)
             for note in _few_notes(self.raw):
                 tell(f"WARNING: {file}: {note}")
 
@@ -102,7 +102,7 @@ def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path |
     """
     from trueground.studies.calibration.page import MARK
 
-    return find_outputs(path, MARK, overwrite=overwrite, numbers=CalibrationFile.FAMILY)
+    return OutputPath(path).find_files(MARK, overwrite=overwrite, numbers=CalibrationFile.FAMILY)
 
 
 def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from trueground._version import __version__
 from trueground.claims import Decomposer
 from trueground.errors import CoverageError, InputError
+from trueground.files import OutputPath
 from trueground.judges import Judge, StackFile, StackMember, get_judge
 from trueground.net import redact_urls
-from trueground.runs import check_ours, check_out_file, write_json
 from trueground.stats import (
     LabelledClaims,
     LabelledProbabilities,
@@ -66,13 +66,14 @@ class FittedStack:
         check_stack_file(Path(path), overwrite)
         if self.refused is not None:
             raise InputError(self.refused)
-        write_json(Path(path), self.raw)
+        OutputPath(Path(path)).write_json(self.raw)
 
 
 def check_stack_file(path: Path, overwrite: bool = False) -> None:
     """OutputError where the file may not be written; only a stack is ever replaced."""
-    check_out_file(path, "my-judge.json", overwrite=overwrite)
-    check_ours(path, StackFile.FORMAT, "stack of judges of ours")
+    output = OutputPath(path)
+    output.check_file("my-judge.json", overwrite=overwrite)
+    output.check_mark(StackFile.FORMAT, "stack of judges of ours")
 
 
 @dataclass

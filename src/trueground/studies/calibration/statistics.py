@@ -16,7 +16,7 @@ from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.judges import CalibrationFile
 from trueground.net import redact_urls
-from trueground.options import check_draws
+from trueground.options import Level, Resamples, Seed, declared_options
 from trueground.stats import (
     HeldOut,
     IsotonicCurve,
@@ -52,9 +52,9 @@ class CalibrationSettings:
     objective: str | None
     precision: float | None
     method: str
-    seed: int
-    resamples: int
-    level: float
+    seed: Seed
+    resamples: Resamples
+    level: Level
 
     def __post_init__(self) -> None:
         if self.objective is not None and self.objective not in ScoredLabels.OBJECTIVES:
@@ -70,7 +70,7 @@ class CalibrationSettings:
             raise UsageError(
                 f"precision={self.precision:g}; expected a number above 0, and at most 1"
             )
-        check_draws(self.resamples, self.seed, self.level)
+        declared_options(type(self)).check(vars(self))
 
     @property
     def chooses(self) -> bool:

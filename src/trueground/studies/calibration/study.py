@@ -8,7 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.options import Cache, Level, OnBadRow, Option, Progress, Resamples, Seed, do_nothing
+from trueground.options import (
+    Cache,
+    Level,
+    OnBadRow,
+    Option,
+    Progress,
+    Resamples,
+    Seed,
+    declared_options,
+    do_nothing,
+)
 from trueground.records import Columns
 from trueground.studies.options import Label, LabelPaths, PositiveAbove
 
@@ -150,17 +160,17 @@ def fit_judge(
     RunInterrupted on Ctrl-C.
     """
     from trueground.claims import get_decomposer
-    from trueground.components import split_outside
+    from trueground.components import ComponentSpec
     from trueground.errors import UsageError
     from trueground.execution import open_progress
     from trueground.labels import LabelFiles
-    from trueground.options import check_draws
     from trueground.studies.calibration.judging import why_unfit
     from trueground.studies.calibration.stacking import compute_stack, measure_claims, open_judges
     from trueground.studies.labelled import LabelledSets
 
-    check_draws(resamples, seed, level)
-    names = split_outside(judges) if isinstance(judges, str) else list(judges)
+    draws = {"resamples": resamples, "seed": seed, "level": level}
+    declared_options(fit_judge).check(draws)
+    names = ComponentSpec.split(judges) if isinstance(judges, str) else list(judges)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice!r} is named twice; name each judge once")
     files = LabelFiles(labels, label, claims=True) if labels else None

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from trueground.benchmarks import Studies, all_benchmarks
-from trueground.components import split_key
-from trueground.metrics import higher_is_better
+from trueground.components import ResultKey
+from trueground.metrics import METRICS
 from trueground.runs import WORST_BY
 from trueground.studies.leaderboard.model_info import ModelInfo, Models, find_model
 from trueground.studies.leaderboard.runs import GROUNDED, BoardCell, Run, prompt_of, same_files
-from trueground.text import shown_name
+from trueground.text import one_line
 
 LONG = 40  # characters; what is shorter stands as it is
 _DIGITS = re.compile(r"\d+")
@@ -146,7 +146,7 @@ def _order(key: _CellKey) -> tuple[bool, str, int, str, str, str]:
     place = known.index(task) if task in known else len(known)
     options = _DIGITS.sub(lambda found: found[0].zfill(12), key.options)  # 512 before 1024
     if key.benchmark is None:  # the headline of a run that scores
-        name = split_key(key.metric).name
+        name = ResultKey.parse(key.metric).name
         place = _HEADLINES.index(name) if name in _HEADLINES else len(_HEADLINES)
     return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
 
@@ -163,7 +163,7 @@ def _column(number: int, key: _CellKey, by_key: Mapping[_CellKey, Sequence[Run]]
         task=key.task,
         metric=key.metric,
         options=key.settings,
-        higher_is_better=key.metric == GROUNDED or higher_is_better(key.metric),
+        higher_is_better=key.metric == GROUNDED or METRICS.higher_is_better(key.metric),
         asked=asked,
     )
 
@@ -309,7 +309,7 @@ def _with_shown_names(rows: Sequence[BoardRow]) -> list[BoardRow]:
     taken: set[tuple[str, str | None]] = set()
     found = []
     for row in rows:
-        name = base = shown_name(row.name)
+        name = base = one_line(row.name, 60)
         number = 1
         while (name, row.source) in taken:
             number += 1

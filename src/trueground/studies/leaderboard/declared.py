@@ -18,7 +18,7 @@ from trueground.benchmarks import (
     Sweep,
     published,
 )
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.reports import short_checksums
 from trueground.studies.leaderboard.board import (
@@ -127,7 +127,7 @@ def group_columns(
 
 
 def _rest(column: BoardColumn, moved: set[str], bound: frozenset[str]) -> Rest:
-    rest = {"task": column.task, **column.options, "judge": split_key(column.metric).judge}
+    rest = {"task": column.task, **column.options, "judge": ResultKey.parse(column.metric).judge}
     return {
         name: value
         for name, value in rest.items()
@@ -310,23 +310,26 @@ class _Evaluation:
         place = (column.id, measure, paper)
         if place in self._keys:
             return self._keys[place]
-        head = split_key(column.metric)
-        options = head.spec.removeprefix(split_key(column.metric).name)
+        head = ResultKey.parse(column.metric)
+        options = head.spec.removeprefix(ResultKey.parse(column.metric).name)
 
         def order(key: str) -> tuple[bool, bool, bool, bool, int, str]:
-            own = split_key(key)
+            own = ResultKey.parse(key)
             return (
                 key != column.metric,
                 own.judge not in ("", head.judge),
                 measure.prefer not in key,
-                own.spec.removeprefix(split_key(key).name) != options,
+                own.spec.removeprefix(ResultKey.parse(key).name) != options,
                 len(key),
                 key,
             )
 
         runs = self._board.runs(column, published=paper)
         known = {
-            key for r in runs for key in r.summary.metrics if split_key(key).name == measure.metric
+            key
+            for r in runs
+            for key in r.summary.metrics
+            if ResultKey.parse(key).name == measure.metric
         }
         self._keys[place] = min(known, key=order, default=None)
         return self._keys[place]

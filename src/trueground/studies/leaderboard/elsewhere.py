@@ -18,9 +18,9 @@ from trueground.benchmarks import (
     all_benchmarks,
     published,
 )
-from trueground.components import split_key
+from trueground.components import ResultKey
 from trueground.errors import InputError, UsageError
-from trueground.metrics import parse_spec
+from trueground.metrics import METRICS
 from trueground.reports import DATASET
 from trueground.runs import Manifest, RunBenchmark, UsedComponent
 from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
@@ -142,9 +142,9 @@ def _run(
 
 def _key(column: BoardColumn, metric: str) -> str:
     """The canonical spelling of a metric, without the judge and without options to be ignored."""
-    metric = split_key(metric).spec
+    metric = ResultKey.parse(metric).spec
     try:
-        spec = parse_spec(metric)
+        spec = METRICS.parse(metric)
     except UsageError:
         return metric
     ignored = studies_of(column.benchmark).ignored
@@ -198,7 +198,8 @@ def beside_published(board: Board) -> list[str]:
 
 def _has(judge: PaperJudge, run: Run) -> bool:
     return any(
-        split_key(key).name.removesuffix("_micro") in judge.metrics for key in run.summary.metrics
+        ResultKey.parse(key).name.removesuffix("_micro") in judge.metrics
+        for key in run.summary.metrics
     )
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from trueground.errors import OutputError, UsageError
+from trueground.files import OutputPath
 from trueground.reports import (
     STATUS_WORDS,
     Axis,
@@ -36,7 +37,6 @@ from trueground.reports import (
     strong,
     write_page,
 )
-from trueground.runs import check_page_file, make_folder
 from trueground.studies.leaderboard.study_blocks import (
     LEAST,
     SIZES,
@@ -52,7 +52,8 @@ from trueground.studies.leaderboard.study_blocks import (
     study_sections,
 )
 from trueground.studies.prompts_page import prompts_section
-from trueground.text import MEASURED, docs_page, few, join_alike, several
+from trueground.studies.wording import join_alike
+from trueground.text import REFUSAL_RULES, docs_page, few, several
 from trueground.types import Status
 
 LEADERBOARD_MARK = "trueground-leaderboard-1"
@@ -62,7 +63,7 @@ _SEEN = 2  # warnings that are seen at once, above the table
 def write(board: Json, out: Path, prompts: Sequence[Json] = ()) -> Path:
     """Write the page of a leaderboard. Raises what `find_page` does, and WriteError."""
     page = find_page(out, LEADERBOARD_MARK)
-    make_folder(page)
+    OutputPath(page).make_folder()
     write_page(page, leaderboard_page(board, prompts))
     return page
 
@@ -70,7 +71,7 @@ def write(board: Json, out: Path, prompts: Sequence[Json] = ()) -> Path:
 def is_leaderboard(path: Path) -> bool:
     """Whether the file is an earlier leaderboard; a sweep writes one beside its runs."""
     try:
-        check_page_file(path, LEADERBOARD_MARK, overwrite=True)
+        OutputPath(path).check_page(LEADERBOARD_MARK, overwrite=True)
     except (OutputError, UsageError):
         return False
     return path.is_file()
@@ -370,7 +371,7 @@ def _notes(board: Json) -> Part:
         items.append(f"Intervals cover {covered}: percentile bootstrap over the answers of a run.")
     items.append(f"How to read a leaderboard: {docs_page('leaderboard')}.")
     if any(table["declining"] for table in board["studies"]):
-        items.append(f"{refusal_rules({'abstention_rules': MEASURED})}.")
+        items.append(f"{refusal_rules({'abstention_rules': REFUSAL_RULES.measured})}.")
     blocks: list[Block] = [Bullets(items)]
     if rows := [Row([r["run"], r["signature"]]) for r in board["runs"] if r["signature"]]:
         table = Table([Head("Run"), Head("Signature", "code")], rows)

@@ -24,7 +24,8 @@ from trueground.studies.leaderboard.model_info import load_models
 from trueground.studies.leaderboard.page import LEADERBOARD_MARK, write
 from trueground.studies.leaderboard.results import study_warnings
 from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
-from trueground.text import few, join_alike
+from trueground.studies.wording import join_alike
+from trueground.text import few
 
 Json = dict[str, Any]
 _Of = Callable[[Run, BoardColumn], str]

@@ -30,7 +30,8 @@ from trueground.reports import (
     link,
     quiet,
 )
-from trueground.text import join_alike, number, several
+from trueground.studies.wording import join_alike
+from trueground.text import number, several
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _FEWER = (

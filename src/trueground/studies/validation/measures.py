@@ -15,7 +15,7 @@ from trueground._version import __version__
 from trueground.errors import CoverageError, InputError
 from trueground.evaluate import Plan, score_batches
 from trueground.labels import LabelRule
-from trueground.metrics import higher_is_better
+from trueground.metrics import METRICS
 from trueground.options import Progress
 from trueground.stats import (
     Measured,
@@ -96,7 +96,7 @@ class MeasureSettings:
 
 def turn(key: str, scores: Floats) -> Floats:
     """The scores so that more is better: 1 − x of shares, −x of others, where less is better."""
-    if higher_is_better(key) is not False:
+    if METRICS.higher_is_better(key) is not False:
         return scores
     return 1.0 - scores if is_share(scores) else -scores
 
@@ -129,7 +129,7 @@ def start_raw(
         "ci_level": settings.level,
         "resamples": settings.resamples,
         "seed": settings.seed,
-        "higher_is_better": {key: higher_is_better(key) is not False for key in signatures},
+        "higher_is_better": {key: METRICS.higher_is_better(key) is not False for key in signatures},
         "signatures": signatures,
         "sets": [],
         "mean": {},

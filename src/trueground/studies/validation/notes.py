@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from trueground.benchmarks import PublishedTable, all_benchmarks, published
-from trueground.components import keys_named, split_key
+from trueground.components import ResultKey
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.labels import LabelRule
-from trueground.metrics import Spec, parse_spec, parse_specs, split_specs
+from trueground.metrics import METRICS, Spec
 from trueground.studies.finished import FinishedRun
 from trueground.studies.labelled import LabelledSet
 
@@ -36,8 +36,8 @@ def check_metric_names(metrics: MetricNames) -> None:
     if metrics is None:
         return
     listed = [metrics] if isinstance(metrics, str) else metrics
-    texts = [p for part in listed if isinstance(part, str) for p in split_specs(part)]
-    parse_specs([split_key(text).spec for text in texts] or list(listed))
+    texts = [p for part in listed if isinstance(part, str) for p in METRICS.split(part)]
+    METRICS.parse_all([ResultKey.parse(text).spec for text in texts] or list(listed))
 
 
 def check_judging(judge: object, decomposer: object, judge_calibration: object) -> None:
@@ -88,7 +88,7 @@ def _find_metrics(run: FinishedRun, metrics: str | Sequence[str | Spec]) -> list
     """The metrics of a run by these names; a bare name finds the one with options."""
     found: dict[str, None] = {}
     for part in [metrics] if isinstance(metrics, str) else metrics:
-        for name in [part.key] if isinstance(part, Spec) else split_specs(part):
+        for name in [part.key] if isinstance(part, Spec) else METRICS.split(part):
             near = run.metrics_named(name)
             if len(near) != 1:
                 raise unknown_name(f"metric of the run {run.path}", name, run.signatures)
@@ -129,7 +129,7 @@ def _next_step(reasons: str, keys: Sequence[str]) -> str:
     fields: dict[str, None] = {}
     for key in keys:
         try:
-            fields |= dict.fromkeys(parse_spec(split_key(key).spec).needs)
+            fields |= dict.fromkeys(METRICS.parse(ResultKey.parse(key).spec).needs)
         except UsageError:  # a metric of a run that is not known here
             continue
     which = f" (needed: {', '.join(fields)})" if fields else ""
@@ -200,7 +200,7 @@ def _paper_rows(table: PublishedTable, raw: Mapping[str, Any]) -> Iterator[Paper
     ) -> PaperRow:
         key = None  # plain, or the first with options or another judge
         if metric is not None:
-            key = next(iter(keys_named(metric, raw["mean"])), None)
+            key = next(iter(ResultKey.find(metric, raw["mean"])), None)
         here = _measured(raw, key, label)
         own = {measure: here.get(measure) for measure in paper}
         return {"metric": key, "name": name, "judge": judge, "paper": paper, "here": own}

@@ -14,20 +14,9 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.errors import RunInterrupted, UsageError
-from trueground.files import NewFolders, make_folder
-from trueground.runs import (
-    MANIFEST,
-    OTHER_FILE,
-    check_ours,
-    check_ours_inside,
-    find_outputs,
-    replacing,
-    safe_name,
-    unusable,
-    write_error,
-    write_json,
-)
+from trueground.errors import OutputError, RunInterrupted, UsageError, WriteError
+from trueground.files import NewFolders, OutputPath, make_folder, safe_name
+from trueground.runs import MANIFEST
 
 if TYPE_CHECKING:
     from trueground.evaluate import Components
@@ -97,21 +86,22 @@ class ValidationOutput:
 
     def __init__(self, path: Path, overwrite: bool = False) -> None:
         self.path = path
+        output = OutputPath(path)
         suffix = path.suffix.lower()
         self._folder = path.is_dir() or suffix not in (".json", ".html")
         self._created: NewFolders | None = None
-        if not self._folder or not (path.is_dir() or not OTHER_FILE.fullmatch(suffix)):
-            find_outputs(path, FORMAT, overwrite=overwrite, numbers=FORMAT)
+        if not self._folder or not (path.is_dir() or not output.has_file_ending):
+            output.find_files(FORMAT, overwrite=overwrite, numbers=FORMAT)
             return
         try:
             self._created = NewFolders(path)
             path.mkdir(parents=True, exist_ok=True)
             names = {entry.name for entry in path.iterdir()}
         except OSError as error:
-            raise unusable(path, error) from error
+            raise OutputError.unusable(path, error) from error
         if names:
-            check_ours_inside(path, overwrite, VALIDATION in names, "validation", "--overwrite")
-        check_ours(path / VALIDATION, FORMAT, _KIND)
+            _check_replaceable(path, VALIDATION in names, overwrite)
+        OutputPath(path / VALIDATION).check_mark(FORMAT, _KIND)
 
     def write(
         self, result: Validation, manifest: dict[str, Any], items: Sequence[tuple[str, Lines]]
@@ -121,11 +111,11 @@ class ValidationOutput:
 
         if self._folder:
             self._write_items(items)
-            write_json(self.path / VALIDATION, result.raw)
+            OutputPath(self.path / VALIDATION).write_json(result.raw)
             write_validation(self.path / PAGE, result.raw)
-            write_json(self.path / MANIFEST, manifest)
+            OutputPath(self.path / MANIFEST).write_json(manifest)
         elif self.path.suffix.lower() == ".json":
-            write_json(self.path, result.raw)
+            OutputPath(self.path).write_json(result.raw)
         else:
             write_validation(self.path, result.raw)
 
@@ -142,10 +132,24 @@ class ValidationOutput:
             for old in folder.glob("*.jsonl"):
                 old.unlink()
         except OSError as error:
-            raise write_error(folder, error) from error
+            raise WriteError.stopped(folder, error) from error
         for name, lines in items:
-            with replacing(folder / f"{safe_name(name)}.jsonl") as file:
+            with OutputPath(folder / f"{safe_name(name)}.jsonl").replacing() as file:
                 file.writelines(orjson.dumps(x, option=orjson.OPT_APPEND_NEWLINE) for x in lines)
+
+
+def _check_replaceable(path: Path, has_validation: bool, overwrite: bool) -> None:
+    """Raise OutputError unless the folder's files are of a validation and may be replaced."""
+    if not overwrite:
+        raise OutputError(
+            f"{path} exists and is not empty; choose another --out, or pass --overwrite to replace "
+            "the validation in it"
+        )
+    if not has_validation:
+        raise OutputError(
+            f"{path} holds files but no validation, so --overwrite leaves it alone; choose another "
+            "--out"
+        )
 
 
 @contextmanager

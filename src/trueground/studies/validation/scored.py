@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from trueground.evaluate import Plan, score_batches
 from trueground.labels import RecordLabel
-from trueground.metrics import STATUSES
 from trueground.options import Progress
 from trueground.runs import Item
 from trueground.studies.finished import FinishedRun, read_scores
 from trueground.studies.labelled import LabelledSet, LabelledSets
-from trueground.types import Record
+from trueground.types import Record, Status
 
 Floats = NDArray[np.float64]
 _QUESTION, _RESPONSE, _CONTEXT = 400, 1_200, 800  # characters that are shown
@@ -37,7 +36,7 @@ _decode = msgspec.json.Decoder(Item).decode
 class ScoredSet:
     """A set with the scores of its labelled records, all of shape (n,), by metric.
 
-    `scores` are NaN where `status` (codes of STATUSES) is not 0. `open_items` opens lines of
+    `scores` are NaN where `status` (codes of Status) is not 0. `open_items` opens lines of
     items.jsonl, in which `places` (n,) are the numbers of the labelled records.
     """
 
@@ -49,8 +48,9 @@ class ScoredSet:
 
     def unscored(self, metric: str) -> dict[str, int]:
         """How many records have no score, by status."""
-        codes = np.bincount(self.status[metric], minlength=len(STATUSES)).tolist()
-        return {STATUSES[i].value: count for i, count in enumerate(codes) if i and count}
+        codes = np.bincount(self.status[metric], minlength=len(Status)).tolist()
+        pairs = zip(Status, codes, strict=True)
+        return {status.value: n for status, n in pairs if n and status is not Status.SCORED}
 
     def read_evidence(self, rows: Sequence[int]) -> dict[int, Mapping[str, Any]]:
         """The evidence of these rows (at least one), by row."""

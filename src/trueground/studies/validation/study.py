@@ -15,7 +15,7 @@ from trueground.options import (
     Resamples,
     Seed,
     Workers,
-    check_arguments,
+    declared_options,
     do_nothing,
 )
 from trueground.records import Columns
@@ -127,16 +127,17 @@ def validate(
         undo_on_failure,
     )
 
-    check_arguments(
-        validate,
-        workers=workers,
-        seed=seed,
-        resamples=resamples,
-        worst=worst,
-        level=level,
-        threshold=threshold,
-        verdict=verdict,
-        limit=limit,
+    declared_options(validate).check(
+        {
+            "workers": workers,
+            "seed": seed,
+            "resamples": resamples,
+            "worst": worst,
+            "level": level,
+            "threshold": threshold,
+            "verdict": verdict,
+            "limit": limit,
+        }
     )
     if pairs:
         notes.check_pair_options(

@@ -51,16 +51,16 @@ def link(
     **options: Any,
 ) -> None:
     """Find entities in questions, re-ranked; against gold ids also precision and recall."""
-    from trueground.runs import check_out_file, replacing
+    from trueground.files import OutputPath
     from trueground.wings.graphs.pages import show_links
 
     if out is not None:
-        check_out_file(out, "linked.json", overwrite=overwrite)
+        OutputPath(out).check_file("linked.json", overwrite=overwrite)
     found = screen.call(link_questions, questions, graph, **options)
     if out is not None:
         import orjson
 
-        with replacing(out) as file:
+        with OutputPath(out).replacing() as file:
             for number, (text, one) in enumerate(zip(found.texts, found.linked, strict=True)):
                 file.write(b",\n" if number else b"[\n")
                 file.write(orjson.dumps([text, one.graphs()]))

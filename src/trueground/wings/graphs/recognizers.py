@@ -16,6 +16,7 @@ import regex
 
 from trueground.components import ComponentSpec
 from trueground.errors import GraphError, MissingExtraError, UsageError, unknown_name
+from trueground.text import NO_SPACES
 from trueground.wings.graphs.base import KnowledgeGraph, Listed, NamedEntity
 from trueground.wings.graphs.names import APOSTROPHES, fold, name_key
 
@@ -32,7 +33,7 @@ _ARTICLE = regex.compile(r"^the\s+(?=\S)", regex.IGNORECASE)
 _JOINING = "\u002d\u2010\u2011"
 _POSSESSIVE = regex.compile(rf"[{APOSTROPHES}]s?(?!\w)", regex.IGNORECASE)
 # Scripts in which words are not set apart.
-_NO_SPACES = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]")
+_NO_SPACES = regex.compile(rf"[{NO_SPACES}]")
 _LOWER_LETTERS = 6  # a name that stands in lower case has two words and as many letters
 # English words that are no name by themselves, also where they begin a sentence.
 _WORDS = """

@@ -14,10 +14,11 @@ import orjson
 
 from trueground._version import __version__
 from trueground.errors import InputError, OutputError, UsageError
+from trueground.files import OutputPath
 from trueground.labels import LabelDraw, decode_lines
 from trueground.options import split_pair
 from trueground.records import UNREADABLE, field_text
-from trueground.runs import RunFiles, check_out_file, replacing
+from trueground.runs import RunFiles
 from trueground.text import draw_number
 from trueground.wings.labeling.base import AnnotationTask, item_of
 from trueground.wings.labeling.files import LONGEST_CELL, ShownTask, format_tasks, render_value
@@ -314,7 +315,7 @@ def draw_sample(tasks: Sequence[ShownTask], sample: int | None, seed: int) -> li
 def check_free(paths: Iterable[Path], overwrite: bool) -> None:
     """See that these files may be written. Raises OutputError."""
     for path in paths:
-        check_out_file(path, "tasks.jsonl")
+        OutputPath(path).check_file("tasks.jsonl")
         if path.exists() and not overwrite:
             raise OutputError(
                 f"{path} exists, and may hold answers; choose another name, or pass --overwrite"
@@ -325,7 +326,7 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
     """Write all these files; where one cannot be written, none is replaced. Raises WriteError."""
     with ExitStack() as stack:
         for path, content in contents.items():
-            stack.enter_context(replacing(path)).write(content)
+            stack.enter_context(OutputPath(path).replacing()).write(content)
 
 
 def _rank(task: ShownTask, seed: int, purpose: str) -> tuple[int, str]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from trueground.components import ComponentSpec, Registry, mask_quoted
+from trueground.components import ComponentSpec, Registry
 from trueground.errors import UsageError, unknown_name
 from trueground.wings.search import results
 from trueground.wings.search.base import OpenedRetriever, Retriever, RetrieverKind
@@ -199,7 +199,7 @@ def _split(given: ComponentSpec) -> list[str]:
         raise UsageError(
             f"the retriever {given.name} is put together from others, and none is named; {example}"
         )
-    ends = [match.span() for match in _PLUS.finditer(mask_quoted(given.model))]
+    ends = [match.span() for match in _PLUS.finditer(ComponentSpec.mask_quoted(given.model))]
     cuts = zip([0, *(end for _, end in ends)], [*(at for at, _ in ends), None], strict=True)
     parts = [given.model[start:end].strip() for start, end in cuts]
     if not all(parts):

@@ -9,8 +9,9 @@ from collections.abc import Callable
 import regex
 
 from trueground.errors import MissingExtraError
+from trueground.text import NO_SPACES
 
-_NO_SPACES = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]"
+_NO_SPACES = rf"[{NO_SPACES}]"
 # Runs of letters and digits; scripts without spaces by character.
 _WORDS = regex.compile(rf"{_NO_SPACES}\p{{M}}*|(?:(?!{_NO_SPACES})[\w\p{{M}}])+")
 # Where no other character stands, \w+ finds the same words, five times as fast.

@@ -17,7 +17,9 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.models.prompts import Prompt
-from trueground.options.declaration import Option, declare
+from trueground.options.declaration import DeclaredOption
+from trueground.options.option import Option
+from trueground.options.reading import DeclaredOptions
 from trueground.records.checks import FileInfo
 from trueground.wings.labeling.base import AnnotationTask
 from trueground.wings.papers.builders.base import (
@@ -165,7 +167,7 @@ BUILDER = Builder(
         Role("judge", "who judges"),
         Role("second", "who judges too", needed=False),
     ),
-    options=(declare("stages", str, "3", Option("How many stages")),),
+    options=DeclaredOptions([DeclaredOption.of("stages", str, "3", Option("How many stages"))]),
     prompts=("little_write", "little_judge"),
     prepare=prepare,
 )

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from trueground.errors import InputError, TruegroundError
 from trueground.execution import ChildProcess
-from trueground.metrics import metric_of_key
+from trueground.metrics import METRICS
 from trueground.reports import Block, Page, Part, Span, Text
 from trueground.wings.labeling.agreement import measure_answers, measure_pairs
 from trueground.wings.labeling.base import Label
@@ -148,7 +148,7 @@ def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterato
         return
     known = dict.fromkeys(key for run in runs for key in run.signatures)
     metrics = [
-        key for key in known if (metric := metric_of_key(key)) and predicted_label(metric) == label
+        key for key in known if (metric := METRICS.of_key(key)) and predicted_label(metric) == label
     ]
     bare: dict[str, Label] = {}  # without the numbers of sources: ids tell what was shown
     for one in labels:

@@ -12,7 +12,7 @@ import msgspec
 
 from trueground.metrics import tokenise
 from trueground.stats import log
-from trueground.text import get_normalizer, split_sentences, stem
+from trueground.text import Normalizer, split_sentences, stem
 
 # What is judged, and by what, by the names that kinds of tasks show them under; the first counts.
 _CLAIMS = ("response", "sentence", "fact", "new_answer", "answer", "question")
@@ -119,5 +119,5 @@ def _texts_of(value: Any) -> Iterator[tuple[int | None, str]]:
 
 def _words(texts: Sequence[str]) -> list[set[str]]:
     """The stems of each text's words, without those that every text has."""
-    plain = tokenise(texts, get_normalizer("squad")).strings()
+    plain = tokenise(texts, Normalizer.named("squad")).strings()
     return [{stem(word) for word in text.split() if word not in _COMMON} for text in plain]

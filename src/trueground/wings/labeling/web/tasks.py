@@ -13,7 +13,7 @@ import sqlalchemy as sql
 from sqlalchemy import Connection
 
 from trueground.errors import InputError, UsageError
-from trueground.metrics import higher_is_better
+from trueground.metrics import METRICS
 from trueground.records import open_records
 from trueground.runs import RECORDS
 from trueground.studies import open_run, read_records, read_scores
@@ -244,7 +244,7 @@ def _read_values(runs: Sequence[str], wanted: str) -> tuple[dict[tuple[str, str]
                 f"{path}: {'no' if not keys else 'more than one'} metric {wanted!r}; expected one "
                 f"of {there}"
             )
-        sign = -1.0 if higher_is_better(keys[0]) is False else 1.0
+        sign = -1.0 if METRICS.higher_is_better(keys[0]) is False else 1.0
         mark = f"{number}:" if len(runs) > 1 else ""
         column = read_scores(run, keys).values[:, 0].tolist()
         for record, value in zip(read_records(run, Answered), column, strict=True):

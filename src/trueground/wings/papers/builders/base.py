@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from msgspec import Struct
 
 from trueground.models import TextMarks
-from trueground.options import DeclaredOption
+from trueground.options import DeclaredOptions
 
 if TYPE_CHECKING:
     from trueground.models import Prompt
@@ -329,7 +329,7 @@ class Builder:
     source: str
     takes: str
     roles: tuple[Role, ...]
-    options: tuple[DeclaredOption, ...]
+    options: DeclaredOptions
     prompts: tuple[str, ...]
     prepare: Callable[[Mapping[str, str | bool | None], Any], BuildPlan]
 

@@ -12,9 +12,10 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.components import parse_model_spec
+from trueground.components import ComponentSpec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate import run_in_own_loop
+from trueground.files import OutputPath
 from trueground.models import (
     ChatModel,
     LogprobRunner,
@@ -25,9 +26,8 @@ from trueground.models import (
     strip_model_folder,
 )
 from trueground.net import ResponseCache
-from trueground.options import resolve_options
 from trueground.records import shorten
-from trueground.runs import Shards, write_json
+from trueground.runs import Shards
 from trueground.wings.papers.builders.base import (
     REASONS,
     Builder,
@@ -122,7 +122,7 @@ def ask_shard(request: BuildRequest) -> bool:
         with build_directory(folder, name):
             (folder / END).unlink(missing_ok=True)
             entries = {"trueground": __version__, "builder": name}
-            write_json(folder / MANIFEST, entries)
+            OutputPath(folder / MANIFEST).write_json(entries)
 
             async def ask() -> bool:
                 async with _flow(prepared, folder, items) as flow:
@@ -132,7 +132,7 @@ def ask_shard(request: BuildRequest) -> bool:
                     return len(accounts) == len(plan.stages)
 
             is_complete = run_in_own_loop(ask())
-            write_json(folder / END, entries | {"complete": is_complete})
+            OutputPath(folder / END).write_json(entries | {"complete": is_complete})
     return is_complete
 
 
@@ -240,7 +240,7 @@ def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Pr
         reached=settings.endpoint.options(),
         dry_run=is_dry_run,
     )
-    options = resolve_options(builder.options, f"build {builder.name}", request.options or {})
+    options = builder.options.resolve(f"build {builder.name}", request.options or {})
     plan = builder.prepare(options, material)
     try:
         scorer = None if plan.scorer is None else LogprobRunner(plan.scorer)
@@ -291,7 +291,7 @@ def _make_model(
 ) -> RoleModel:
     if not isinstance(model, str):
         return RoleModel(model, params)
-    name, spec = parse_model_spec(role, model)
+    name, spec = ComponentSpec.parse_model(role, model)
     who = f"the model of the role {role}"
     if endpoint.api_key_env is not None:
         check_variable(f"{who}: api_key_env", endpoint.api_key_env)
@@ -393,7 +393,7 @@ def _write_end(
     write_dataset(folder, dataset.files)
     write_lines(folder / ITEMS, dataset.quality)
     write_tasks(folder, dataset.tasks)
-    write_json(folder / SUMMARY, summary)
+    OutputPath(folder / SUMMARY).write_json(summary)
 
 
 def _note_losses(

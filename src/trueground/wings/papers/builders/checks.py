@@ -19,7 +19,7 @@ import regex
 
 from trueground.errors import MissingExtraError
 from trueground.stats import total
-from trueground.text import get_normalizer
+from trueground.text import Normalizer
 from trueground.wings.papers.builders.rows import ODD
 
 FORM_REASONS = {
@@ -145,7 +145,7 @@ def _readings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words of a text: where punctuation parts words, and where it joins them."""
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     apart = _SYMBOL.sub(r" \g<0> ", _MINUS.sub("-", plain))
-    rule = get_normalizer("unicode-1", lang="").rule
+    rule = Normalizer.named("unicode-1", lang="").rule
     return tuple(rule(_PARTING.sub(" ", apart)).split()), tuple(rule(apart).split())
 
 

@@ -15,7 +15,7 @@ import typer
 
 from trueground.cli import CommandGroup, Screen, end_with, takes
 from trueground.evaluate import OneShard
-from trueground.options import Option, declare
+from trueground.options import DeclaredOption, Option
 
 if TYPE_CHECKING:
     from trueground.wings.papers.builders.base import Builder
@@ -59,7 +59,9 @@ class BuilderGroup(CommandGroup):
         builder = get_builder(cmd_name)
         first, *others = builder.roles
         role_options = [
-            declare(_field(role.name), str | None, None, Option(f"{role.doc} {_MODEL_HELP}"))
+            DeclaredOption.of(
+                _field(role.name), str | None, None, Option(f"{role.doc} {_MODEL_HELP}")
+            )
             for role in others
         ]
         fields = {option.field: option.name for option in builder.options}

@@ -23,20 +23,11 @@ import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.errors import OutputError, TruegroundError
-from trueground.files import make_folder, part_of
+from trueground.errors import OutputError, TruegroundError, WriteError
+from trueground.files import OutputPath, make_folder, part_of
 from trueground.models import LogprobRunner
 from trueground.net import redact_command
-from trueground.runs import (
-    Job,
-    JobKind,
-    next_session,
-    noting_end,
-    replacing,
-    status_after,
-    write_error,
-    write_json,
-)
+from trueground.runs import Job, JobKind, next_session, noting_end, status_after
 from trueground.types import Usage
 from trueground.wings.labeling import KINDS, AnnotationTask
 from trueground.wings.papers.builders.base import BatchStage, BuildPlan
@@ -99,7 +90,7 @@ def make_part(path: Path, name: str) -> Path:
     try:
         return make_folder(path / name)
     except OSError as error:
-        raise write_error(path / name, error) from error
+        raise WriteError.stopped(path / name, error) from error
 
 
 def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:
@@ -130,7 +121,7 @@ def write_lines(path: Path, rows: Iterable[Any]) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file as a whole. Raises WriteError."""
-    with replacing(path) as out:
+    with OutputPath(path).replacing() as out:
         out.write(content)
 
 
@@ -147,7 +138,7 @@ def _remove(file: Path) -> None:
     try:
         file.unlink(missing_ok=True)
     except OSError as error:
-        raise write_error(file, error) from error
+        raise WriteError.stopped(file, error) from error
 
 
 class BuildManifest:
@@ -198,7 +189,7 @@ class BuildManifest:
             role: model | vars(self._before[role] + Usage.read(model))
             for role, model in models.items()
         }
-        write_json(self._folder / MANIFEST, self.content)
+        OutputPath(self._folder / MANIFEST).write_json(self.content)
 
     def end(self) -> None:
         """The build is done. Raises WriteError."""

@@ -94,10 +94,10 @@ def measure_lengths(items: Sequence[BuiltItem]) -> dict[str, Any]:
 def find_duplicates(items: Sequence[BuiltItem]) -> dict[str, Any]:
     """The same question, the same contexts, both the same; questions that are nearly the same."""
     from trueground.metrics import tokenise
-    from trueground.text import get_normalizer
+    from trueground.text import Normalizer
 
     ids = [item.id for item in items]
-    rule = get_normalizer("faitheval")
+    rule = Normalizer.named("faitheval")
     questions = tokenise([item.question for item in items], rule).strings()
     whole = tokenise(["\n".join(item.contexts) for item in items], rule).strings()
     both = [(q, c) if q else None for q, c in zip(questions, whole, strict=True)]
@@ -116,16 +116,17 @@ def measure_overlap(items: Sequence[BuiltItem]) -> dict[str, Any]:
     words. `answer`: in how many items one of the answers stands there as a whole phrase, of those
     with answers and contexts.
     """
-    from trueground.metrics import overlap as shared, tokenise
-    from trueground.text import contains_words, content_words, get_normalizer
+    from trueground.metrics import tokenise
+    from trueground.text import Normalizer, contains_words
+    from trueground.wings.papers.content_words import content_words
 
     read = [item for item in items if item.contexts]
     asked = [" ".join(sorted(content_words(item.question))) for item in read]
     there = ["\n".join(item.contexts) for item in read]
-    rule = get_normalizer("faitheval")
+    rule = Normalizer.named("faitheval")
     tokens = tokenise(asked + there, rule)
     n = len(read)
-    counts = shared(tokens.part(0, n), tokens.part(n, 2 * n))
+    counts = tokens.part(0, n).overlap(tokens.part(n, 2 * n))
     some = counts.a > 0
     cuts = [0]
     for item in read:

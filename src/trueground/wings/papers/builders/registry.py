@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.components import Registry
-from trueground.errors import OutputError, unknown_name
-from trueground.options import default_of
-from trueground.runs import write_error
+from trueground.errors import OutputError, WriteError, unknown_name
 from trueground.wings.papers.builders.base import Builder
 
 README = "README.txt"
@@ -48,7 +46,11 @@ def catalogue() -> list[dict[str, Any]]:
             "takes": builder.takes,
             "roles": {role.name: role.doc for role in builder.roles},
             "options": {
-                o.name: {"default": default_of(o), "allowed": list(o.choices), "doc": o.option.help}
+                o.name: {
+                    "default": o.default_text,
+                    "allowed": list(o.choices),
+                    "doc": o.option.help,
+                }
                 for o in builder.options
             },
             "source": builder.source,
@@ -71,7 +73,7 @@ def copy_example(name: str, out: Path) -> str:
     try:
         _copy(_EXAMPLES / name, out)
     except OSError as error:
-        raise write_error(out, error) from error
+        raise WriteError.stopped(out, error) from error
     return (_EXAMPLES / name / README).read_text(encoding="utf-8")
 
 

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.models import EndpointOptions, Extra, ModelOptions, PriceTable
-from trueground.options import Cache, Option, Progress, Seed, check_settings, do_nothing, split_pair
+from trueground.options import (
+    Cache,
+    Option,
+    Progress,
+    Seed,
+    declared_options,
+    do_nothing,
+    split_pair,
+)
 
 if TYPE_CHECKING:
     from trueground.models import ChatModel, Prompt
@@ -84,7 +92,7 @@ class BuildSettings:
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        declared_options(type(self)).check(vars(self))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from trueground.components import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges import CATEGORIES, CATEGORY, Comparer
 from trueground.labels import TIED, LabelRule, RecordLabel
-from trueground.metrics import higher_is_better
+from trueground.metrics import METRICS
 from trueground.options import Progress
 from trueground.stats import count_true, intervals, mean, variance
 from trueground.studies import (
@@ -139,7 +139,7 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
     """
     run = open_run(path)
     key = _find_metric(run, metric)
-    if higher_is_better(key) is False:
+    if METRICS.higher_is_better(key) is False:
         raise UsageError(f"{key}: lower is better there; choose a metric of which more is better")
     run.files.check_records()
     near = {name: run.metrics_named(name) for name in (METRIC, OVERLAP, MODEL)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueground.files import OutputPath
 from trueground.reports import (
     Block,
     Bullets,
@@ -28,7 +29,6 @@ from trueground.reports import (
     way_to,
     write_page,
 )
-from trueground.runs import check_page_file
 from trueground.text import several
 from trueground.types import Status
 
@@ -43,7 +43,7 @@ def check_page(path: Path) -> None:
     An earlier page of errors is replaced, nothing else is. UsageError: the name does not end in
     .html. OutputError: the folder is missing, or closed; another's file.
     """
-    check_page_file(path, MARK, overwrite=True, option="--page")
+    OutputPath(path, "--page").check_page(MARK, overwrite=True)
 
 
 def write_errors(path: Path, found: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> None:

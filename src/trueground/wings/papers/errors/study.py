@@ -14,7 +14,7 @@ from trueground.options import (
     Progress,
     Resamples,
     Seed,
-    check_draws,
+    declared_options,
     do_nothing,
 )
 
@@ -67,9 +67,9 @@ def sort_errors(
     import msgspec
     import orjson
 
-    from trueground.components import split_key
+    from trueground.components import ResultKey
     from trueground.errors import UsageError
-    from trueground.runs import check_out_file, replacing
+    from trueground.files import OutputPath
     from trueground.wings.papers.errors.lines import (
         METRIC,
         NAME,
@@ -83,22 +83,22 @@ def sort_errors(
         select_errors,
     )
 
-    if split_key(metric).name == METRIC and not 0 <= at_most <= 1:
+    if ResultKey.parse(metric).name == METRIC and not 0 <= at_most <= 1:
         raise UsageError(f"at_most={at_most!r}; expected a number from 0 to 1")
     if not isfinite(at_most):
         raise UsageError(f"at_most={at_most!r}; expected a number")
     draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
-    check_draws(**draws)
+    declared_options(sort_errors).check(draws)
     part = None if proposer is None else parse_proposer(proposer, cache)
     path = run / NAME if out is None else out
     selection = select_errors(run, metric=metric, at_most=at_most, label=label)
-    check_out_file(path, NAME)
+    OutputPath(path).check_file(NAME)
     old = read_old_lines(path)
     rows = merge_lines(path, selection.lines, old)  # also before anything is paid for
     if part is not None:
         propose_categories(selection.lines, part, progress)
         rows = merge_lines(path, selection.lines, old)
-    with replacing(path) as file:
+    with OutputPath(path).replacing() as file:
         file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
     return {
         "file": str(path),

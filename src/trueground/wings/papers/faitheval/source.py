@@ -10,18 +10,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from trueground.benchmarks import (
-    DataRow,
-    Label,
-    RowFiles,
-    Text,
-    Texts,
-    get_dataset,
-    named,
-)
+from trueground.benchmarks import DataRow, Label, RowFiles, Text, Texts, get_dataset, named
 from trueground.errors import InputError, UsageError
 from trueground.records import Problem, data_files, describe, plain_rows
-from trueground.text import FAITHEVAL
+from trueground.text import Normalizer
 from trueground.types import Choice
 from trueground.wings.papers.faitheval.studies import TASKS
 
@@ -225,7 +217,7 @@ def find_originals(
     what = "ARC-Challenge question" if choices else "original context"
     missing = [name for name in wanted if name not in found]
     require_none(missing, f"questions have no {what} in {where}", "Add the files that hold them.")
-    same = FAITHEVAL.rule
+    same = Normalizer.named("faitheval").rule
     others = [name for name in wanted if same(wanted[name]) != same(found[name].question)]
     remedy = "Name the files that they come from."
     require_none(others, f"questions read otherwise in {where}", remedy)

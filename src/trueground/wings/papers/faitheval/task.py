@@ -13,7 +13,7 @@ from trueground.components import ComponentSpec
 from trueground.errors import InputError
 from trueground.models import Params, Prompt
 from trueground.records import FileInfo
-from trueground.text import FAITHEVAL, contains_words
+from trueground.text import Normalizer, contains_words
 from trueground.types import Choice, Passage, Record
 from trueground.wings.papers.faitheval import FaithEvalOptions
 from trueground.wings.papers.faitheval.source import (
@@ -29,6 +29,7 @@ from trueground.wings.papers.faitheval.source import (
     task_files,
 )
 
+_normalize = Normalizer.named("faitheval").rule
 _PACKAGE = "trueground.wings.papers.faitheval"
 _PARAMS = {  # section 3.3
     "direct": Params(temperature=0.0),
@@ -232,8 +233,8 @@ def single_document(
     old, new = answers[:1], answers[1:]
     if original is not None:
         old = original.answers
-        known = set(map(FAITHEVAL.rule, old))
-        new = tuple(answer for answer in answers if FAITHEVAL.rule(answer) not in known)
+        known = set(map(_normalize, old))
+        new = tuple(answer for answer in answers if _normalize(answer) not in known)
         if len(new) == len(answers):
             return "name no answer of their original"
     if not new:
@@ -249,13 +250,13 @@ def _likeness(
     document: str, old: tuple[str, ...], new: tuple[str, ...], original: OriginalQuestion | None
 ) -> float:
     """How much a document is like the original one: by its text, or by the answers in it."""
-    text = FAITHEVAL.rule(document)
+    text = _normalize(document)
     if original is not None:
         from rapidfuzz.fuzz import ratio
 
-        return ratio(text, FAITHEVAL.rule(original.context))
+        return ratio(text, _normalize(original.context))
     has_old, has_new = (
-        any(contains_words(text, FAITHEVAL.rule(answer)) for answer in answers)
+        any(contains_words(text, _normalize(answer)) for answer in answers)
         for answers in (old, new)
     )
     return has_old - has_new
@@ -265,7 +266,10 @@ def is_named(rule: str, context: str, answer: str) -> bool:
     """By `phrase`, whether the answer stands in the context (appendix B); by `words`, all its words
     do (section 3.2).
     """
-    text, phrase = FAITHEVAL.rule(context), FAITHEVAL.rule(answer)
+    text, phrase = (
+        _normalize(context),
+        _normalize(answer),
+    )
     if rule == "phrase":
         return contains_words(text, phrase)
     words = set(phrase.split())

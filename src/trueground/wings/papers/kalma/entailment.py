@@ -9,44 +9,22 @@ triple are counted, and absent is all of the minimum set that is not cited.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.metrics import (
-    Aggregation,
-    BatchContext,
-    Checked,
-    ClaimCheck,
-    ClaimRequest,
-    Column,
-    Counts,
-    Mask,
-    Metric,
-    MetricOption,
-    Options,
-    Requirement,
-    Tally,
-    counted,
-    exceeds_limits,
-    harmonic,
-)
+from trueground.metrics import BatchContext, ClaimCheck, ClaimRequest, Counts, Metric, MetricOption
 from trueground.stats import count_true
-from trueground.text import (
-    Citation,
-    Sentence,
-    content_words,
-    hypothesis,
-    plain,
-    plain_property,
-    triple_key,
-)
+from trueground.text import Citation, Sentence, hypothesis, plain, plain_property, triple_key
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
+from trueground.wings.papers.content_words import content_words
 from trueground.wings.papers.kalma.triples import (
     REFERENCE,
+    Tally,
     citation_details,
     cited_sentences,
     first_round,
@@ -113,7 +91,7 @@ def _alignment_requests(
     def of_item(sentences: Sequence[Sentence]) -> list[ClaimRequest] | Failure:
         citations = sum(len(s.citations) for s in sentences)
         characters = sum(len(s.citations) * len(s.text) for s in sentences)
-        failure = exceeds_limits(citations, characters, citations)
+        failure = check.exceeds_limits(citations, characters, citations)
         return failure or [
             _alignment_request(citation, sentence, number, look)
             for number, sentence in enumerate(sentences)
@@ -137,15 +115,15 @@ def _alignment_request(c: Citation, sentence: Sentence, number: int, look: bool)
     return ClaimRequest(claim, entailment_request(sentence.text, c.property, c.value))
 
 
-def _alignment_check(o: Options) -> tuple[ClaimCheck, ...]:
+def _alignment_check(o: Mapping[str, str]) -> tuple[ClaimCheck, ...]:
     variant = "paper" if o["variant"] == "paper" else ""
     return (ClaimCheck("alignment", _alignment_requests, variant=variant),)
 
 
-def _alignment(context: BatchContext, o: Options) -> Counts:
+def _alignment(context: BatchContext, o: Mapping[str, str]) -> Counts:
     def compute() -> Counts:
         tallies: list[Tally] = []
-        pairs = zip(context.checks(*_alignment_check(o)), graph_status(context.batch), strict=True)
+        pairs = zip(context.checks(*_alignment_check(o)), graph_status(context), strict=True)
         for i, (checked, why) in enumerate(pairs):
             wanted = sum(len(sentence.citations) for sentence in cited_sentences(context)[i])
             if not (why or checked.failure) and len(checked.verdicts) != wanted:
@@ -196,7 +174,7 @@ def _marked(context: BatchContext, reference: bool) -> list[AbsenceMarks | Statu
         return AbsenceMarks(sentences, left)
 
     def compute() -> list[AbsenceMarks | Status | Failure]:
-        return [why or of_item(i) for i, why in enumerate(graph_status(batch))]
+        return [why or of_item(i) for i, why in enumerate(graph_status(context))]
 
     return context.once(("marked", reference), compute)
 
@@ -209,14 +187,14 @@ def _missing_requests(
     Claims have the place of the sentence.
     """
     marked = _marked(context, check.variant == REFERENCE)
-    return [_requests_of(item) if isinstance(item, AbsenceMarks) else [] for item in marked]
+    return [_requests_of(item, check) if isinstance(item, AbsenceMarks) else [] for item in marked]
 
 
-def _requests_of(item: AbsenceMarks) -> list[ClaimRequest] | Failure:
+def _requests_of(item: AbsenceMarks, check: ClaimCheck) -> list[ClaimRequest] | Failure:
     """The requests of an item; counted before they are made."""
     pairs = len(item.sentences) * len(item.absent)
     characters = len(item.absent) * sum(len(s.text) for s in item.sentences.values())
-    failure = exceeds_limits(pairs, characters, pairs)
+    failure = check.exceeds_limits(pairs, characters, pairs)
     return failure or [
         _missing_request(sentence, number, name, value)
         for number, sentence in item.sentences.items()
@@ -231,36 +209,36 @@ def _missing_request(sentence: Sentence, number: int, name: str, value: str) -> 
     return ClaimRequest(claim, entailment_request(sentence.text, name, value))
 
 
-def _missing_check(o: Options) -> tuple[ClaimCheck, ...]:
+def _missing_check(o: Mapping[str, str]) -> tuple[ClaimCheck, ...]:
     variant = REFERENCE if o["variant"] == REFERENCE else ""
     return (ClaimCheck("missing", _missing_requests, variant=variant),)
 
 
-def _grid(item: AbsenceMarks, checked: Checked, i: int) -> Mask:
+def _grid(item: AbsenceMarks, verdicts: Sequence[Verdict], i: int) -> NDArray[np.bool_]:
     """Which sentence entails which triple, shape (sentences with [NA], absent triples)."""
     shape = len(item.sentences), len(item.absent)
-    if len(checked.verdicts) != shape[0] * shape[1]:
+    if len(verdicts) != shape[0] * shape[1]:
         raise UsageError(
-            f"supported[{i}] has {len(checked.verdicts)} verdicts; expected {shape[0] * shape[1]}: "
+            f"supported[{i}] has {len(verdicts)} verdicts; expected {shape[0] * shape[1]}: "
             f"for each of the {shape[0]} sentences with [NA] one for each of the {shape[1]} absent "
             "triples"
         )
-    return np.array([bool(v.supported) for v in checked.verdicts], np.bool_).reshape(shape)
+    return np.array([bool(v.supported) for v in verdicts], np.bool_).reshape(shape)
 
 
-def _na_precision(context: BatchContext, o: Options) -> Counts:
+def _na_precision(context: BatchContext, o: Mapping[str, str]) -> Counts:
     return _count_missing("na_precision", _tally_na_precision, context, o)
 
 
-def _na_recall(context: BatchContext, o: Options) -> Counts:
+def _na_recall(context: BatchContext, o: Mapping[str, str]) -> Counts:
     return _count_missing("na_recall", _tally_na_recall, context, o)
 
 
 def _count_missing(
     name: str,
-    tally: Callable[[AbsenceMarks, Mask, BatchContext, int, Options], Tally],
+    tally: Callable[[AbsenceMarks, NDArray[np.bool_], BatchContext, int, Mapping[str, str]], Tally],
     context: BatchContext,
-    o: Options,
+    o: Mapping[str, str],
 ) -> Counts:
     """Counts by a tally of (marked, which sentence entails which, context, item, options)."""
 
@@ -274,19 +252,23 @@ def _count_missing(
             elif (missing := checked.unanswered) is not None:
                 tallies.append(missing)
             else:
-                tallies.append(tally(item, _grid(item, checked, i), context, i, o))
+                tallies.append(tally(item, _grid(item, checked.verdicts, i), context, i, o))
         return Counts.of(tallies)
 
     return context.once_judged((name, *o.items()), compute)
 
 
 def _tally_na_precision(
-    item: AbsenceMarks, entails: Mask, context: BatchContext, i: int, o: Options
+    item: AbsenceMarks,
+    entails: NDArray[np.bool_],
+    context: BatchContext,
+    i: int,
+    o: Mapping[str, str],
 ) -> Tally:
     """No unit where there is no [NA]; nothing absent makes every [NA] wrong."""
     if o["variant"] == REFERENCE:
         return count_true(entails), len(entails)
-    right: Mask = np.any(entails, axis=1)
+    right: NDArray[np.bool_] = np.any(entails, axis=1)
     if o["off_topic"] == "right" and item.sentences:
         question = context.batch.prior_turns[i]
         if not question.strip():
@@ -297,14 +279,18 @@ def _tally_na_precision(
 
 
 def _tally_na_recall(
-    item: AbsenceMarks, entails: Mask, _context: BatchContext, _i: int, o: Options
+    item: AbsenceMarks,
+    entails: NDArray[np.bool_],
+    _context: BatchContext,
+    _i: int,
+    o: Mapping[str, str],
 ) -> Tally:
     if o["variant"] == REFERENCE:
         return (count_true(entails), len(item.absent)) if item.sentences else Status.NO_CLAIMS
     return count_true(np.any(entails, axis=0)), len(item.absent)
 
 
-def _check_na_options(o: Options) -> None:
+def _check_na_options(o: Mapping[str, str]) -> None:
     """Raises UsageError for options that exclude each other."""
     if o["variant"] == REFERENCE and o.get("off_topic") == "right":
         raise UsageError(
@@ -330,25 +316,20 @@ def _beginnings(words: set[str]) -> set[str]:
     return {word[:n] for word in words for n in range(3, min(len(word), _LONGEST))}
 
 
-def _na_needs(o: Options) -> tuple[str, ...]:
+def _na_needs(o: Mapping[str, str]) -> tuple[str, ...]:
     return _REFERENCE_NEEDS if o["variant"] == REFERENCE else _NEEDS
-
-
-def _na_f1(context: BatchContext, o: Options) -> Column:
-    column = harmonic(_na_precision(context, o).column, _na_recall(context, o).column)
-    return replace(column, details=citation_details)
 
 
 _NA: dict[str, Any] = {
     "needs": _na_needs,
     "source": _NA_SOURCE,
     "queries": _missing_check,
-    "requires": Requirement(check=_check_na_options),
+    "check": _check_na_options,
     "version": 2,
 }
 
 METRICS = (
-    counted(
+    Metric.counted(
         name="alignment",
         needs=("knowledge",),
         counts=_alignment,
@@ -359,7 +340,7 @@ METRICS = (
         queries=_alignment_check,
         version=2,
     ),
-    counted(
+    Metric.counted(
         name="na_precision",
         counts=_na_precision,
         details=lambda _options: citation_details,
@@ -367,7 +348,7 @@ METRICS = (
         options={**_VARIANT, **_OFF_TOPIC},
         **_NA,
     ),
-    counted(
+    Metric.counted(
         name="na_recall",
         counts=_na_recall,
         details=lambda _options: citation_details,
@@ -375,13 +356,14 @@ METRICS = (
         options=_VARIANT,
         **_NA,
     ),
-    Metric(
+    Metric.counted_f1(
         name="na_f1",
-        family="citations",
-        compute=_na_f1,
+        parts=("na_precision", "na_recall"),
+        precision=_na_precision,
+        recall=_na_recall,
+        details=lambda _options: citation_details,
         doc="harmonic mean of [NA] precision and recall",
         options={**_VARIANT, **_OFF_TOPIC},
-        aggregation=Aggregation(harmonic=("na_precision", "na_recall")),
         **_NA,
     ),
 )

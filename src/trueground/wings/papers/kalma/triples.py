@@ -7,24 +7,17 @@ takes the name of one given graph for its id.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from trueground.metrics import (
-    Aggregation,
-    Batch,
     BatchContext,
-    Column,
     Counts,
     Metric,
     MetricOption,
-    Options,
-    Tally,
-    counted,
-    harmonic,
 )
 from trueground.text import (
     Citation,
@@ -43,6 +36,8 @@ _FIRST_ROUND = "first_round_knowledge"
 _SOURCE = "Li et al. 2024, section 4.2"
 _VARIANTS = {"variant": MetricOption("default", ("default", "by_name", REFERENCE))}
 _NEEDS = ("knowledge", "gold_knowledge")
+# Hits and units of one item, or why it has none.
+Tally = tuple[int, int] | Status | Failure
 
 
 def cited_sentences(context: BatchContext) -> list[tuple[Sentence, ...]]:
@@ -66,11 +61,11 @@ def unique(triples: Sequence[Triple]) -> dict[Key, Triple]:
     return found
 
 
-def graph_status(batch: Batch) -> list[Status | None]:
+def graph_status(context: BatchContext) -> list[Status | None]:
     """For each item why its citations cannot be scored; None where it has a graph."""
     return [
         Status.MISSING_FIELD if graphs is None else None if graphs else Status.NOT_APPLICABLE
-        for graphs in batch.graphs
+        for graphs in context.batch.graphs
     ]
 
 
@@ -137,15 +132,15 @@ def first_round(meta: dict[str, Any] | None) -> set[Key] | Failure:
     return {triple_key(triple) for triple in triples or ()}
 
 
-def _correctness(context: BatchContext, o: Options) -> Counts:
+def _correctness(context: BatchContext, o: Mapping[str, str]) -> Counts:
     return _count("citation_correctness", _tally_correctness, context, o)
 
 
-def _precision(context: BatchContext, o: Options) -> Counts:
+def _precision(context: BatchContext, o: Mapping[str, str]) -> Counts:
     return _count("citation_precision", _tally_precision, context, o)
 
 
-def _recall(context: BatchContext, o: Options) -> Counts:
+def _recall(context: BatchContext, o: Mapping[str, str]) -> Counts:
     return _count("citation_recall", _tally_recall, context, o)
 
 
@@ -153,14 +148,14 @@ def _count(
     name: str,
     tally: Callable[[Cited, BatchContext, int, bool], Tally],
     context: BatchContext,
-    o: Options,
+    o: Mapping[str, str],
 ) -> Counts:
     """Counts by a tally of (cited, context, item, as the reference code does)."""
     variant = o["variant"]
     reference = variant == REFERENCE
 
     def compute() -> Counts:
-        pairs = zip(_cited(context, variant), graph_status(context.batch), strict=True)
+        pairs = zip(_cited(context, variant), graph_status(context), strict=True)
         return Counts.of(
             [why or tally(item, context, i, reference) for i, (item, why) in enumerate(pairs)]
         )
@@ -236,13 +231,8 @@ def citation_details(context: BatchContext, item: int) -> dict[str, Any]:
     }
 
 
-def _f1(context: BatchContext, o: Options) -> Column:
-    column = harmonic(_precision(context, o).column, _recall(context, o).column)
-    return replace(column, details=citation_details)
-
-
 METRICS = (
-    counted(
+    Metric.counted(
         name="citation_correctness",
         needs=("knowledge",),
         counts=_correctness,
@@ -252,7 +242,7 @@ METRICS = (
         options=_VARIANTS,
         version=2,
     ),
-    counted(
+    Metric.counted(
         name="citation_precision",
         needs=_NEEDS,
         counts=_precision,
@@ -262,7 +252,7 @@ METRICS = (
         options=_VARIANTS,
         version=2,
     ),
-    counted(
+    Metric.counted(
         name="citation_recall",
         needs=_NEEDS,
         counts=_recall,
@@ -272,15 +262,16 @@ METRICS = (
         options=_VARIANTS,
         version=2,
     ),
-    Metric(
+    Metric.counted_f1(
         name="citation_f1",
-        family="citations",
+        parts=("citation_precision", "citation_recall"),
+        precision=_precision,
+        recall=_recall,
+        details=lambda _options: citation_details,
         needs=_NEEDS,
-        compute=_f1,
         doc="harmonic mean of citation precision and recall",
         source=_SOURCE,
         options=_VARIANTS,
-        aggregation=Aggregation(harmonic=("citation_precision", "citation_recall")),
         version=2,
     ),
 )

@@ -10,7 +10,6 @@ import pytest
 from tests.wings.papers.builders.contexts.world import choice_record, context, record, write_records
 
 from trueground.errors import InputError, UsageError
-from trueground.options.parsing import resolve_options
 from trueground.wings.papers.builders.base import BuildPlan, Rejected
 from trueground.wings.papers.builders.contexts.checks import ContextQuestion, Sample
 from trueground.wings.papers.builders.contexts.plan import prepare
@@ -24,7 +23,7 @@ ROLES = {"writer": "big", "judge": "small"}
 def plan(path: Path, **options: str) -> BuildPlan:
     given = {name.replace("_", "-"): value for name, value in options.items()}
     material = Material(paths=(path,), roles=ROLES)
-    settled = resolve_options(get_builder("contexts").options, "contexts", given)
+    settled = get_builder("contexts").options.resolve("contexts", given)
     return prepare(settled, material)
 
 

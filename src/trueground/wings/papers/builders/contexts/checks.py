@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueground.text import FAITHEVAL
+from trueground.text import Normalizer
 from trueground.types import Choice
 from trueground.wings.papers.builders.base import Rejected
 from trueground.wings.papers.builders.checks import (
@@ -32,6 +32,7 @@ from trueground.wings.papers.builders.rows import ODD
 from trueground.wings.papers.faitheval.source import right_choice
 from trueground.wings.papers.faitheval.task import is_named, split_documents
 
+_normalize = Normalizer.named("faitheval").rule
 RULES = 2  # part of what outcomes are kept under: a change of any check or weighing counts here
 UNKNOWN = "unknown"  # what the benchmark expects where there is no answer
 TaskName = Literal["unanswerable", "inconsistent", "counterfactual"]
@@ -348,7 +349,7 @@ def _option_text(target: Target, answer: str) -> str:
 
 def is_verdict(answer: str) -> bool:
     """Is it a yes or no, or alike: an answer that no evidence needs to contain?"""
-    return FAITHEVAL.rule(answer) in _VERDICTS
+    return _normalize(answer) in _VERDICTS
 
 
 def is_common(answer: str) -> bool:
@@ -357,14 +358,14 @@ def is_common(answer: str) -> bool:
     True of yes, no and alike, of small numbers (one or two digits, or as a word) and of anything
     of two characters or fewer in scripts with spaces between words.
     """
-    plain = FAITHEVAL.rule(answer)
+    plain = _normalize(answer)
     short = len(plain) <= 2 and plain.isascii()
     return short or plain in _VERDICTS or plain in _NUMBERS
 
 
 def says_nothing(answer: str) -> bool:
     """Is it no answer at all, but a way to give none?"""
-    plain = FAITHEVAL.rule(answer)
+    plain = _normalize(answer)
     return not plain or plain in _NOTHING
 
 

@@ -18,7 +18,6 @@ from trueground.errors import InputError, unknown_name
 from trueground.models import CHARACTERS_PER_TOKEN
 from trueground.options import parse_options
 from trueground.records import FileInfo, Problem, describe
-from trueground.text import draw
 from trueground.wings.labeling import AnnotationTask, Label
 from trueground.wings.papers.builders.base import BuildPlan, BuiltDataset, Rejected, SourceStep
 from trueground.wings.papers.builders.checks import need_languages, says, words
@@ -32,6 +31,7 @@ from trueground.wings.papers.builders.contexts.checks import (
     finds_answer,
     joined,
 )
+from trueground.wings.papers.builders.draws import draw
 from trueground.wings.papers.builders.people import PeopleLabels
 from trueground.wings.papers.builders.quality import BuiltItem
 from trueground.wings.papers.builders.rows import (

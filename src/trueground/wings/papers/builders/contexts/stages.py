@@ -12,7 +12,6 @@ import msgspec
 
 from trueground.models import Prompt
 from trueground.stats import table_of, two_judges
-from trueground.text import draw, draw_key
 from trueground.wings.papers.builders.base import (
     BatchStage,
     LLMStage,
@@ -45,6 +44,7 @@ from trueground.wings.papers.builders.contexts.checks import (
     options_text,
     weigh,
 )
+from trueground.wings.papers.builders.draws import draw, draw_key
 from trueground.wings.papers.builders.settings import Material
 
 _PACKAGE = "trueground.wings.papers.builders.contexts"

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from trueground.models import Prompt
-from trueground.text import collapse_whitespace, split_sentences
+from trueground.text import split_sentences
 from trueground.wings.papers.builders.base import (
     CallEstimate,
     Rejected,
@@ -172,14 +172,14 @@ async def _revise(item: OriginalInstance, client: ModelClient, prompt: Prompt) -
 
     new = await client.ask("writer", prompt.fill(fields), _Revision, check=check)
     return Conflict(
-        question=collapse_whitespace(new.question),
+        question=" ".join(new.question.split()),
         answer=new.answer,
         answers=answer_forms(new.answers or [new.answer]) if definite else (),
         contexts=tuple(
             msgspec.structs.replace(old, text=untitled(text, old.title))
             for old, text in zip(pair.contexts, new.contexts, strict=True)
         ),
-        gold=tuple(map(collapse_whitespace, new.facts)),
+        gold=tuple(" ".join(fact.split()) for fact in new.facts),
         changes=tuple(KnowledgeChange(one.old, one.new, one.type) for one in new.changes),
     )
 

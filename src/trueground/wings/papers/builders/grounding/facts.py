@@ -16,7 +16,7 @@ import msgspec
 from trueground.claims import Decomposed, Decomposer
 from trueground.judges import get_judge
 from trueground.models import Prompt
-from trueground.text import collapse_whitespace, fact_key
+from trueground.text import fact_key
 from trueground.types import Failure, JudgeRequest, Status, Verdict
 from trueground.wings.papers.builders.base import (
     CALL_FAILED,
@@ -165,7 +165,7 @@ def _facts_of(decomposed: Sequence[Decomposed]) -> Iterator[AtomicFact]:
             reason = CALL_FAILED if failed else "no_decomposition"
             raise Rejected(reason, f"context {context + 1}: {claims.reason}", transient=failed)
         for claim in claims:
-            text = collapse_whitespace(claim.text)
+            text = " ".join(claim.text.split())
             # A clause that was cut out of a sentence gets the beginning and the end of one.
             first, _, rest = text.partition(" ")
             if first.isalpha() and first.islower():

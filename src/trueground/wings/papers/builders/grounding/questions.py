@@ -10,7 +10,7 @@ import msgspec
 
 from trueground.judges import unit_at
 from trueground.records import shorten
-from trueground.text import get_normalizer
+from trueground.text import Normalizer
 from trueground.wings.papers.builders.base import BatchStage, LLMStage, Rejected, mark_fields
 from trueground.wings.papers.builders.checks import (
     check_numbers,
@@ -357,7 +357,7 @@ def _choose_best(found: Sequence[Classified]) -> list[GroundedPair | Rejected]:
     kept: list[GroundedPair] = []
     rejected: list[Rejected] = []
     asked: dict[str, str] = {}
-    plain = get_normalizer("unicode-1", "").rule
+    plain = Normalizer.named("unicode-1", "").rule
     for rivals in classes.values():
         best: str | None = None
         for one in sorted(rivals, key=lambda one: (-one.quality, one.id)):

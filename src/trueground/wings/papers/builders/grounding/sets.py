@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from trueground.errors import InputError
-from trueground.text import draw, draw_key
 from trueground.wings.papers.builders.base import BatchStage, Rejected
 from trueground.wings.papers.builders.checks import says
+from trueground.wings.papers.builders.draws import draw, draw_key
 from trueground.wings.papers.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
 from trueground.wings.papers.builders.grounding.items import (
     Context,

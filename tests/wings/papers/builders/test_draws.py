@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from trueground.text.draws import draw, draw_key
+from trueground.wings.papers.builders.draws import draw, draw_key
 
 IDS = [f"q{number}" for number in range(3000)]
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ForwardRef, ParamSpec, TypeVar, cast, get_args
-
-from trueground.options.declaration import option_of
+from typing import Annotated, Any, ForwardRef, ParamSpec, TypeVar, cast, get_args, get_origin
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,7 +65,7 @@ def takes_fields_of(request: Callable[P, R]) -> Callable[[Callable[[R], T]], Cal
 
 def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
     """Return the parameter with its type alone, for `help`."""
-    if option_of(parameter) is None:
+    if get_origin(parameter.annotation) is not Annotated:
         return parameter
     annotation = get_args(parameter.annotation)[0]
     if isinstance(annotation, ForwardRef):

@@ -1,0 +1,1 @@
+"""Counts of what the style guide limits (CONTRIBUTING.md): `python -m checks`."""
