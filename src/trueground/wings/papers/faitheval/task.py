@@ -227,7 +227,7 @@ def single_document(
     that is the original context, where that is given; else the one in which the original answer
     stands and the new one does not.
     """
-    documents, answers = split_documents(row.context), row.answers
+    documents, answers = split_documents(row.context), tuple(row.answers)
     if len(documents) != 2:
         return "have no two documents, each headed by a line `Document:`"
     old, new = answers[:1], answers[1:]

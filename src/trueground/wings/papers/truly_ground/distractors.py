@@ -33,7 +33,7 @@ from trueground.wings.papers.truly_ground.source import (
     read_items,
 )
 from trueground.wings.papers.user_files import read_entries
-from trueground.wings.search import open_over, read_corpus
+from trueground.wings.search import MemoryCorpus
 
 Ranked = list[Sequence[Passage]]
 CHARACTERS = 4  # to a token
@@ -109,12 +109,12 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
     files: tuple[Path, ...]
     dataset = get_dataset(DATASET)
     if options.corpus is not None and dataset.look_for_json(TEXTS, options.corpus) is None:
-        corpus, files = read_corpus(options.corpus), tuple(data_files(options.corpus))
+        corpus, files = MemoryCorpus.read(options.corpus), tuple(data_files(options.corpus))
     else:
         texts = dataset.find_json(TEXTS, folder)
         titles = dataset.find_json(TITLES, folder)
-        corpus, files = read_corpus(texts, titles), (texts, titles)
-    opened = open_over(options.retriever or "bm25", corpus)
+        corpus, files = MemoryCorpus.read(texts, titles), (texts, titles)
+    opened = corpus.open(options.retriever or "bm25")
     original = None
     if options.version != "original":
         original = dataset.find_json(VERSIONS["original"], data)
@@ -126,12 +126,12 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
         gold = [Gold(tuple(sorted(pages_of(c))), tuple(one.text for one in c)) for c in contexts]
         try:
             queries = [item.question for item in items]
-            mined = mine(corpus, opened.retriever, queries, gold, options.top)
+            mined = mine(corpus, opened, queries, gold, options.top)
         finally:
             opened.close()
         found = {}
         for index in {i for row in mined for i in row}:
-            one = corpus[index]  # a page that has no address is named by its title
+            one = corpus.passages[index]  # a page that has no address is named by its title
             source = one.source if one.source != one.title else None
             found[index] = Passage(one.text, title=one.title, gold=False, source=source)
         return [[found[index] for index in row] for row in mined]
