@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 import zstandard
 
-from trueground.records.reading import open_records
+from trueground.records.reading import RecordSource
 from trueground.types import Choice, Passage, Record, Turn
 
 FULL = Record(
@@ -99,7 +99,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def read(source: Any, **options: Any) -> list[Record]:
-    with open_records(source, **options) as records:
+    with RecordSource.open(source, **options) as records:
         return [record for batch in records.batches() for record in batch]
 
 

@@ -12,8 +12,7 @@ import pytest
 import zstandard
 
 from trueground.errors import InputError
-from trueground.records.files import data_files
-from trueground.records.reading import plain_rows
+from trueground.records.data_path import DataPath
 
 ROWS = [{"a": "x", "list": ["p", "q"]}, {"a": "ü", "list": []}]
 
@@ -27,9 +26,9 @@ def test_every_format_gives_the_rows_and_their_places(tmp_path: Path) -> None:
     pl.DataFrame(ROWS).write_parquet(tmp_path / "5.parquet")
     (tmp_path / "5.parquet.gz").write_bytes(gzip.compress((tmp_path / "5.parquet").read_bytes()))
     for path in sorted(tmp_path.iterdir()):
-        assert [row for _, row in plain_rows(path)] == ROWS, path
+        assert [row for _, row in DataPath(path).rows()] == ROWS, path
     (tmp_path / "6.csv").write_text('a,b\nx,"[1, 2]"\ny,\n')
-    assert list(plain_rows(tmp_path / "6.csv")) == [
+    assert list(DataPath(tmp_path / "6.csv").rows()) == [
         (f"{tmp_path / '6.csv'}, row 1", {"a": "x", "b": "[1, 2]"}),
         (f"{tmp_path / '6.csv'}, row 2", {"a": "y"}),
     ]
@@ -42,24 +41,24 @@ def test_a_folder_is_all_its_data_files_in_name_order(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("no data")
     (tmp_path / ".cache").mkdir()
     (tmp_path / ".cache" / "d.jsonl").write_text('{"n": 4}\n')
-    assert [row["n"] for _, row in plain_rows(tmp_path)] == [1, 2, 3]
-    assert [file.name for file in data_files(tmp_path)] == ["a.jsonl", "b.jsonl", "c.jsonl"]
-    assert next(plain_rows(tmp_path))[0] == f"{tmp_path / 'a.jsonl'}, line 1"
+    assert [row["n"] for _, row in DataPath(tmp_path).rows()] == [1, 2, 3]
+    assert [file.name for file in DataPath(tmp_path).files()] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+    assert next(DataPath(tmp_path).rows())[0] == f"{tmp_path / 'a.jsonl'}, line 1"
 
 
 def test_unreadable_rows_and_files_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"n": 1}\n{"n": NaN}\n')
     with pytest.raises(InputError, match=r"a\.jsonl, line 2, field 'n': found NaN; expected a fin"):
-        list(plain_rows(path))
+        list(DataPath(path).rows())
     path.write_text('{"n": 1}\n[2]\n')
     with pytest.raises(InputError, match=r"line 2: found list of 1; expected one JSON object"):
-        list(plain_rows(path))
+        list(DataPath(path).rows())
     with pytest.raises(InputError, match="does not exist"):
-        list(plain_rows(tmp_path / "no.jsonl"))
+        list(DataPath(tmp_path / "no.jsonl").rows())
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"holds no data file.*\.parquet"):
-        list(plain_rows(tmp_path / "empty"))
+        list(DataPath(tmp_path / "empty").rows())
 
 
 def test_temporary_copies_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +68,7 @@ def test_temporary_copies_are_removed(tmp_path: Path, monkeypatch: pytest.Monkey
     copies = tmp_path / "copies"
     copies.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(copies))
-    rows = plain_rows(packed)
+    rows = DataPath(packed).rows()
     next(rows)
     assert list(copies.iterdir())
     rows.close()
@@ -79,14 +78,14 @@ def test_temporary_copies_are_removed(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_can_be_read_only_once_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(InputError, match=r"pipe\.jsonl is a pipe; data are read more than once"):
-        data_files(tmp_path / "pipe.jsonl")
+        DataPath(tmp_path / "pipe.jsonl").files()
     with pytest.raises(InputError, match="/dev/null is no regular file"):
-        data_files(Path("/dev/null"))
+        DataPath(Path("/dev/null")).files()
 
 
 def test_what_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nnn cannot be read: File name too long"):
-        data_files(tmp_path / ("n" * 300))
+        DataPath(tmp_path / ("n" * 300)).files()
     (tmp_path / "a.jsonl").write_text("{}\n")
     for name in ("shut", ".hidden"):
         (tmp_path / name).mkdir(mode=0)
@@ -94,6 +93,6 @@ def test_what_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
     if os.access(tmp_path / "shut", os.R_OK):
         pytest.skip("this user may read everything")
     with pytest.raises(InputError, match="shut cannot be read: Permission denied"):
-        data_files(tmp_path)
+        DataPath(tmp_path).files()
     (tmp_path / "shut").rmdir()
-    assert data_files(tmp_path) == [tmp_path / "a.jsonl"]
+    assert DataPath(tmp_path).files() == [tmp_path / "a.jsonl"]

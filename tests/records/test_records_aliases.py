@@ -18,7 +18,7 @@ from tests.records.record_files import read
 
 from trueground.errors import BadRowsError, InputError, UsageError
 from trueground.records.python_literals import parse_python
-from trueground.records.reading import open_records
+from trueground.records.reading import RecordSource
 from trueground.types import Passage
 
 TEXT = "Ada wrote it in 1843."
@@ -203,7 +203,7 @@ def test_what_follows_the_rows_must_be_one_object(tmp_path: Path) -> None:
 
 
 def columns_said(rows: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> str:
-    open_records(rows).check()
+    RecordSource.open(rows).check()
     return capsys.readouterr().err
 
 
@@ -458,11 +458,11 @@ def test_contexts_that_are_one_text_are_cut(tmp_path: Path) -> None:
         [record] = read([{"response": "x", "contexts": text}], split_contexts="|")
         assert [passage.text for passage in record.contexts or ()] == texts
     with pytest.raises(UsageError, match="--split-contexts is empty"):
-        open_records(path, split_contexts="")
+        RecordSource.open(path, split_contexts="")
 
 
 def test_skipping_rows_of_a_file_without_a_response_tells_the_column(tmp_path: Path) -> None:
     rows = [{"id": i, "reply": "x"} for i in range(3)]
     with pytest.raises(InputError, match="all 3 rows are bad") as caught:
-        open_records(rows, on_bad_row="skip").check()
+        RecordSource.open(rows, on_bad_row="skip").check()
     assert "add --map response=reply" in str(caught.value)

@@ -9,7 +9,7 @@ from tests.records.broken_inputs import BROKEN, Broken
 
 from trueground.errors import TruegroundError
 from trueground.records.columns import parse_mapping
-from trueground.records.reading import open_records
+from trueground.records.reading import RecordSource
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
@@ -19,7 +19,7 @@ def test_message_names_place_and_remedy(
     monkeypatch.chdir(tmp_path)
     Path(case.file).write_bytes(case.data)
     with pytest.raises(TruegroundError) as caught:
-        open_records(
+        RecordSource.open(
             case.file, mapping=parse_mapping(case.columns) if case.columns else None
         ).check()
     message = str(caught.value)

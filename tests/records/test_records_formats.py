@@ -20,7 +20,7 @@ from tests.records.record_files import (
 )
 
 from trueground.errors import BadRowsError
-from trueground.records.reading import open_records
+from trueground.records.reading import RecordSource
 from trueground.types import Choice, Passage, Record, Turn
 
 
@@ -201,7 +201,7 @@ def test_check_tells_what_there_is(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     blank = Record(id="b", response="x", contexts=[Passage(" \n")], references=[])
     path.write_bytes(as_jsonl([FULL, PLAIN, blank]))
-    check = open_records(path).check()
+    check = RecordSource.open(path).check()
     assert (check.n, check.bad, check.bad_total, check.groups) == (3, [], 0, True)
     assert set(check.fields) == set(Record.__struct_fields__)
     given = {name: check.fields[name] for name in ("id", "response", "contexts", "references")}

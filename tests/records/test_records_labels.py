@@ -14,7 +14,7 @@ from tests.records.record_files import read
 
 from trueground.errors import BadRowsError, UsageError
 from trueground.records.columns import parse_mapping
-from trueground.records.reading import open_records
+from trueground.records.reading import RecordSource
 
 ROWS: list[dict[str, Any]] = [
     {"response": "a", "label": 1, "anna": True, "topic": "x"},
@@ -56,7 +56,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("kind", SOURCES)
 def test_columns_become_labels_in_every_format(kind: str, tmp_path: Path) -> None:
     source = SOURCES[kind](tmp_path)
-    with open_records(source, mapping=MAPPING) as records:
+    with RecordSource.open(source, mapping=MAPPING) as records:
         check = records.check()
         found = [record for batch in records.batches() for record in batch]
     assert [record.human for record in found] == [

@@ -9,7 +9,7 @@ from tests.records.record_files import read
 
 from trueground.errors import InputError, UsageError
 from trueground.records.columns import parse_mapping
-from trueground.records.reading import open_records
+from trueground.records.reading import RecordSource
 from trueground.types import Passage
 
 
@@ -73,11 +73,11 @@ def test_mapping_of_csv_cells(tmp_path: Path) -> None:
 
 def test_a_column_that_is_nowhere_comes_before_the_rows_that_lack_it() -> None:
     with pytest.raises(InputError, match="Did you mean 'answer'") as caught:
-        open_records([{"answer": "x", "id": 1}], mapping={"response": "anwser"}).check()
+        RecordSource.open([{"answer": "x", "id": 1}], mapping={"response": "anwser"}).check()
     assert "Columns found: answer, id" in str(caught.value)
 
 
 def test_the_id_of_a_bad_row_is_named_from_its_mapped_column() -> None:
     rows = [{"key": "k7", "response": 5}]
     with pytest.raises(InputError, match="'k7'"):
-        open_records(rows, mapping={"id": "key"}).check()
+        RecordSource.open(rows, mapping={"id": "key"}).check()

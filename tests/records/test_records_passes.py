@@ -13,7 +13,7 @@ from tests.records.record_files import read, write
 
 from trueground.errors import BadRowsError, InputError
 from trueground.records import checks
-from trueground.records.reading import open_records
+from trueground.records.reading import RecordSource
 from trueground.types import Passage, Record
 
 
@@ -32,7 +32,7 @@ def test_skipped_rows_are_listed_and_left_out(tmp_path: Path) -> None:
         + answer("a")
         + answer("c", question="q")
     )
-    records = open_records(path, on_bad_row="skip")
+    records = RecordSource.open(path, on_bad_row="skip")
     check = records.check()
     assert [(row.row, row.id, row.field) for row in check.bad] == [
         (2, None, None),
@@ -50,7 +50,7 @@ def test_stopping_lists_the_first_rows_and_counts_all(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("{}\n" * 1500 + answer("a") * 2000)
     with pytest.raises(BadRowsError) as caught:
-        open_records(path).check()
+        RecordSource.open(path).check()
     assert caught.value.total == 1500 + 1999
     assert [row.row for row in caught.value.rows] == list(range(1, 1001))
 
@@ -59,7 +59,7 @@ def test_duplicates_before_other_bad_rows_are_among_the_first(tmp_path: Path) ->
     path = tmp_path / "a.jsonl"
     path.write_text(answer("a") * 3 + "{}\n" * 3000)
     with pytest.raises(BadRowsError) as caught:
-        open_records(path).check()
+        RecordSource.open(path).check()
     assert [row.row for row in caught.value.rows] == list(range(2, 1002))
 
 
@@ -67,7 +67,7 @@ def test_only_bad_rows_is_no_input(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("{}\n{}\n")
     with pytest.raises(InputError, match="holds no records: all 2 rows are bad"):
-        open_records(path, on_bad_row="skip").check()
+        RecordSource.open(path, on_bad_row="skip").check()
 
 
 def test_ids_are_unique_over_all_files_and_missing_ids_count_on(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_ids_are_unique_over_all_files_and_missing_ids_count_on(tmp_path: Path) 
     two.write_text("id,response\n,y\nb,z\n")
     assert [r.id for r in read([str(one), two])] == ["0", "a", "2", "b"]
     with pytest.raises(BadRowsError, match=r"one.jsonl, line 2") as caught:
-        open_records([one, one]).check()
+        RecordSource.open([one, one]).check()
     [row] = caught.value.rows
     assert (row.row, row.id) == (2, "a")
     assert f"first in {one}, line 2" in row.found
@@ -88,16 +88,16 @@ def test_ids_that_only_share_a_hash_are_not_duplicates(
     monkeypatch.setattr(checks, "hash_id", lambda row_id: bytes([len(row_id) % 3] * 8))
     path = tmp_path / "a.jsonl"
     path.write_text("".join(answer(i) for i in range(300)))
-    assert open_records(path).check().n == 300
+    assert RecordSource.open(path).check().n == 300
     path.write_text("".join(answer(i) for i in (*range(300), 7)))
     with pytest.raises(BadRowsError) as caught:
-        open_records(path).check()
+        RecordSource.open(path).check()
     assert [(row.row, row.id) for row in caught.value.rows] == [(301, "7")]
 
 
 def test_numbers_and_texts_can_be_the_same_id() -> None:
     with pytest.raises(BadRowsError, match="records, row 1"):
-        open_records([{"id": 5, "response": "x"}, {"id": "5", "response": "y"}]).check()
+        RecordSource.open([{"id": 5, "response": "x"}, {"id": "5", "response": "y"}]).check()
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".json", ".csv", ".parquet"])
@@ -114,14 +114,14 @@ def test_limit_reads_only_the_first_rows(ending: str, tmp_path: Path) -> None:
         path.write_text(texts[ending])
     assert [r.response for r in read(path, limit=2)] == ["a", "b"]
     with pytest.raises(BadRowsError):
-        open_records(path, limit=3).check()
+        RecordSource.open(path, limit=3).check()
 
 
 def test_progress_is_told_the_rows_read(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"response": "x"}\n' * 2500)
     told: list[int] = []
-    open_records(path).check(told.append)
+    RecordSource.open(path).check(told.append)
     assert told == [1024, 2048, 2500]
 
 
@@ -131,7 +131,7 @@ def test_batches_are_bounded_by_rows_and_by_text() -> None:
         Record(id=str(i), response="r" * 5, contexts=[Passage("c" * (n - 5))])
         for i, n in enumerate(lengths)
     ]
-    records = open_records(rows)
+    records = RecordSource.open(rows)
     by_text = [[r.id for r in batch] for batch in records.batches(max_chars=60)]
     assert by_text == [["0", "1", "2"], ["3"], ["4"], ["5"]]
     by_rows = [len(batch) for batch in records.batches(max_rows=4)]
@@ -141,7 +141,7 @@ def test_batches_are_bounded_by_rows_and_by_text() -> None:
 def test_a_file_that_changed_since_the_check_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write(path, Record(id="a", response="x"))
-    records = open_records(path)
+    records = RecordSource.open(path)
     records.check()
     write(path, Record(id="a", response="other"))
     with pytest.raises(InputError, match="changed after it was checked"):
@@ -153,7 +153,7 @@ def peak_memory(path: Path) -> int:
     gc.collect()
     tracemalloc.start()
     try:
-        records = open_records(path)
+        records = RecordSource.open(path)
         assert records.check().n == sum(len(batch) for batch in records.batches(256))
         return tracemalloc.get_traced_memory()[1]
     finally:

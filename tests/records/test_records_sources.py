@@ -20,7 +20,7 @@ from tests.records.record_files import FULL, PLAIN, as_jsonl, as_parquet, read, 
 
 from trueground.errors import BadRowsError, InputError, UsageError
 from trueground.net.redact import redact_urls
-from trueground.records.reading import open_records
+from trueground.records.reading import RecordSource
 from trueground.types import Passage, Record
 
 
@@ -77,7 +77,7 @@ def test_polars_cells() -> None:
             "score": [float("nan"), 1.0],
         }
     )
-    records = open_records(frame, on_bad_row="skip")
+    records = RecordSource.open(frame, on_bad_row="skip")
     check = records.check()
     [record] = [r for batch in records.batches() for r in batch]
     assert record.contexts == [Passage("a", gold=True)]
@@ -92,9 +92,9 @@ def test_polars_cells() -> None:
 
 def test_frame_without_rows_and_with_one_name_twice() -> None:
     with pytest.raises(InputError, match="holds no records"):
-        open_records(pl.DataFrame({"response": []})).check()
+        RecordSource.open(pl.DataFrame({"response": []})).check()
     with pytest.raises(InputError, match="two columns of one name"):
-        open_records(pd.DataFrame([["a", "b"]], columns=["1", 1])).check()
+        RecordSource.open(pd.DataFrame([["a", "b"]], columns=["1", 1])).check()
 
 
 def test_objects_in_a_list_or_from_an_iterator(temporary: Path) -> None:
@@ -117,7 +117,7 @@ def test_bad_objects_are_named(kind: type) -> None:
         Record(id="r", response="x", meta={"t": "\0"}),
     ]
     with pytest.raises(BadRowsError) as caught:
-        open_records(kind(rows)).check()
+        RecordSource.open(kind(rows)).check()
     assert [(row.row, row.id, row.field, row.found) for row in caught.value.rows] == [
         (2, "n", "human.a", "NaN"),
         (3, None, None, "int 5"),
@@ -132,18 +132,18 @@ def test_an_object_that_holds_itself_is_a_bad_row() -> None:
     row: dict[str, object] = {"response": "x"}
     row["meta"] = row
     with pytest.raises(BadRowsError, match="nested too deeply"):
-        open_records([row]).check()
+        RecordSource.open([row]).check()
 
 
 @pytest.mark.parametrize("source", [{"response": "x"}, b"x", 5, None])
 def test_what_cannot_be_records(source: object) -> None:
     with pytest.raises(InputError, match="pass a path"):
-        open_records(source).check()
+        RecordSource.open(source).check()
 
 
 def test_no_objects_at_all() -> None:
     with pytest.raises(InputError, match="holds no records"):
-        open_records([]).check()
+        RecordSource.open([]).check()
 
 
 def test_standard_input_is_copied_and_the_copy_removed(
@@ -151,7 +151,7 @@ def test_standard_input_is_copied_and_the_copy_removed(
 ) -> None:
     stdin = io.TextIOWrapper(io.BytesIO(as_jsonl([FULL, PLAIN])))
     monkeypatch.setattr(sys, "stdin", stdin)
-    with open_records("-") as records:
+    with RecordSource.open("-") as records:
         assert records.check().files[0].path == "-"
         assert spools(temporary) != []
         assert [r for batch in records.batches() for r in batch] == [FULL, PLAIN]
@@ -162,7 +162,7 @@ def test_the_copy_goes_with_its_source_when_nobody_closes_it(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(as_jsonl([PLAIN]))))
-    records = open_records("-")
+    records = RecordSource.open("-")
     assert records.check().n == 1
     del records
     assert spools(temporary) == []
@@ -170,7 +170,10 @@ def test_the_copy_goes_with_its_source_when_nobody_closes_it(
 
 def test_empty_standard_input(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    with open_records("-") as records, pytest.raises(InputError, match="standard input is empty"):
+    with (
+        RecordSource.open("-") as records,
+        pytest.raises(InputError, match="standard input is empty"),
+    ):
         records.check()
 
 
@@ -200,7 +203,7 @@ def test_urls_that_lead_nowhere(temporary: Path) -> None:
         ("nosuch://x/a.jsonl", "Protocol not known: nosuch"),
         ("gs://bucket/a.jsonl", "gcsfs"),
     ]:
-        with open_records(url) as records, pytest.raises(InputError, match=says):
+        with RecordSource.open(url) as records, pytest.raises(InputError, match=says):
             records.check()
 
 
@@ -214,9 +217,9 @@ def test_an_address_where_nobody_answers_is_not_said_to_lack_the_file(temporary:
         # A way that takes no GET: any status but 404 says that something is there.
         urls[f"{place}/v1/completions"] = "cannot be read: HTTP 405"
         for url, says in urls.items():
-            with open_records(url) as records, pytest.raises(InputError, match=says):
+            with RecordSource.open(url) as records, pytest.raises(InputError, match=says):
                 records.check()
-    with open_records(f"{place}/a.jsonl") as records, pytest.raises(InputError) as caught:
+    with RecordSource.open(f"{place}/a.jsonl") as records, pytest.raises(InputError) as caught:
         records.check()
     assert "cannot be read: cannot connect to 127.0.0.1" in str(caught.value)
     assert "does not exist" not in str(caught.value)
@@ -225,7 +228,7 @@ def test_an_address_where_nobody_answers_is_not_said_to_lack_the_file(temporary:
 def test_passwords_and_tokens_are_not_shown() -> None:
     assert redact_urls("https://me:secret@host:1/a.jsonl?token=x#y") == "https://host:1/a.jsonl"
     assert redact_urls("folder/a?b.jsonl") == "folder/a?b.jsonl"
-    assert open_records(["ftp://me:secret@h/a", "b"]).name == "ftp://h/a, b"
+    assert RecordSource.open(["ftp://me:secret@h/a", "b"]).name == "ftp://h/a, b"
 
 
 def test_missing_files_and_folders(tmp_path: Path) -> None:
@@ -237,7 +240,7 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         (tmp_path / "answers.jsonl" / "x", "cannot be read"),
     ]:
         with pytest.raises(InputError, match=says):
-            open_records(path).check()
+            RecordSource.open(path).check()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
@@ -246,22 +249,22 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     write(path, PLAIN)
     path.chmod(0)
     with pytest.raises(InputError, match="Permission denied"):
-        open_records(path).check()
+        RecordSource.open(path).check()
 
 
 def test_nothing_is_read_before_the_check() -> None:
-    records = open_records("no such file.jsonl")
+    records = RecordSource.open("no such file.jsonl")
     with pytest.raises(InputError, match="does not exist"):
         records.check()
 
 
 def test_options_that_cannot_be_meant() -> None:
     with pytest.raises(UsageError, match="at least 1"):
-        open_records("a.jsonl", limit=0)
+        RecordSource.open("a.jsonl", limit=0)
     with pytest.raises(UsageError, match="skip, stop"):
-        open_records("a.jsonl", on_bad_row="ignore")  # type: ignore[arg-type]
+        RecordSource.open("a.jsonl", on_bad_row="ignore")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'question'"):
-        open_records("a.jsonl", mapping={"questoin": "q"})
+        RecordSource.open("a.jsonl", mapping={"questoin": "q"})
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,7 @@ import msgspec
 from msgspec import Meta
 
 from trueground.errors import InputError
-from trueground.records import (
-    Problem,
-    describe,
-    plain_rows,
-)
+from trueground.records import DataPath, Problem, describe
 
 Text = Annotated[str, Meta(pattern=r"\S", description="a str that is not blank")]
 # An int is read as text.
@@ -143,7 +139,7 @@ class RowFiles(Generic[R]):
 
     def _read(self) -> Iterator[Any]:
         for file in self.files:
-            for place, row in plain_rows(file):
+            for place, row in DataPath(file).rows():
                 yield self._kind.read(place, row, self._hint)
 
     @staticmethod

@@ -171,7 +171,7 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
     from trueground.evaluate.scoring import Scoring, identify_score
     from trueground.execution import open_progress
     from trueground.metrics import METRICS
-    from trueground.records import open_records
+    from trueground.records import RecordSource
 
     parts = make_components(
         request.judge,
@@ -191,7 +191,7 @@ def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -
             "on_bad_row": request.on_bad_row,
             "limit": request.limit,
         }
-        with open_records(request.records, mapping=request.mapping, **reading) as source:
+        with RecordSource.open(request.records, mapping=request.mapping, **reading) as source:
             check = source.check(lambda done: report("check", done, None))
             plan = _make_checked_plan(request, parts, check)
             labelled = _read_labels(request, plan, source)

@@ -14,7 +14,7 @@ from trueground.errors import InputError, UsageError
 from trueground.labels.base import BY, DEFAULT_LABEL, LabelDraw, Votes
 from trueground.labels.formats import LabelScope, TaskLabels, label_formats
 from trueground.labels.lines import decode_lines
-from trueground.records import UNREADABLE, open_unpacked, shorten
+from trueground.records import UNREADABLE, DataPath, shorten
 from trueground.types import Record
 
 _LABELS: dict[str, LabelScope] = {"faithful": "record", "correct": "record"}
@@ -162,7 +162,7 @@ class LabelFiles:
         wanted: str | None,
     ) -> type[TaskLabels] | None:
         """Read lines or a table at once; return the format of another file. Raises InputError."""
-        with open_unpacked(path) as lines:
+        with DataPath(path).open() as lines:
             first_line = next((line for line in lines if line.strip()), b"")
         if path.suffix.lower() == ".csv":
             columns = next(csv.reader([first_line.decode("utf-8-sig", "replace")]), [])

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from trueground.errors import InputError
-from trueground.records import UNREADABLE, open_unpacked
+from trueground.records import UNREADABLE, DataPath
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def decode_lines(
         InputError: The file can't be read, or a line doesn't have this type.
     """
     decoder = msgspec.json.Decoder(kind, strict=strict)
-    with open_unpacked(path) as lines:
+    with DataPath(path).open() as lines:
         for number, content in enumerate(lines, 1):
             if content.strip():
                 try:

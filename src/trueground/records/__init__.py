@@ -8,25 +8,13 @@ from trueground._lazy import load_lazily
 if TYPE_CHECKING:
     from trueground.records.checks import Check as Check, FileInfo as FileInfo, SeenIds as SeenIds
     from trueground.records.columns import field_text as field_text
+    from trueground.records.data_path import DataPath as DataPath
     from trueground.records.files import (
-        KINDS as KINDS,
-        PACKINGS as PACKINGS,
-        data_files as data_files,
-        files_below as files_below,
-        inner_ending as inner_ending,
-        is_remote as is_remote,
+        DataStream as DataStream,
         missing_package as missing_package,
-        open_unpacked as open_unpacked,
-        require_readable as require_readable,
-        unreadable as unreadable,
     )
     from trueground.records.formulas import guard as guard, unguard as unguard
-    from trueground.records.jsonl import (
-        decode as decode,
-        decode_row as decode_row,
-        read_members as read_members,
-        read_values as read_values,
-    )
+    from trueground.records.jsonl import decode as decode, decode_row as decode_row
     from trueground.records.options import Columns as Columns, SplitContexts as SplitContexts
     from trueground.records.problems import (
         LARGEST_RESPONSE as LARGEST_RESPONSE,
@@ -39,14 +27,8 @@ if TYPE_CHECKING:
         to_record as to_record,
         too_deep as too_deep,
     )
-    from trueground.records.reading import (
-        RecordSource as RecordSource,
-        file_rows as file_rows,
-        open_records as open_records,
-        plain_rows as plain_rows,
-    )
-    from trueground.records.row_plan import RowPlan as RowPlan, plan_rows as plan_rows
-    from trueground.records.tables import read_cells as read_cells
+    from trueground.records.reading import RecordSource as RecordSource
+    from trueground.records.row_plan import RowPlan as RowPlan
 __getattr__, __dir__ = load_lazily(
     __name__,
     {
@@ -56,17 +38,10 @@ __getattr__, __dir__ = load_lazily(
             "SeenIds",
         ),
         "columns": ("field_text",),
+        "data_path": ("DataPath",),
         "files": (
-            "KINDS",
-            "PACKINGS",
-            "data_files",
-            "files_below",
-            "inner_ending",
-            "is_remote",
+            "DataStream",
             "missing_package",
-            "open_unpacked",
-            "require_readable",
-            "unreadable",
         ),
         "formulas": (
             "guard",
@@ -75,8 +50,6 @@ __getattr__, __dir__ = load_lazily(
         "jsonl": (
             "decode",
             "decode_row",
-            "read_members",
-            "read_values",
         ),
         "options": (
             "Columns",
@@ -93,17 +66,8 @@ __getattr__, __dir__ = load_lazily(
             "to_record",
             "too_deep",
         ),
-        "reading": (
-            "RecordSource",
-            "file_rows",
-            "open_records",
-            "plain_rows",
-        ),
-        "row_plan": (
-            "RowPlan",
-            "plan_rows",
-        ),
-        "tables": ("read_cells",),
+        "reading": ("RecordSource",),
+        "row_plan": ("RowPlan",),
     },
 )
 # End of the generated part.

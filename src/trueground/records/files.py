@@ -1,4 +1,4 @@
-"""Files as byte streams: unpacked on the way, copied where they can be read only once, listed.
+"""Files as byte streams: unpacked on the way, copied where they can be read only once.
 
 A damaged archive, a missing file or an unreadable folder is an InputError that names it.
 """
@@ -9,20 +9,21 @@ import bz2
 import errno
 import gzip
 import io
-import os
 import shutil
-import stat
 import sys
 import tempfile
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath
 from typing import IO, Any
 
 from trueground.errors import InputError, MissingExtraError, TruegroundError, find_near
 from trueground.net import redact_urls
+from trueground.records.jsonl import read_array, read_lines, read_members
+from trueground.records.limits import LARGEST_ROW, too_large
+from trueground.records.problems import Problem
 
 STDIN = "-"
 PACKINGS = (".gz", ".zst")
@@ -36,23 +37,12 @@ KINDS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-LARGEST_ROW = 1 << 26
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _LARGEST_WINDOW = 2**31
 _CHUNK = 1 << 16
 # Packed bytes that are unpacked at once: 4 of them can stand for 128 KiB.
 _PIECE = 1 << 10
-# Whether a link that leads out of a folder is followed.
-FollowLink = Callable[[Path], bool]
-
-
-def too_large(place: str) -> InputError:
-    """The error for a row that is larger than any row may be."""
-    return InputError(
-        f"{place}: one record of more than {LARGEST_ROW >> 20} MiB; a quotation mark or a line end "
-        "is probably missing there"
-    )
 
 
 def packing_of(path: PurePath) -> str:
@@ -69,7 +59,7 @@ def inner_ending(path: PurePath) -> str:
 @contextmanager
 def open_unpacked(
     path: Path, packing: str | None = None, name: str | None = None
-) -> Iterator[io.BufferedReader]:
+) -> Iterator[DataStream]:
     """The file's bytes without a UTF-8 mark, unpacked when `packing` is `.gz`, `.bz2` or `.zst`.
 
     The packing is by default what the name says. Whatever goes wrong while opening or reading is an
@@ -89,7 +79,7 @@ def open_unpacked(
                 unpacked = bz2.BZ2File(raw)
             elif packing == ".zst":
                 unpacked = _ZstdFrames(raw)
-            with _BoundedReader(unpacked, name) as stream:
+            with DataStream(unpacked, name) as stream:
                 start = stream.peek(3)[:3]
                 if start[:2] in _UTF16_BOMS:
                     raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
@@ -107,22 +97,8 @@ def open_unpacked(
         raise InputError(f"{name} cannot be read: {error.strerror or error}") from error
 
 
-def text_lines(path: Path) -> Iterator[tuple[str, str]]:
-    """(place, line) of a file of UTF-8 text, maybe packed; blank lines are left out. InputError."""
-    require_readable(path, str(path))
-    with open_unpacked(path) as stream:
-        for number, line in enumerate(stream, 1):
-            place = f"{path}, line {number}"
-            try:
-                text = line.decode().strip()
-            except UnicodeDecodeError as error:
-                raise InputError(f"{place}: {error}; save it as UTF-8 text") from error
-            if text:
-                yield place, text
-
-
 @contextmanager
-def open_range(name: str, low: int, high: int) -> Iterator[io.BufferedReader]:
+def open_range(name: str, low: int, high: int) -> Iterator[DataStream]:
     """The bytes from `low` to `high` of a path or URL that is not packed; nothing is copied.
 
     Without the UTF-8 mark at the beginning of the file. InputError as for `open_unpacked`.
@@ -136,7 +112,7 @@ def open_range(name: str, low: int, high: int) -> Iterator[io.BufferedReader]:
                 raise InputError(f"{public} is UTF-16 text; save it as UTF-8")
             low = 3 if start == _BOM else 0
         raw.seek(low)
-        yield stack.enter_context(_BoundedReader(_Range(raw, high - low), public))
+        yield stack.enter_context(DataStream(_Range(raw, high - low), public))
 
 
 class _Range(io.RawIOBase):
@@ -158,10 +134,16 @@ class _Range(io.RawIOBase):
         return len(data)
 
 
-class _BoundedReader(io.BufferedReader):
-    """Its lines cannot fill the memory, whatever an archive unpacks to."""
+class DataStream(io.BufferedReader):
+    """The bytes of a data file. A line can't fill the memory, whatever an archive unpacks to."""
 
     def __init__(self, raw: Any, name: str) -> None:
+        """Read a raw stream, or bytes in memory.
+
+        Args:
+            raw: An unbuffered stream of bytes, or `io.BytesIO`.
+            name: What messages call the file.
+        """
         super().__init__(raw, _CHUNK)
         self._file = name
 
@@ -172,6 +154,23 @@ class _BoundedReader(io.BufferedReader):
         if len(line) > LARGEST_ROW:
             raise too_large(self._file)
         return line
+
+    def values(self, *, in_array: bool) -> Iterator[tuple[int, bytes | Problem]]:
+        """Yield number and JSON text of the elements of the file's one array, or of its lines."""
+        return read_array(self, self._file) if in_array else read_lines(self, self._file)
+
+    def members(self) -> Iterator[tuple[str, Any]]:
+        """Yield key and value of each member of the file's one object. InputError."""
+        return read_members(self, self._file)
+
+    def cells(self, delimiter: str) -> Generator[list[str], None, None]:
+        """Yield the cells of each row, as Python's csv reads them with its defaults. InputError.
+
+        Broken UTF-8 is left in the cells as lone surrogates.
+        """
+        from trueground.records.tables import read_cells
+
+        return read_cells(self, self._file, delimiter)
 
 
 class _ZstdFrames(io.RawIOBase):
@@ -327,70 +326,3 @@ def _missing_message(error: FileNotFoundError) -> str:
         return "does not exist" if missing else f"cannot be read: HTTP {cause.status}"
     reason = describe_network_error(cause)
     return "does not exist" if reason is None else f"cannot be read: {reason}"
-
-
-def data_files(path: Path, follow: FollowLink = lambda link: not link.is_dir()) -> list[Path]:
-    """The file itself, or all data files in a folder and below it, in name order.
-
-    Hidden files and folders are left out, links as `files_below` says. InputError: no such path, a
-    pipe (they are read more than once), a folder that cannot be read, no data file in it.
-    """
-    try:
-        kind = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{path} does not exist; name a data file or a folder of them") from None
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if stat.S_ISREG(kind):
-        return [path]
-    if not stat.S_ISDIR(kind):
-        what = "a pipe" if stat.S_ISFIFO(kind) else "no regular file"
-        raise InputError(
-            f"{path} is {what}; data are read more than once: save them to a file, and name that"
-        )
-    files = sorted(f for f in files_below(path, follow) if f.is_file() and inner_ending(f) in KINDS)
-    if not files:
-        raise InputError(
-            f"{path} holds no data file; expected names that end in {', '.join(KINDS)}, each also "
-            f"with {' or '.join(PACKINGS)}"
-        )
-    return files
-
-
-def files_below(folder: Path, follow: FollowLink) -> Iterator[Path]:
-    """All files in a folder and below it that are not hidden; each folder is read once.
-
-    `follow` decides on each link that leads out of the folder. Links to folders within it are not
-    followed: what is there has names of its own. InputError.
-    """
-
-    def refuse(error: OSError) -> None:
-        raise unreadable(error.filename, error) from error
-
-    root, seen = Path(os.path.realpath(folder)), set[str]()
-    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
-        here = os.path.realpath(place)
-        # Sorted, so that it is always the same way that leads to what two ways lead to.
-        folders[:] = [] if here in seen else sorted(n for n in folders if not n.startswith("."))
-        if here in seen:
-            continue
-        seen.add(here)
-        for name in tuple(folders):
-            link = Path(place, name)
-            if link.is_symlink() and not (leads_out(link, root) and follow(link)):
-                folders.remove(name)
-        for file in (Path(place, name) for name in names if not name.startswith(".")):
-            if not file.is_symlink() or not leads_out(file, root) or follow(file):
-                yield file
-
-
-def leads_out(link: Path, root: Path) -> bool:
-    """Whether what it leads to lies elsewhere than below `root`, which is no link itself."""
-    return not Path(os.path.realpath(link)).is_relative_to(root)
-
-
-def unreadable(path: Path | str, error: OSError) -> InputError:
-    """Return the error for a file that cannot be read."""
-    return InputError(
-        f"{path} cannot be read: {error.strerror or error}; fix that, or name another path"
-    )

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
-from trueground.records.files import LARGEST_ROW, too_large
+from trueground.records.limits import LARGEST_ROW, too_large
 from trueground.records.problems import Problem, clean, describe, known_id, shorten, too_deep
 
 RECORD = 'one JSON object such as {"response": "…"}'
@@ -241,13 +241,6 @@ def _cut_element(text: bytes) -> Problem:
         except Problem as problem:
             found = f"{_CUT.format('record')} ({problem.found})"
     return Problem(None, found, _WHOLE)
-
-
-def read_values(
-    stream: io.BufferedReader, name: str, *, in_array: bool
-) -> Iterator[tuple[int, bytes | Problem]]:
-    """Yield number and JSON text of the elements of the file's one array, or of its lines."""
-    return read_array(stream, name) if in_array else read_lines(stream, name)
 
 
 def read_members(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Any]]:

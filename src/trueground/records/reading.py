@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from array import array
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,7 @@ from trueground.net import redact_urls
 from trueground.records.checks import Check, FileInfo, RepeatedIds, SeenIds, Tally, file_stamp
 from trueground.records.column_names import ALIASES
 from trueground.records.columns import ColumnMap, check_fields
-from trueground.records.files import LocalCopies, data_files, inner_ending, text_lines
+from trueground.records.files import LocalCopies
 from trueground.records.inputs import RowInput, file_input, object_input
 from trueground.records.problems import (
     NO_FIELD,
@@ -42,35 +42,9 @@ from trueground.records.problems import (
 )
 from trueground.types import Record
 
-__all__ = ["Check", "FileInfo", "RecordSource", "open_records"]
-
 _PROGRESS_EVERY = 1024
 _ROWS_AHEAD = 100  # rows that are looked at before the first pass, for the names of the columns
 _POLICIES = ("stop", "skip")
-
-
-def open_records(
-    source: Any,
-    *,
-    mapping: Mapping[str, str] | None = None,
-    on_bad_row: Literal["stop", "skip"] = "stop",
-    limit: int | None = None,
-    split_contexts: str | None = None,
-) -> RecordSource:
-    """Records of a path, a URL, `-`, several of these, a data frame, or dicts and Records.
-
-    Reads nothing yet. `mapping` names the user's column of a field, `limit` takes only the first
-    rows, `split_contexts` cuts contexts that are one text. UsageError: an unknown field or policy,
-    a limit below 1, nothing to cut at.
-    """
-    check_fields(mapping or ())
-    if on_bad_row not in _POLICIES:
-        raise unknown_name("policy for bad rows", on_bad_row, _POLICIES)
-    if limit is not None and limit < 1:
-        raise UsageError(f"the limit is {limit}; it must be at least 1 row")
-    if split_contexts == "":
-        raise UsageError('--split-contexts is empty; write what stands between contexts, as in "|"')
-    return RecordSource(source, dict(mapping or {}), on_bad_row, limit, split_contexts)
 
 
 class RecordSource:
@@ -97,6 +71,38 @@ class RecordSource:
         self._duplicates = array("Q")
         self._first = 0  # the ordinal of the first row
         self._digest = hashlib.sha256()  # of the records, unless they come from files
+
+    @staticmethod
+    def open(
+        source: Any,
+        *,
+        mapping: Mapping[str, str] | None = None,
+        on_bad_row: Literal["stop", "skip"] = "stop",
+        limit: int | None = None,
+        split_contexts: str | None = None,
+    ) -> RecordSource:
+        """Return the records of a source. Nothing is read yet.
+
+        Args:
+            source: A path, a URL, `-`, several of these, a data frame, or dicts and Records.
+            mapping: The user's column of a field.
+            on_bad_row: What a bad row does.
+            limit: Only so many of the first rows are taken.
+            split_contexts: Where contexts that are one text are cut.
+
+        Raises:
+            UsageError: An unknown field or policy, a limit below 1, or nothing to cut at.
+        """
+        check_fields(mapping or ())
+        if on_bad_row not in _POLICIES:
+            raise unknown_name("policy for bad rows", on_bad_row, _POLICIES)
+        if limit is not None and limit < 1:
+            raise UsageError(f"the limit is {limit}; it must be at least 1 row")
+        if split_contexts == "":
+            raise UsageError(
+                '--split-contexts is empty; write what stands between contexts, as in "|"'
+            )
+        return RecordSource(source, dict(mapping or {}), on_bad_row, limit, split_contexts)
 
     @property
     def name(self) -> str:
@@ -329,58 +335,6 @@ def _require_mapped(file: str, columns: Sequence[ColumnMap]) -> None:
                 f"{file}: no row has the column {column!r} that is mapped to {field!r}.{hint} "
                 f"Columns found: {', '.join(names) or 'none'}."
             )
-
-
-def plain_rows(
-    path: Path, *, text_field: str | None = None
-) -> Generator[tuple[str, dict[str, Any]], None, None]:
-    """Yield place and row of a file, or of all data files of a folder; empty cells are left out.
-
-    JSON lines, a JSON array, CSV or Parquet, also packed.
-
-    Args:
-        path: The file or folder.
-        text_field: If given, a .txt file has one row per line that isn't blank, with the line
-            under this name.
-
-    Yields:
-        A place such as `a.jsonl, line 3`, and the row.
-
-    Raises:
-        InputError: A file or a row can't be read.
-    """
-    if text_field is not None and inner_ending(path) == ".txt":
-        for place, line in text_lines(path):
-            yield place, {text_field: line}
-        return
-    for file in data_files(path):
-        with closing(file_rows(file, "one JSON object")) as rows:
-            for place, _, row in rows:
-                if isinstance(row, Problem):
-                    raise InputError(row.message(place))
-                yield place, row
-
-
-def file_rows(
-    file: Path, expected: str
-) -> Generator[tuple[str, int, dict[str, Any] | Problem], None, None]:
-    """(place, number, row or what is wrong with it) of a data file. InputError: it is unreadable.
-
-    `expected` says what a row is, for those that are none.
-    """
-    copies = LocalCopies()
-    try:
-        source = file_input(str(file), copies)
-        with closing(source.rows()) as rows:
-            for number, value in rows:
-                row: dict[str, Any] | Problem
-                try:
-                    row = source.decode_cells(source.read(value, expected))
-                except Problem as problem:
-                    row = problem
-                yield source.place(number), number, row
-    finally:
-        copies.close()
 
 
 def _parse_row(

@@ -72,6 +72,65 @@ class RowPlan(msgspec.Struct, frozen=True, kw_only=True):
     shards: tuple[RowShard, ...]
     check: Check
 
+    @staticmethod
+    def make(
+        names: Sequence[str],
+        mapping: Mapping[str, str],
+        run: RunTasks,
+        *,
+        shards: int | None,
+        skip: bool,
+        split_contexts: str | None,
+    ) -> RowPlan:
+        """Cut the inputs, count and check all rows. InputError, BadRowsError.
+
+        Args:
+            names: The inputs: paths and URLs.
+            mapping: The user's column of a field.
+            run: Where the work runs.
+            shards: How many; None chooses by size.
+            skip: Whether bad rows are skipped.
+            split_contexts: Where contexts that are one text are cut.
+        """
+        states = tuple(map(file_state, names))
+        shown = [state.name for state in states]
+        if len(set(names)) < len(names):
+            raise InputError("an input is named twice; name each file once")
+        if shards is None:
+            shards = -(-sum(state.bytes for state in states) // _SHARD_BYTES)
+        cuts = cut_files(names, states, shards)
+        columns = find_columns(names, states, mapping)
+        counts = run("count", _count, [(cut, columns) for cut in cuts])
+        numbered = _number(cuts, counts)
+        checks = _check_shards(run, numbered, columns, split_contexts)
+        for cut, checked in zip(numbered, checks, strict=True):
+            if checked.tally.n + checked.tally.bad_total != cut.rows:
+                raise InputError(f"{', '.join(shown)} changed while it was planned; start again")
+        tally, ids = Tally(), SeenIds()
+        for checked in checks:
+            tally.update(checked.tally)
+            ids.update(checked.seen)
+        duplicates: list[int] = []
+        if repeated := ids.repeated():
+            tasks = [(cut.parts, columns, split_contexts, cut.first, repeated) for cut in numbered]
+            rows: list[list[RowWithId]] = run("check", _find_repeated, tasks)
+            duplicates = list(reject_repeated(chain.from_iterable(rows), repeated, tally))
+        by_name = dict(zip(shown, columns.values(), strict=True))
+        check = conclude(", ".join(shown), by_name, tally, skip=skip)
+        # Of a file elsewhere its store's mark is the checksum.
+        check.files = [
+            FileInfo(state.name, state.mark, state.bytes)
+            if is_remote(name)
+            else FileInfo.of(state.name, Path(name))
+            for name, state in zip(names, states, strict=True)
+        ]
+        aliases = tuple(one.aliases for one in columns.values())
+        made = [
+            _make_shard(cut, checked, duplicates, dict(zip(names, shown, strict=True)))
+            for cut, checked in zip(numbered, checks, strict=True)
+        ]
+        return RowPlan(files=states, columns=aliases, shards=tuple(made), check=check)
+
     def open_shard(
         self,
         number: int,
@@ -147,65 +206,6 @@ class RowPlan(msgspec.Struct, frozen=True, kw_only=True):
         shard = self.shards[number]
         checked = zip(shard.parts, shard.digests, digests, strict=True)
         return [part.name for part, before, now in checked if before != now]
-
-
-def plan_rows(
-    names: Sequence[str],
-    mapping: Mapping[str, str],
-    run: RunTasks,
-    *,
-    shards: int | None,
-    skip: bool,
-    split_contexts: str | None,
-) -> RowPlan:
-    """Cut the inputs, count and check all rows. InputError, BadRowsError.
-
-    Args:
-        names: The inputs: paths and URLs.
-        mapping: The user's column of a field.
-        run: Where the work runs.
-        shards: How many; None chooses by size.
-        skip: Whether bad rows are skipped.
-        split_contexts: Where contexts that are one text are cut.
-    """
-    states = tuple(map(file_state, names))
-    shown = [state.name for state in states]
-    if len(set(names)) < len(names):
-        raise InputError("an input is named twice; name each file once")
-    if shards is None:
-        shards = -(-sum(state.bytes for state in states) // _SHARD_BYTES)
-    cuts = cut_files(names, states, shards)
-    columns = find_columns(names, states, mapping)
-    counts = run("count", _count, [(cut, columns) for cut in cuts])
-    numbered = _number(cuts, counts)
-    checks = _check_shards(run, numbered, columns, split_contexts)
-    for cut, checked in zip(numbered, checks, strict=True):
-        if checked.tally.n + checked.tally.bad_total != cut.rows:
-            raise InputError(f"{', '.join(shown)} changed while it was planned; start again")
-    tally, ids = Tally(), SeenIds()
-    for checked in checks:
-        tally.update(checked.tally)
-        ids.update(checked.seen)
-    duplicates: list[int] = []
-    if repeated := ids.repeated():
-        tasks = [(cut.parts, columns, split_contexts, cut.first, repeated) for cut in numbered]
-        rows: list[list[RowWithId]] = run("check", _find_repeated, tasks)
-        duplicates = list(reject_repeated(chain.from_iterable(rows), repeated, tally))
-    by_name = dict(zip(shown, columns.values(), strict=True))
-    check = conclude(", ".join(shown), by_name, tally, skip=skip)
-    # Of a file elsewhere its store's mark is the checksum.
-    check.files = [
-        FileInfo(state.name, state.mark, state.bytes)
-        if is_remote(name)
-        else FileInfo.of(state.name, Path(name))
-        for name, state in zip(names, states, strict=True)
-    ]
-    aliases = tuple(one.aliases for one in columns.values())
-    made = [
-        _make_shard(cut, checked, duplicates, dict(zip(names, shown, strict=True)))
-        for cut, checked in zip(numbered, checks, strict=True)
-    ]
-    return RowPlan(files=states, columns=aliases, shards=tuple(made), check=check)
 
 
 class _NumberedCut(NamedTuple):

@@ -9,8 +9,8 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from trueground.errors import InputError
-from trueground.records.files import LARGEST_ROW, too_large
 from trueground.records.jsonl import decode
+from trueground.records.limits import LARGEST_ROW, too_large
 from trueground.records.problems import Problem, clean, is_absent
 from trueground.records.python_literals import parse_python
 

@@ -18,7 +18,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.files import FolderLock, OutputPath
-from trueground.records import UNREADABLE, open_unpacked, shorten, too_deep
+from trueground.records import UNREADABLE, DataPath, shorten, too_deep
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPEATS, REPORT, RESPONSES, SUMMARY
 from trueground.runs.frames import read_frames
 from trueground.runs.identity import describe_unfinished
@@ -248,7 +248,7 @@ class RunFiles:
             InputError: The run kept no records, or a line isn't a record.
         """
         self.check_records()
-        with open_unpacked(self.records) as lines:
+        with DataPath(self.records).open() as lines:
             yield from decode_lines(lines, kind, self.records)
 
     def iter_texts(self) -> Iterator[RecordTexts]:
@@ -281,7 +281,7 @@ class RunFiles:
         if self.has_records:
             records = RecordLines(self._record_lines(), msgspec.json.Decoder(Answered).decode)
         decode = msgspec.json.Decoder(Item).decode
-        with open_unpacked(self.items) as lines:
+        with DataPath(self.items).open() as lines:
             for row, line in enumerate(lines):
                 if requested is not None and row > last:
                     return
@@ -308,7 +308,7 @@ class RunFiles:
     def _record_lines(self) -> Iterator[bytes | str]:
         """The lines of the records; in place of what can't be read, why."""
         try:
-            with open_unpacked(self.records, name="the file") as lines:
+            with DataPath(self.records, "the file").open() as lines:
                 yield from lines
         except InputError as error:
             yield str(error)

@@ -28,7 +28,7 @@ from trueground.labels import (
     describe_changed,
 )
 from trueground.options import split_pair
-from trueground.records import Check, RecordSource, open_records
+from trueground.records import Check, RecordSource
 from trueground.studies.finished import FinishedRun, hash_texts, open_run
 from trueground.types import Record
 
@@ -165,9 +165,9 @@ class LabelledSets:
                 if isinstance(one, str) and one != "-" and Path(one).is_dir():
                     run = open_run(Path(one))
                     run.files.check_records()
-                    opened = open_records(str(run.files.records), **options)
+                    opened = RecordSource.open(str(run.files.records), **options)
                 else:
-                    opened = open_records(one, mapping=mapping, **options)
+                    opened = RecordSource.open(one, mapping=mapping, **options)
                 check = stack.enter_context(opened).check(progress)
                 checksums = [file.sha256 for file in check.files[:1]]
                 if run is not None:

@@ -23,7 +23,7 @@ import msgspec
 from trueground.errors import InputError, OutputError, TruegroundError, WriteError
 from trueground.execution import start_module_async
 from trueground.files import OutputPath
-from trueground.reports import Page, Pair, write_page, write_run_page
+from trueground.reports import Page, Pair, write_run_page
 from trueground.view.runs import MARK, FoundRun, RunFolders, list_page, readable
 
 PAIRED = 8  # runs, at most, of which every two are set side by side
@@ -185,10 +185,10 @@ def _write(runs: Sequence[FoundRun], named: str, out: Path) -> None:
             places = [hrefs[run.key] for run in finished]
             board = rank_runs([run.path for run in finished], places)
             board.home = INDEX
-            write_page(out / LEADERBOARD, board)
+            board.write(out / LEADERBOARD)
     pair = _write_pairs(finished, out) if 1 < len(finished) <= PAIRED else None
     board_href = LEADERBOARD if (out / LEADERBOARD).exists() else None
-    write_page(out / INDEX, list_page(runs, named, hrefs, pair, {}, board_href))
+    list_page(runs, named, hrefs, pair, {}, board_href).write(out / INDEX)
 
 
 def _write_pairs(runs: Sequence[FoundRun], out: Path) -> Pair:
@@ -204,5 +204,5 @@ def _write_pairs(runs: Sequence[FoundRun], out: Path) -> Pair:
                 refused[" ".join(run.key for run in pair)] = str(error)
             continue
         page.home = f"../{INDEX}"
-        write_page(out / "compare" / f"{older.key}--{newer.key}.html", page)
+        page.write(out / "compare" / f"{older.key}--{newer.key}.html")
     return Pair("Side by side", "compare/{a}--{b}.html", refused)

@@ -12,7 +12,7 @@ from tests.wings.labeling.filling import fill, fill_sheet
 
 from trueground.errors import InputError
 from trueground.labels.files import LabelFiles
-from trueground.records.reading import open_records
+from trueground.records.reading import RecordSource
 from trueground.studies.calibration.study import calibrate
 from trueground.studies.validation.study import validate
 from trueground.types import Record
@@ -225,7 +225,7 @@ def exported(folder: Path, **more: Any) -> list[Path]:
 
 
 def records_of(folder: Path) -> list[Record]:
-    with open_records(str(folder / "records.jsonl")) as records:
+    with RecordSource.open(str(folder / "records.jsonl")) as records:
         return [record for batch in records.batches() for record in batch]
 
 

@@ -14,7 +14,7 @@ import zstandard
 from tests.wings.search.corpus_files import write_bz2, write_tsv
 
 from trueground.errors import InputError, UsageError
-from trueground.records.files import data_files
+from trueground.records.data_path import DataPath
 from trueground.wings.search.corpus import CorpusReading, corpus_files, read_corpus, read_entries
 from trueground.wings.search.store import PassageEntry, PassageStore
 
@@ -101,7 +101,7 @@ def test_a_folder_of_links_alone_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"rows.jsonl is a link that leads out of the folder"):
         read_corpus(tmp_path / "snapshot")
     # Copies of data, such as those of a hub, are made of links.
-    assert len(data_files(tmp_path / "snapshot")) == 1
+    assert len(DataPath(tmp_path / "snapshot").files()) == 1
 
 
 @pytest.mark.parametrize("packing", ["", ".gz", ".zst"])

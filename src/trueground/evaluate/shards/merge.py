@@ -42,7 +42,7 @@ from trueground.execution import open_progress
 from trueground.files import OutputPath
 from trueground.metrics import METRICS
 from trueground.options import Progress, do_nothing
-from trueground.records import open_unpacked
+from trueground.records import DataPath
 from trueground.runs import (
     ITEMS,
     MANIFEST,
@@ -428,7 +428,7 @@ class _Merging:
                         out.write(chunk)
                     except OSError as error:  # not of the page, which is written meanwhile
                         raise WriteError.stopped(Path(self.store.name) / kind, error) from error
-            with open_unpacked(path, ".zst" if kind == RECORDS else "") as lines:
+            with DataPath(path).open(".zst" if kind == RECORDS else "") as lines:
                 yield from lines
 
     def _publish(self, summary: Summary, note: str | None) -> Result:

@@ -18,7 +18,7 @@ from trueground.evaluate.shards.engines import Engine
 from trueground.evaluate.shards.store import RunStore
 from trueground.net import redact_urls
 from trueground.options import Progress
-from trueground.records import RowPlan, plan_rows
+from trueground.records import RowPlan
 from trueground.runs import SHARDS, list_differences
 
 PLAN = "shards/plan.json"
@@ -148,7 +148,7 @@ def plan_shards(
             raise failed[number]
         return [results[number] for number in range(len(tasks))]
 
-    return plan_rows(
+    return RowPlan.make(
         names,
         settings.mapping,
         run,

@@ -18,7 +18,7 @@ from typing import BinaryIO, TypeVar
 
 from trueground.errors import OutputError, TruegroundError, WriteError
 from trueground.net import redact_urls
-from trueground.records import is_remote, missing_package
+from trueground.records import missing_package
 
 T = TypeVar("T")
 _ATTEMPTS, _LONGEST_WAIT_S = 6, 20.0
@@ -34,7 +34,7 @@ def open_store(place: str | Path) -> RunStore:
     text = str(place)
     if text.startswith("file://"):
         text = text.removeprefix("file://")
-    return RemoteStore(text.rstrip("/")) if is_remote(text) else LocalStore(Path(text))
+    return RemoteStore(text.rstrip("/")) if "://" in text else LocalStore(Path(text))
 
 
 class LocalStore:

@@ -10,10 +10,10 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from trueground.errors import GraphError, InputError
-from trueground.records import Problem, clean, decode, describe, read_values
+from trueground.records import DataStream, Problem, clean, decode, describe
 from trueground.text import format_value
 from trueground.types import Graph
 from trueground.wings.graphs.base import Entity, NamedEntity, PropertyValue, id_order
@@ -26,18 +26,18 @@ GRAPH = 'a graph such as {"qid": "Q42", "name": "…", "occupation": ["…", "�
 Placed = Iterator[tuple[str, Any]]
 
 
-def items(stream: io.BufferedReader, name: str, expected: str) -> Placed:
+def items(stream: DataStream, name: str, expected: str) -> Placed:
     """The elements of a JSON array, or the values of JSON lines; `expected` says what they are.
 
     InputError: what is no JSON, with its place.
     """
     in_array = begins_array(stream)
-    for number, text in read_values(stream, name, in_array=in_array):
+    for number, text in stream.values(in_array=in_array):
         place = f"{name}, {'entry' if in_array else 'line'} {number}"
         yield place, decoded(place, text, expected)
 
 
-def array_items(stream: io.BufferedReader, name: str, expected: str) -> Placed | None:
+def array_items(stream: DataStream, name: str, expected: str) -> Placed | None:
     """Return the elements of a JSON array, with their places. None if the stream has no array.
 
     Raises InputError when an element is read that isn't JSON.
@@ -169,7 +169,7 @@ def _items(path: Path, content: bytes) -> Placed:
     """What a file holds, with its place. GraphError: what is no JSON."""
     name = str(path)
     try:
-        with io.BufferedReader(cast(Any, io.BytesIO(content))) as stream:
+        with DataStream(io.BytesIO(content), name) as stream:
             if bare_ending(path) in _LINES or begins_array(stream):
                 yield from items(stream, name, GRAPH)
             else:

@@ -16,7 +16,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.options import Progress, do_nothing
-from trueground.records import describe, inner_ending, open_unpacked, plain_rows
+from trueground.records import DataPath, describe
 from trueground.types import Graph
 from trueground.wings.graphs.base import Entity, KnowledgeGraph, NamedEntity, id_order
 from trueground.wings.graphs.json_graph import PAIR, array_items, decoded
@@ -243,7 +243,7 @@ def read_questions(path: Path) -> list[LinkingQuestion]:
     if (found_items := _array(path)) is not None:
         found = [_item(place, item) for place, item in found_items]
     else:
-        found = [_row(place, row) for place, row in plain_rows(path, text_field="question")]
+        found = [_row(place, row) for place, row in DataPath(path).rows(text_field="question")]
     if not found:
         raise InputError(f"{path} holds no question; expected {_EXPECTED}, or one a line in .txt")
     return found
@@ -251,9 +251,9 @@ def read_questions(path: Path) -> list[LinkingQuestion]:
 
 def _array(path: Path) -> list[tuple[str, Any]] | None:
     """The items of a file that is a JSON array; None where it is none."""
-    if inner_ending(path) != ".json" or not path.is_file():
+    if DataPath(path).ending != ".json" or not path.is_file():
         return None
-    with open_unpacked(path) as stream:
+    with DataPath(path).open() as stream:
         found = array_items(stream, str(path), _EXPECTED)
         return None if found is None else list(found)
 

@@ -16,7 +16,7 @@ from trueground.errors import (
     UsageError,
     unknown_name,
 )
-from trueground.records import open_unpacked, require_readable
+from trueground.records import DataPath, DataStream
 from trueground.wings.graphs.sparql import is_language
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class LoadCounts:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[io.BufferedReader]:
+def reading(path: Path) -> Iterator[DataStream]:
     """The bytes of a file, unpacked if it begins as gzip, bzip2 or Zstandard files do.
 
     What an archive begins with is trusted, not its name. GraphError: no such file, a folder, a
@@ -106,14 +106,14 @@ def reading(path: Path) -> Iterator[io.BufferedReader]:
     """
     try:
         require_file(path)
-        require_readable(path, str(path))
+        DataPath(path).require_readable()
         try:
             with path.open("rb") as opened:
                 start = opened.read(4)
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
         packing = next((p for p, magic in _PACKINGS.items() if start.startswith(magic)), "")
-        with open_unpacked(path, packing) as stream:
+        with DataPath(path).open(packing) as stream:
             yield stream
     except InputError as error:
         end = "" if str(error).endswith(("?", ".")) else "."

@@ -22,7 +22,7 @@ import msgspec
 
 from trueground.errors import GraphError
 from trueground.options import Progress, do_nothing
-from trueground.records import Problem, read_values
+from trueground.records import Problem
 from trueground.wings.graphs import quads
 from trueground.wings.graphs.loading import LoadCounts, Loading, lines, no_entity, reading
 from trueground.wings.graphs.quads import LABEL
@@ -196,7 +196,7 @@ def _entity_lines(path: Path, progress: Progress = do_nothing) -> Iterator[tuple
     in_array = first.startswith(b"[")
     with reading(path) as stream:
         if in_array and not (first == b"[" and second.startswith(b'{"')):  # laid out otherwise
-            for number, text in read_values(stream, str(path), in_array=True):
+            for number, text in stream.values(in_array=True):
                 place = f"{path}, entry {number}"
                 if isinstance(text, Problem):
                     raise GraphError(

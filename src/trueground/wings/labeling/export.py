@@ -169,9 +169,9 @@ def _read_records(
     on_bad_row: OnBadRow,
     where: Mapping[str, re.Pattern[str]],
 ) -> Iterator[Found]:
-    from trueground.records import open_records
+    from trueground.records import RecordSource
 
-    with open_records(source, mapping=mapping, on_bad_row=on_bad_row) as records:
+    with RecordSource.open(source, mapping=mapping, on_bad_row=on_bad_row) as records:
         for _ in range(records.check().bad_total):
             yield "a form that can be read"
         for record in (record for batch in records.batches() for record in batch):

@@ -18,7 +18,7 @@ from trueground.labels import (
     decode_lines,
     label_format,
 )
-from trueground.records import UNREADABLE, describe, open_unpacked
+from trueground.records import UNREADABLE, DataPath, describe
 from trueground.types import Record
 from trueground.wings.labeling.answers import read_answers
 from trueground.wings.labeling.base import Label, item_of
@@ -157,7 +157,7 @@ def _is_filled(path: Path) -> bool:
     """Whether an annotator filled a file in, so that its lines have answers instead of labels."""
     if path.suffix.lower() == ".csv":
         return True
-    with open_unpacked(path) as lines:
+    with DataPath(path).open() as lines:
         first_line = next((line for line in lines if line.strip()), b"")
     try:
         return "answer" in msgspec.json.decode(first_line)

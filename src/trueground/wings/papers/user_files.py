@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
-from trueground.records import Problem, open_unpacked, read_members, require_readable, to_record
+from trueground.records import DataPath, Problem, to_record
 from trueground.types import Record
 
 # What is said of an answer that another model gave.
@@ -47,11 +47,11 @@ def read_entries(
         InputError: The file is unreadable, has no object or an empty one, or an entry twice.
     """
     found: dict[str, Any] = {}
-    require_readable(path, str(path))
-    with open_unpacked(path) as stream:
+    DataPath(path).require_readable()
+    with DataPath(path).open() as stream:
         if stream.peek(1 << 12).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{":
             raise InputError(f"{path}: found no JSON object; expected {expected}")
-        for key, value in read_members(stream, str(path)):
+        for key, value in stream.members():
             if key in found:
                 raise InputError(f"{path}: found the entry {key!r} twice; expected it once")
             found[key] = value

@@ -19,7 +19,7 @@ import msgspec
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.files import FolderLock, NewFolders, file_digest, home, part_of
 from trueground.options import Progress, do_nothing
-from trueground.records import unreadable
+from trueground.records import DataPath
 from trueground.wings.search.corpus import CorpusReading, corpus_files, read_entries
 from trueground.wings.search.index import (
     FORMAT,
@@ -373,7 +373,7 @@ def source_files(
             stat = place.stat()
             digest = file_digest(place)
         except OSError as error:
-            raise unreadable(place, error) from error
+            raise DataPath(place).unreadable(error) from error
         found.append(SourceFile(_name(source, place), stat.st_size, stat.st_mtime_ns, digest))
     progress("see", len(places), len(places))
     return found
@@ -417,7 +417,7 @@ def difference(
                 (settled and stat.st_mtime_ns == file.mtime_ns) or file_digest(place) == file.sha256
             )
         except OSError as error:
-            raise unreadable(place, error) from error
+            raise DataPath(place).unreadable(error) from error
         if not same:
             return f"{place} has changed"
     return None

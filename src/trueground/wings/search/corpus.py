@@ -15,16 +15,7 @@ from typing import Any
 
 from trueground.errors import InputError, UsageError
 from trueground.options import do_nothing
-from trueground.records import (
-    KINDS,
-    PACKINGS,
-    SeenIds,
-    data_files,
-    describe,
-    files_below,
-    inner_ending,
-    plain_rows,
-)
+from trueground.records import DataPath, SeenIds, describe
 from trueground.wings.search import formats
 from trueground.wings.search.documents import Document
 from trueground.wings.search.store import PassageEntry, PassageStore
@@ -40,8 +31,8 @@ _SECTION = "[SEP]"  # TopiOCQA's titles: "Page [SEP] Section"
 # What pyserini and BEIR call the field, where a row has it not under our name.
 _OTHER_NAMES = {"text": ("contents",), "id": ("docid", "_id")}
 _ENDINGS = (
-    f"{', '.join(Document.ENDINGS)} (documents) or {', '.join(KINDS)} (passages, each also with "
-    f"{' or '.join(PACKINGS)}) or {_BZ2}"
+    f"{', '.join(Document.ENDINGS)} (documents) or {', '.join(DataPath.ENDINGS)} "
+    f"(passages, each also with {' or '.join(DataPath.PACKINGS)}) or {_BZ2}"
 )
 
 
@@ -94,8 +85,8 @@ def read_corpus(path: Path, titles: Path | None = None) -> PassageStore:
     """
     if titles is not None:
         return PassageStore(None, _row_entries(lambda: formats.published_rows(path, titles)))
-    files = data_files(path, _refuse_link)
-    entries = _row_entries(lambda: chain.from_iterable(map(plain_rows, files)))
+    files = DataPath(path).files(_refuse_link)
+    entries = _row_entries(lambda: chain.from_iterable(DataPath(file).rows() for file in files))
     return PassageStore(None, entries)
 
 
@@ -133,7 +124,7 @@ def corpus_files(
     such path, no file that can be read, both data files and documents.
     """
     if not path.is_dir():
-        return data_files(path)
+        return DataPath(path).files()
     links = [] if left_out is None else left_out
 
     def follow(link: Path) -> bool:
@@ -142,7 +133,7 @@ def corpus_files(
             links.append(link)
         return reading.follow_links
 
-    found = [file for file in sorted(files_below(path, follow)) if _kind(file) and file.is_file()]
+    found = [file for file in sorted(DataPath(path).walk(follow)) if _kind(file) and file.is_file()]
     if not found:
         beside = f". {_format_links(path, links)}" if links else ""
         raise InputError(
@@ -165,12 +156,12 @@ def _kind(file: Path) -> str | None:
         return "document"
     if ending == _BZ2:
         return "bz2"
-    return "data" if inner_ending(file) in KINDS else None
+    return "data" if DataPath(file).is_data else None
 
 
 def _refuse_link(link: Path) -> bool:
     """Follow no link that leads out of the folder. InputError for one to data or to a folder."""
-    if not (link.is_dir() or (link.is_file() and inner_ending(link) in KINDS)):
+    if not (link.is_dir() or (link.is_file() and DataPath(link).is_data)):
         return False
     raise InputError(
         f"{link} is a link that leads out of the folder; put a copy of {os.path.realpath(link)} in "
@@ -227,7 +218,7 @@ def _data_rows(files: Iterable[Path], bare: dict[str, None]) -> Iterator[formats
         else:
             if _kind(file) is None:
                 _check_json(file)
-            yield from plain_rows(file)
+            yield from DataPath(file).rows()
             continue
         for place, row in rows:
             if row["text"] is None:

@@ -20,19 +20,7 @@ from typing import Any
 import orjson
 
 from trueground.errors import InputError
-from trueground.records import (
-    Problem,
-    clean,
-    decode_row,
-    describe,
-    inner_ending,
-    open_unpacked,
-    plain_rows,
-    read_cells,
-    read_members,
-    read_values,
-    require_readable,
-)
+from trueground.records import DataPath, Problem, clean, decode_row, describe
 
 Row = tuple[str, dict[str, Any]]
 _DPR = ["id", "text", "title"]
@@ -40,10 +28,10 @@ _DPR = ["id", "text", "title"]
 
 def is_dpr(path: Path) -> bool:
     """Does a .tsv file, maybe packed, begin with the header id, text, title? InputError."""
-    if inner_ending(path) != ".tsv":
+    if DataPath(path).ending != ".tsv":
         return False
-    require_readable(path, str(path))
-    with open_unpacked(path) as stream:
+    DataPath(path).require_readable()
+    with DataPath(path).open() as stream:
         header = stream.readline(1_000).decode("utf-8", "replace")
     return header.rstrip("\r\n").replace('"', "").split("\t") == _DPR
 
@@ -54,7 +42,7 @@ def dpr_rows(path: Path) -> Iterator[Row]:
     Quoted cells are read as the publishers' own code does (Python's csv with its defaults): what
     stands after a closing quotation mark still belongs to the cell. InputError names the row.
     """
-    with open_unpacked(path) as stream, closing(read_cells(stream, str(path), "\t")) as rows:
+    with DataPath(path).open() as stream, closing(stream.cells("\t")) as rows:
         for number, cells in enumerate(rows):
             if number and cells:
                 place = f"{path}, row {number}"
@@ -81,10 +69,10 @@ def _dpr_row(cells: list[str], place: str) -> dict[str, Any]:
 
 def is_results(path: Path) -> bool:
     """Is it what DPR's retriever writes: rows with `ctxs`, the passages that it found?"""
-    if inner_ending(path) not in (".json", ".jsonl"):
+    if DataPath(path).ending not in (".json", ".jsonl"):
         return False
     try:
-        with closing(plain_rows(path)) as rows:
+        with closing(DataPath(path).rows()) as rows:
             _, row = next(rows, ("", {}))
     except InputError:
         return False
@@ -98,7 +86,7 @@ def results_rows(path: Path) -> Iterator[Row]:
     Kept in memory are the ids. InputError: no text, or another one under the same id.
     """
     seen: dict[str, int] = {}
-    for place, row in plain_rows(path):
+    for place, row in DataPath(path).rows():
         ctxs = row.get("ctxs")
         if not isinstance(ctxs, list):
             raise InputError(f"{place}, field 'ctxs': found {describe(ctxs)}; expected a list")
@@ -124,9 +112,9 @@ def bz2_rows(path: Path) -> Iterator[Row]:
     that holds something is taken: the introduction.
     """
     name = str(path)
-    require_readable(path, name)
-    with open_unpacked(path, ".bz2") as stream:
-        for number, line in read_values(stream, name, in_array=False):
+    DataPath(path, name).require_readable()
+    with DataPath(path).open(".bz2") as stream:
+        for number, line in stream.values(in_array=False):
             place = f"{name}, line {number}"
             row = _decode_line(place, line)
             if "text" not in row:
@@ -178,16 +166,16 @@ def _or_none(text: str | None) -> str | None:
 
 def is_map(path: Path) -> bool:
     """Is a .json file, maybe packed, one object from id to {title, text} or [title, text]?"""
-    if inner_ending(path) != ".json":
+    if DataPath(path).ending != ".json":
         return False
-    require_readable(path, str(path))
-    with open_unpacked(path) as stream:
+    DataPath(path).require_readable()
+    with DataPath(path).open() as stream:
         while (start := stream.peek(1)[:1]).isspace():
             stream.read(1)
         if start != b"{":
             return False
         try:
-            _, member = next(read_members(stream, str(path)), ("", None))
+            _, member = next(stream.members(), ("", None))
         except InputError:
             return False
     return _page(member) is not None
@@ -195,8 +183,8 @@ def is_map(path: Path) -> bool:
 
 def map_rows(path: Path) -> Iterator[Row]:
     """(place, row) of an object from id to page, one page in memory at a time. InputError."""
-    with open_unpacked(path) as stream:
-        for id_, value in read_members(stream, str(path)):
+    with DataPath(path).open() as stream:
+        for id_, value in stream.members():
             place, page = f"{path}, entry {id_!r}", _page(value)
             if page is None:
                 raise InputError(

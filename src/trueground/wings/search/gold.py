@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from trueground.errors import InputError
-from trueground.records import Problem, describe, plain_rows, to_record
+from trueground.records import DataPath, Problem, describe, to_record
 from trueground.wings.search.base import SearchQuery
 from trueground.wings.search.search_words import words
 from trueground.wings.search.store import PassageStore, bare_id, page_key
@@ -122,7 +122,7 @@ def read_questions(path: Path, form: str = "auto") -> list[RetrievalQuestion]:
     is one of `base.FORMS`. Gold passages are read by `GoldPassage.read`. A row without an id has
     its number (from 0). InputError names the place: no question, a field of another type.
     """
-    rows = plain_rows(path, text_field="question")
+    rows = DataPath(path).rows(text_field="question")
     found = [_question(number, place, row, form) for number, (place, row) in enumerate(rows)]
     if not found:
         raise InputError(f"{path} holds no question; expected one a row, in the field 'question'")

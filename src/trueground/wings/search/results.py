@@ -16,7 +16,7 @@ from typing import Any
 from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
 from trueground.files import file_digest
-from trueground.records import describe, open_unpacked, plain_rows, require_readable
+from trueground.records import DataPath, describe
 from trueground.wings.search.base import Hit, SearchQuery
 from trueground.wings.search.gold import GoldPassage, same_text
 from trueground.wings.search.search_words import words
@@ -47,7 +47,7 @@ class ResultsRetriever:
         if given.model is None:
             raise UsageError(f"the retriever {NAME} needs results: {NAME}:RESULTS.json")
         self._path = Path(given.model).expanduser()
-        require_readable(self._path, str(self._path))
+        DataPath(self._path).require_readable()
         self._passages = passages
         self.signature = f"{NAME}:{file_digest(self._path)[:16]}"
 
@@ -123,7 +123,7 @@ def _key(question: str) -> str:
 
 
 def _start(path: Path) -> bytes:
-    with open_unpacked(path) as stream:
+    with DataPath(path).open() as stream:
         while (start := stream.read(1)).isspace() or start in (b"\xef", b"\xbb", b"\xbf"):
             pass
     return start
@@ -132,7 +132,7 @@ def _start(path: Path) -> bytes:
 def _run(path: Path) -> Iterator[_Row]:
     """A TREC run, question by question."""
     found: dict[str, list[tuple[float, int, GoldPassage]]] = defaultdict(list)
-    with open_unpacked(path) as stream:
+    with DataPath(path).open() as stream:
         for number, line in enumerate(stream, 1):
             fields = line.decode("utf-8", "replace").split()
             if not fields:
@@ -154,7 +154,7 @@ def _run(path: Path) -> Iterator[_Row]:
 
 
 def _rows(path: Path, store: PassageStore) -> Iterator[_Row]:
-    for place, row in plain_rows(path):
+    for place, row in DataPath(path).rows():
         known = next((row[name] for name in _IDS if row.get(name) is not None), None)
         question = next(
             (row[n] for n in ("question", "query") if isinstance(row.get(n), str)), None

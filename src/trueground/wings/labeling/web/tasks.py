@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from trueground.errors import InputError, UsageError
 from trueground.metrics import METRICS
-from trueground.records import open_records
+from trueground.records import RecordSource
 from trueground.runs import RECORDS
 from trueground.studies import open_run, read_records, read_scores
 from trueground.text import draw_number
@@ -216,7 +216,7 @@ def find_parts(new: NewTasks) -> dict[tuple[str, str], WholeAnswer]:
 def read_source(path: str) -> Iterator[Record]:
     """Every record of a run, or of a file of records. InputError."""
     place = Path(path)
-    with open_records(str(place / RECORDS) if place.is_dir() else path) as records:
+    with RecordSource.open(str(place / RECORDS) if place.is_dir() else path) as records:
         records.check()
         for batch in records.batches():
             yield from batch

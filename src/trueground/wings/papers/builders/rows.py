@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from trueground.errors import InputError
-from trueground.records import Problem, data_files, file_rows, shorten
+from trueground.records import DataPath, Problem, shorten
 from trueground.wings.papers.builders.base import Rejected
 
 # Control characters but tab, line feed, form feed, carriage return and next line (0x85), and the
@@ -46,7 +46,7 @@ class SourceRow(NamedTuple):
 
 def source_files(paths: Sequence[Path]) -> list[Path]:
     """All data files, each once. InputError: no such path, or a folder without data files."""
-    return list(dict.fromkeys(file for path in paths for file in data_files(path)))
+    return list(dict.fromkeys(file for path in paths for file in DataPath(path).files()))
 
 
 def source_rows(files: Sequence[Path], expected: str = "one JSON object") -> Iterator[SourceRow]:
@@ -55,7 +55,7 @@ def source_rows(files: Sequence[Path], expected: str = "one JSON object") -> Ite
     `expected` says what a row is, for those that are none.
     """
     for file in files:
-        with closing(file_rows(file, expected)) as rows:
+        with closing(DataPath(file).numbered_rows(expected)) as rows:
             for place, number, row in rows:
                 yield SourceRow(place, file, number, _usable(place, row, expected))
 

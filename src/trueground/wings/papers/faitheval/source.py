@@ -12,7 +12,7 @@ import msgspec
 
 from trueground.benchmarks import DataRow, Label, RowFiles, Text, Texts, get_dataset, named
 from trueground.errors import InputError, UsageError
-from trueground.records import Problem, data_files, describe, plain_rows
+from trueground.records import DataPath, Problem, describe
 from trueground.text import Normalizer
 from trueground.types import Choice
 from trueground.wings.papers.faitheval.studies import TASKS
@@ -142,7 +142,7 @@ def task_files(task: str, data: Path | None) -> list[Path]:
     """Those with its name in the folder, the file, or the fetched ones. UsageError, InputError."""
     if data is None:
         return get_dataset("faitheval").local_files(task)
-    files = data_files(data)
+    files = DataPath(data).files()
     if not data.is_dir():
         others = [other for other in TASKS if other != task and other in data.name.lower()]
         if others and task not in data.name.lower():
@@ -169,7 +169,7 @@ def read_items(files: Sequence[Path], task: str, answers: bool = False) -> RowFi
 def original_files(path: Path | None, choices: bool) -> list[Path]:
     """Those at `path`, or those fetched; never anything else. UsageError: neither."""
     if path is not None:
-        return data_files(path)
+        return DataPath(path).files()
     name = "arc-challenge" if choices else "mrqa"
     dataset = get_dataset(name)
     if dataset.is_fetched:
@@ -234,7 +234,7 @@ def require_none(ids: list[str], what: str, remedy: str) -> None:
 
 def _original_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every question, in MRQA's and ARC's own layouts or in a flat one: a row each."""
-    for place, row in plain_rows(path):
+    for place, row in DataPath(path).rows():
         if "qas" in row:  # MRQA: several questions to a context
             asked = row["qas"]
             if not isinstance(asked, list) or not all(isinstance(q, dict) for q in asked):

@@ -15,24 +15,9 @@ import msgspec
 import orjson
 from msgspec import Meta
 
-from trueground.benchmarks import (
-    DataRow,
-    Label,
-    RowFiles,
-    Text,
-    Texts,
-    get_dataset,
-    named,
-)
+from trueground.benchmarks import DataRow, Label, RowFiles, Text, Texts, get_dataset, named
 from trueground.errors import InputError, UsageError
-from trueground.records import (
-    Problem,
-    data_files,
-    describe,
-    open_unpacked,
-    plain_rows,
-    require_readable,
-)
+from trueground.records import DataPath, Problem, describe
 from trueground.types import Turn
 from trueground.wings.papers.instruct_qa import QaOptions
 from trueground.wings.papers.user_files import read_question
@@ -272,7 +257,7 @@ def task_files(options: QaOptions, data: Path | None) -> list[Path]:
     if data is None:
         part = variant if task == "hotpotqa" else "validation"
         return get_dataset(DATASETS[task]).local_files(part)
-    files = data_files(data)
+    files = DataPath(data).files()
     if not data.is_dir() or task == "questions" or len(files) == 1:
         return files
     names = {file: str(file.relative_to(data)).lower() for file in files}
@@ -291,7 +276,7 @@ def task_files(options: QaOptions, data: Path | None) -> list[Path]:
 
 def read_items(options: QaOptions, files: Sequence[Path]) -> list[QaQuestion]:
     """Every question in order. InputError: a broken row, an id that occurs twice, no row."""
-    rows = chain.from_iterable(map(plain_rows, files))
+    rows = chain.from_iterable(DataPath(file).rows() for file in files)
     items = list(RowFiles.check_unique(rows_to_questions(options.task, rows)))
     if not items:
         raise InputError(f"{', '.join(map(str, files))}: found no questions; expected one a row")
@@ -326,16 +311,16 @@ def _question_key(question: str) -> str:
 def _gold_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     """The rows of DPR's {"data": [ … ]}, maybe packed, or of any data file."""
     if not path.is_file() or ".json" not in path.suffixes:
-        return plain_rows(path)
-    require_readable(path, f"--gold {path}")
+        return DataPath(path).rows()
+    DataPath(path, f"--gold {path}").require_readable()
     try:
-        with open_unpacked(path) as stream:
+        with DataPath(path).open() as stream:
             data = orjson.loads(stream.read())
     except orjson.JSONDecodeError:
-        return plain_rows(path)  # JSON lines
+        return DataPath(path).rows()  # JSON lines
     rows = data.get("data") if isinstance(data, dict) else None
     if not isinstance(rows, list):
-        return plain_rows(path)
+        return DataPath(path).rows()
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
             raise InputError(

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-from trueground.benchmarks import (
-    TaskStatistics,
-    get_dataset,
-)
+from trueground.benchmarks import TaskStatistics, get_dataset
 from trueground.errors import InputError, UsageError
-from trueground.records import data_files, plain_rows
+from trueground.records import DataPath
 from trueground.types import Record
 from trueground.wings.papers.instruct_qa.source import DATASETS, rows_to_questions
 from trueground.wings.search import CorpusSession
@@ -48,7 +45,7 @@ def _count_files(what: str, corpus: Path | None) -> list[TaskStatistics]:
     if corpus is not None:
         passages = len(CorpusSession().open(corpus, []).passages)
     if Path(what).exists():
-        return [_count_questions(what, data_files(Path(what)), passages)]
+        return [_count_questions(what, DataPath(Path(what)).files(), passages)]
     try:
         dataset = get_dataset(what)
     except UsageError as error:
@@ -71,7 +68,7 @@ def _count_files(what: str, corpus: Path | None) -> list[TaskStatistics]:
 def _count_questions(
     name: str, files: Sequence[Path], passages: int | None, *, fetched: bool = False
 ) -> TaskStatistics:
-    rows = chain.from_iterable(map(plain_rows, files))
+    rows = chain.from_iterable(DataPath(file).rows() for file in files)
     first = list(islice(rows, 1))
     fields = {field for _, row in first for field in row}
     task = next((whose for whose, signs in _SIGNS if signs <= fields), "questions")

@@ -13,15 +13,7 @@ from typing import Any, TypeVar
 from trueground.benchmarks import Sources, get_dataset
 from trueground.errors import InputError, UsageError
 from trueground.models import Message, Prompt
-from trueground.records import (
-    Problem,
-    decode_row,
-    describe,
-    inner_ending,
-    open_unpacked,
-    plain_rows,
-    to_record,
-)
+from trueground.records import DataPath, Problem, decode_row, describe, to_record
 from trueground.text import draw_number, format_graph, pairs_of, plain, plain_property, triple_key
 from trueground.types import Graph, PromptFile, Triple
 from trueground.wings.graphs import array_items
@@ -152,10 +144,10 @@ def _read_items(path: Path, expected: str) -> Iterator[tuple[str, Any]]:
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; name the file in it, with {expected}")
-    if inner_ending(path) != ".json" or not path.is_file():
-        yield from plain_rows(path)
+    if DataPath(path).ending != ".json" or not path.is_file():
+        yield from DataPath(path).rows()
         return
-    with open_unpacked(path) as stream:
+    with DataPath(path).open() as stream:
         found = array_items(stream, str(path), expected)
         if found is None:
             raise InputError(

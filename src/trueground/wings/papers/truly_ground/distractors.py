@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from trueground.benchmarks import get_dataset
 from trueground.errors import InputError, UsageError
-from trueground.records import Problem, data_files, describe
+from trueground.records import DataPath, Problem, describe
 from trueground.text import draw_number
 from trueground.types import Passage
 from trueground.wings.papers.truly_ground import DISTRACTOR_SET, TrulyGroundOptions
@@ -109,7 +109,7 @@ def _mined(options: TrulyGroundOptions, data: Path | None) -> Distractors:
     files: tuple[Path, ...]
     dataset = get_dataset(DATASET)
     if options.corpus is not None and dataset.look_for_json(TEXTS, options.corpus) is None:
-        corpus, files = MemoryCorpus.read(options.corpus), tuple(data_files(options.corpus))
+        corpus, files = MemoryCorpus.read(options.corpus), tuple(DataPath(options.corpus).files())
     else:
         texts = dataset.find_json(TEXTS, folder)
         titles = dataset.find_json(TITLES, folder)

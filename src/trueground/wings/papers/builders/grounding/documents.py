@@ -15,17 +15,7 @@ from typing import Any
 import regex
 
 from trueground.errors import InputError
-from trueground.records import (
-    KINDS,
-    FileInfo,
-    Problem,
-    data_files,
-    decode,
-    describe,
-    files_below,
-    inner_ending,
-    plain_rows,
-)
+from trueground.records import DataPath, FileInfo, Problem, decode, describe
 from trueground.wings.papers.builders.base import Rejected, SourceStep
 from trueground.wings.papers.builders.grounding import LINKS, NUMBERS, GroundingBuildOptions
 from trueground.wings.papers.builders.grounding.items import Context, SourceDocument
@@ -60,7 +50,7 @@ _BINARY = ("NUL", "invalid UTF", "bytes that are no text")
 _ROW = 'one JSON object such as {"title": "…", "text": "…"}'
 _OWN = ("id", "title", "text", "links", "url")
 _OF_ROW = {"binary": "binary", "blank": "empty", "unreadable": "unreadable"}
-_KNOWN = f"{', '.join(Document.ENDINGS)} (documents), or {', '.join(KINDS)} (rows)"
+_KNOWN = f"{', '.join(Document.ENDINGS)} (documents), or {', '.join(DataPath.ENDINGS)} (rows)"
 _MOST_ODD = 0.02  # share of the characters
 # In scripts without spaces every character counts as a word.
 _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]|[^\W_]+")
@@ -144,7 +134,7 @@ def _found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejec
     Links to files in the folder are read as those files; other links are named.
     """
     if not path.is_dir():
-        return data_files(path), []
+        return DataPath(path).files(), []
     rejected: list[Rejected] = []
 
     def printable(file: Path) -> str:
@@ -166,9 +156,9 @@ def _found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Rejec
             return True
 
     meta = None if apart is None else os.path.realpath(apart)
-    files = sorted(one for one in files_below(path, follow) if os.path.realpath(one) != meta)
+    files = sorted(one for one in DataPath(path).walk(follow) if os.path.realpath(one) != meta)
     documents = [one for one in files if Document.is_document(one) and is_file(one)]
-    tables = [one for one in files if inner_ending(one) in KINDS and is_file(one)]
+    tables = [one for one in files if DataPath(one).is_data and is_file(one)]
     wanted, read = set(documents or tables), []
     for one in files:
         if printable(one) != one.as_posix():
@@ -309,7 +299,7 @@ def _add_meta(
         for name in (raw.id, raw.title, *raw.names):
             known.setdefault(page_key(name), raw)
     strange: list[str] = []
-    for place, row in plain_rows(path):
+    for place, row in DataPath(path).rows():
         try:
             names = list(filter(None, (_name_in(row, key) for key in keys)))
             targets = _targets_of(row["links"]) if "links" in row else None
