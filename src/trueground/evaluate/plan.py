@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 import numpy as np
@@ -162,6 +162,27 @@ class Plan:
                 '--rater "llm:MODEL(base_url=URL)"'
             )
 
+    @classmethod
+    def make(
+        cls,
+        fields: Sequence[str],
+        metrics: str | Sequence[str | Spec] | None,
+        components: Components,
+        **choices: object,
+    ) -> Self:
+        """Return the plan for metrics by name.
+
+        Args:
+            fields: The record fields that occur.
+            metrics: Names or specs; None for the default set.
+            components: Who judges, splits and rates.
+            choices: Other fields of the plan.
+
+        Raises:
+            UsageError: A name or option is unknown.
+        """
+        return cls(tuple(METRICS.parse_all(metrics, fields)), components, **choices)  # type: ignore[arg-type]
+
     @property
     def width(self) -> int:
         """Number of metrics that are computed, the hidden ones too."""
@@ -265,17 +286,6 @@ class Plan:
         if spec.comparer:
             tail = f"|comparer:{components.comparer(spec.comparer).signature}"
         return spec.signature + tail
-
-
-def make_plan(
-    fields: Sequence[str],
-    metrics: str | Sequence[str | Spec] | None,
-    components: Components,
-    **rest: object,
-) -> Plan:
-    """Read the names. `fields` are the record fields that occur. Raises UsageError."""
-    specs = METRICS.parse_all(metrics, fields)
-    return Plan(tuple(specs), components, **rest)  # type: ignore[arg-type]
 
 
 def check_breakdowns(by: Sequence[str], check: Check) -> None:

@@ -29,7 +29,6 @@ from trueground.runs import (
 )
 from trueground.stats import (
     NumberTable,
-    count_true,
     mean,
     percentiles,
     resampled_means,
@@ -301,7 +300,7 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[JudgeAgreeme
 
     Both are None where no verdict could be compared; kappa too where all are the same.
     """
-    from trueground.stats import cohen_kappa
+    from trueground.stats import TwoJudges
 
     entries = []
     for judges, tables in zip(combinations(plan.components.labels, 2), counts, strict=True):
@@ -315,7 +314,7 @@ def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[JudgeAgreeme
                     of=str(check),
                     n=n,
                     agreement=shares[0],
-                    kappa=cohen_kappa(table),
+                    kappa=TwoJudges(table).kappa,
                     supported=shares[1:],
                 )
             )
@@ -352,9 +351,9 @@ def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[b
         most=int(answers.asked.max()),
         questions=len(names),
         answers=len(codes),
-        several=count_true(several),
-        same_answer=count_true(different[several] == 1),
-        incomplete=count_true(whole < answers.asked),
+        several=sum_counts(several),
+        same_answer=sum_counts(different[several] == 1),
+        incomplete=sum_counts(whole < answers.asked),
         ci_level=plan.level,
         metrics={
             key: dataclasses.asdict(one) | {"verdicts": rule}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.records import Check, field_text
-from trueground.stats import NumberTable, count_true
+from trueground.stats import NumberTable, sum_counts
 from trueground.text import hash_text
 from trueground.types import Answered, Record
 
@@ -153,8 +153,8 @@ class ItemTable:
         declines = batch.values[:, self._abstained] == 1.0
         for flag in (0, 1):
             asked = batch.answerable == flag
-            self.abstained[flag] += count_true(declines & asked)
-            self.answered[flag] += count_true(~declines & asked)
+            self.abstained[flag] += sum_counts(declines & asked)
+            self.answered[flag] += sum_counts(~declines & asked)
         if self.fields:
             self._by.append(np.column_stack([self._codes(i, v) for i, v in enumerate(batch.by)]))
         if batch.questions is not None and batch.answers is not None:

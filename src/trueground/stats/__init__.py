@@ -8,28 +8,15 @@ from trueground._lazy import load_lazily
 if TYPE_CHECKING:
     from trueground.stats.agreement import (
         Correlation as Correlation,
-        Statistic as Statistic,
+        LabelAgreement as LabelAgreement,
+        TwoJudges as TwoJudges,
         bootstrap_agreement as bootstrap_agreement,
-        cohen as cohen,
-        cohen_kappa as cohen_kappa,
-        fleiss_kappa as fleiss_kappa,
         krippendorff_alpha as krippendorff_alpha,
-        raw_agreement as raw_agreement,
-        table_of as table_of,
-        two_judges as two_judges,
     )
     from trueground.stats.arithmetic.distributions import normal_quantile as normal_quantile
-    from trueground.stats.arithmetic.scalars import (
-        exp as exp,
-        log as log,
-        log1p as log1p,
-        log2 as log2,
-        log10 as log10,
-        logistic as logistic,
-    )
+    from trueground.stats.arithmetic.scalars import exp as exp, log as log, log1p as log1p
     from trueground.stats.arithmetic.sums import (
         combine as combine,
-        count_true as count_true,
         dot as dot,
         mean as mean,
         sum_counts as sum_counts,
@@ -88,28 +75,19 @@ __getattr__, __dir__ = load_lazily(
     {
         "agreement": (
             "Correlation",
-            "Statistic",
+            "LabelAgreement",
+            "TwoJudges",
             "bootstrap_agreement",
-            "cohen",
-            "cohen_kappa",
-            "fleiss_kappa",
             "krippendorff_alpha",
-            "raw_agreement",
-            "table_of",
-            "two_judges",
         ),
         "arithmetic.distributions": ("normal_quantile",),
         "arithmetic.scalars": (
             "exp",
             "log",
-            "log10",
             "log1p",
-            "log2",
-            "logistic",
         ),
         "arithmetic.sums": (
             "combine",
-            "count_true",
             "dot",
             "mean",
             "sum_counts",

@@ -32,7 +32,6 @@ from trueground.stats.agreement import average_ranks
 from trueground.stats.arithmetic.arrays import arcsin
 from trueground.stats.arithmetic.distributions import normal_quantile, t_quantile as quantile_of_t
 from trueground.stats.arithmetic.sums import (
-    count_true,
     dot,
     mean,
     standard_deviation,
@@ -147,7 +146,7 @@ def _rank_biserial(d: Floats, draws: Floats, level: float) -> Effect:
 
 
 def _superiority(d: Floats, draws: Floats, level: float) -> Effect:
-    share = ((count_true(d > 0) - count_true(d < 0)) / len(d) + 1) / 2
+    share = ((sum_counts(d > 0) - sum_counts(d < 0)) / len(d) + 1) / 2
     return Effect(share, *drawn_interval((draws[3] - draws[4] + 1) / 2, level))
 
 
@@ -163,7 +162,7 @@ def _cohen_h(a: Floats, b: Floats, draws: Floats, level: float) -> Effect:
 def _odds_ratio(d: Floats, clusters: Ints | None, level: float) -> Effect:
     """c / b; its interval is that of c / (b + c), which lies between 0 and 1, turned into odds."""
     changed = d != 0
-    c, b = count_true(d > 0), count_true(d < 0)
+    c, b = sum_counts(d > 0), sum_counts(d < 0)
     if not b + c:
         return Effect(None, None, "no item differs")
     share = share_interval(
@@ -273,7 +272,7 @@ def plan(
     targets = [(d, False) for d in wanted]
     if observed > 1e-12:
         targets.append((observed, True))
-    share = count_true(differences != 0) / n if n and discordant else None
+    share = sum_counts(differences != 0) / n if n and discordant else None
     method = DISCORDANT if discordant else VARIANCE
     reason = None
     if units < 2:

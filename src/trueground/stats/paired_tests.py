@@ -28,7 +28,7 @@ import numpy as np
 from trueground.stats.agreement import average_ranks
 from trueground.stats.arithmetic.distributions import beta_cdf, normal_tails
 from trueground.stats.arithmetic.scalars import log2
-from trueground.stats.arithmetic.sums import count_true, exact_product, mean, sum_counts, total
+from trueground.stats.arithmetic.sums import exact_product, mean, sum_counts, total
 from trueground.stats.bootstrap import (
     ALIKE,
     Floats,
@@ -168,11 +168,11 @@ def paired(
     results = []
     for i in metrics:
         both = ~np.isnan(d[:, i])
-        n = count_true(both)
+        n = sum_counts(both)
         if not n:
             results.append(Paired(0))
             continue
-        higher, lower = count_true(d[:, i] > 0), count_true(d[:, i] < 0)
+        higher, lower = sum_counts(d[:, i] > 0), sum_counts(d[:, i] < 0)
         table = McNemar(lower, higher, mcnemar(lower, higher)) if binary[i] else None
         flip = by_flips.get(i)
         p, test = (table.p, MCNEMAR) if table else (None, None)
@@ -261,7 +261,7 @@ def _flip_all(sums: Floats) -> SignFlip:
         positive = np.concatenate([positive, positive + value])
     observed = positive[-1]
     far = np.abs(2 * positive - observed) >= abs(observed) - _slack(sums)
-    return SignFlip(count_true(far) / len(far), len(positive), True)
+    return SignFlip(sum_counts(far) / len(far), len(positive), True)
 
 
 def _flip_randomly(sums: Floats, flips: int, seed: int) -> list[SignFlip]:
@@ -314,7 +314,7 @@ def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank
         method, p = "normal", normal_tails(z)
     elif size:
         p = _share_of_patterns(weights, observed)
-    return SignedRank(plus, minus, len(left), count_true(~known), len(sums), method, p)
+    return SignedRank(plus, minus, len(left), sum_counts(~known), len(sums), method, p)
 
 
 def _share_of_patterns(weights: Ints, observed: int) -> float:

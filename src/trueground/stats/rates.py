@@ -23,7 +23,7 @@ from trueground.errors import InputError
 from trueground.stats.agreement import pearson
 from trueground.stats.arithmetic.distributions import beta_quantile, t_quantile as quantile_of_t
 from trueground.stats.arithmetic.scalars import logistic, logit, power
-from trueground.stats.arithmetic.sums import count_true, dot, mean, total, variance
+from trueground.stats.arithmetic.sums import dot, mean, sum_counts, total, variance
 from trueground.stats.bootstrap import Floats, Interval, Ints, Mask, variance_of_mean
 
 _FEW = 15  # labels that carry nearly all of the variance
@@ -50,7 +50,7 @@ class LabelSample:
     @classmethod
     def random(cls, labelled: Mask, clusters: Ints | None = None) -> LabelSample:
         """All items had the same chance."""
-        share = count_true(labelled) / len(labelled)
+        share = sum_counts(labelled) / len(labelled)
         return cls(labelled, np.full(len(labelled), share), None, clusters)
 
     @property
@@ -80,9 +80,9 @@ class LabelSample:
             return units, np.zeros(int(units.max(initial=-1)) + 1, np.int64)
         strata = np.unique(self.strata[own], return_inverse=True)[1]
         for k in range(int(strata.max(initial=0)), 0, -1):
-            if count_true(strata == k) == 1:
+            if sum_counts(strata == k) == 1:
                 strata[strata == k] = k - 1
-        if count_true(strata == 0) == 1:
+        if sum_counts(strata == 0) == 1:
             strata[strata == 0] = strata[strata > 0].min(initial=0)
         return np.arange(len(own)), np.unique(strata, return_inverse=True)[1]
 
@@ -107,7 +107,7 @@ class LabelSample:
         y = labels[self.labelled]
         self.check_enough(len(y))
         alone = self.weighted_mean(y)
-        positives = count_true(y > 0)
+        positives = sum_counts(y > 0)
         if len(y) == len(labels):  # all are labelled: nothing is left to estimate about these
             few = min(positives, len(y) - positives) < self.LEAST_OF_A_CLASS
             more = _variance_new(scores, self, 0.0, alone)
@@ -142,7 +142,7 @@ class LabelSample:
         """
         y = labels[self.labelled]
         self.check_enough(len(y), "items with labels of both")
-        if (other := count_true(y != 0)) < self.LEAST_OF_A_CLASS:
+        if (other := sum_counts(y != 0)) < self.LEAST_OF_A_CLASS:
             raise InputError(
                 f"the labels differ on {other} of {len(y)} items; expected at least "
                 f"{self.LEAST_OF_A_CLASS}"
@@ -300,7 +300,7 @@ def lower_bound(hits: Mask, clusters: Ints | None = None, *, level: float = 0.95
     size = _effective_size(hits, clusters, level) if len(hits) >= 2 else None
     if size is None:
         return None
-    return clopper_pearson(count_true(hits) / len(hits) * size, size, 2 * level - 1)[0]
+    return clopper_pearson(sum_counts(hits) / len(hits) * size, size, 2 * level - 1)[0]
 
 
 def share_interval(
@@ -310,7 +310,7 @@ def share_interval(
     size = _effective_size(hits, clusters, (1 + level) / 2) if len(hits) else None
     if size is None:
         return None
-    share = count_true(hits) / len(hits)
+    share = sum_counts(hits) / len(hits)
     return clopper_pearson(share * size, size, level)
 
 
@@ -327,7 +327,7 @@ def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
 
 def _effective_size(hits: Mask, clusters: Ints | None, level: float) -> float | None:
     """Items that would vary as much by themselves, at most all; None where they are one cluster."""
-    n, share = len(hits), count_true(hits) / len(hits)
+    n, share = len(hits), sum_counts(hits) / len(hits)
     if clusters is None:
         return float(n)
     number = len(np.unique(clusters))

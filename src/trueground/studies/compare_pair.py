@@ -15,7 +15,7 @@ from trueground.errors import UsageError
 from trueground.evaluate import macro_key
 from trueground.metrics import METRICS, AnswerVerdict
 from trueground.reports import item_links
-from trueground.stats import Paired, Sizes, count_true, differences, holm, paired
+from trueground.stats import Paired, Sizes, differences, holm, paired, sum_counts
 from trueground.studies.pairing import (
     SCORED,
     Aligned,
@@ -224,7 +224,7 @@ def _largest_changes(
     for gain in gains.T:  # NaN stands last in either order
         lost, won = np.argsort(gain, kind="stable"), np.argsort(-gain, kind="stable")
         chosen.append(
-            (lost[: min(most, count_true(gain < 0))], won[: min(most, count_true(gain > 0))])
+            (lost[: min(most, sum_counts(gain < 0))], won[: min(most, sum_counts(gain > 0))])
         )
     rows = np.unique(np.concatenate([part for parts in chosen for part in parts]))
     texts_a, texts_b = read_items(a.run, a.rows[rows]), read_items(b.run, b.rows[rows])

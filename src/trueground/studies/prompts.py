@@ -15,25 +15,12 @@ from numpy.typing import NDArray
 
 from trueground.metrics import METRICS
 from trueground.runs import RunFiles
-from trueground.stats import (
-    PerQuestion,
-    count_true,
-    holm,
-    intervals,
-    mean,
-    paired,
-    sum_counts,
-    total,
-    variance,
-)
+from trueground.stats import PerQuestion, holm, intervals, mean, paired, sum_counts, total, variance
 from trueground.studies.finished import (
     NO_HASH,
     FinishedRun,
     Hashes,
     number_questions,
-    open_run,
-    read_contents,
-    read_scores,
     with_questions,
 )
 from trueground.studies.leaderboard.runs import prompt_of
@@ -62,7 +49,9 @@ def prompt_studies(paths: Sequence[Path]) -> list[dict[str, Any]]:
             options = {name: value for name, value in told.items() if name not in _OF_PROMPT}
             alike = _encode([[identity.get(name) for name in _ALIKE], options])
             groups.setdefault(alike, {}).setdefault(prompts, path)
-    several = [[*map(open_run, group.values())] for group in groups.values() if len(group) > 1]
+    several = [
+        [*map(FinishedRun.open, group.values())] for group in groups.values() if len(group) > 1
+    ]
     return [study for runs in several if (study := _study(runs)) is not None]
 
 
@@ -118,14 +107,14 @@ def _read_by_question(
     run: FinishedRun, metrics: tuple[str, ...]
 ) -> tuple[Hashes, PerQuestion, Hashes | None]:
     """Hashes of the questions, their numbers, and their groups (None where none is told)."""
-    scores = read_scores(run, metrics)
+    scores = run.read_scores(metrics)
     (by_question,) = with_questions([run])
     ids = scores.ids if by_question.questions is None else by_question.questions.questions
     first, codes = number_questions(ids)
     answers = PerQuestion.of(scores.values, codes, len(first), range(len(metrics)))
     clusters = None
     if run.files.has_records:
-        groups = read_contents(run, scores.ids, ())["group"]
+        groups = run.read_contents(scores.ids, ())["group"]
         groups = np.where(groups == NO_HASH, ids, groups)[first]  # a question alone is its own
         clusters = groups if len(np.unique(groups)) < len(groups) else None
     return ids[first], answers, clusters
@@ -220,9 +209,9 @@ def _flips(
         for a, b in combinations(range(share.shape[1]), 2)
     ]
     return {
-        "flipped": count_true(flipped),
+        "flipped": sum_counts(flipped),
         "questions": len(used),
-        "rate": count_true(flipped) / len(flipped),
+        "rate": sum_counts(flipped) / len(flipped),
         "ci": intervals(flipped[:, None].astype(np.float64), clusters, **_DRAWS)[0],
         "two_differ": mean(np.concatenate(apart)),
         "two_differ_same": None if np.isnan(same).all() else mean(same[~np.isnan(same)]),

@@ -393,7 +393,7 @@ def agreement(items: Sequence[Instance]) -> list[str]:
 
     The study reports 0.82 between people (section 3.2).
     """
-    from trueground.stats import two_judges
+    from trueground.stats import TwoJudges
 
     pairs: list[tuple[bool, bool]] = []
     ids: list[str] = []
@@ -402,12 +402,12 @@ def agreement(items: Sequence[Instance]) -> list[str]:
         if one.second is not None and one.proposed is not None:
             pairs += [(n in one.proposed, n in one.second) for n in range(len(one.facts))]
             ids += [item.id] * len(one.facts)
-    found = two_judges(pairs, ids)
-    if not found["n"]:
+    found = TwoJudges.of(pairs, ids)
+    if not found.n:
         return []
-    value, bounds = found["kappa"], found["kappa_ci"]
+    value, bounds = found.kappa, found.kappa_ci
     said = "undefined" if value is None else f"{value:.2f}"
     between = "" if bounds is None else f" ({bounds[0]:.2f} to {bounds[1]:.2f})"
     return [
-        f"Gold facts: Cohen's kappa of the two models is {said}{between} over {found['n']:,} facts"
+        f"Gold facts: Cohen's kappa of the two models is {said}{between} over {found.n:,} facts"
     ]
