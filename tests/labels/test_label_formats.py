@@ -13,7 +13,7 @@ from trueground.errors import InputError
 from trueground.labels import formats
 from trueground.labels.base import Votes
 from trueground.labels.files import LabelFiles
-from trueground.labels.formats import LabelScope, TaskLabels, label_format
+from trueground.labels.formats import LabelScope, TaskLabels
 from trueground.types import Record
 
 
@@ -24,41 +24,44 @@ def no_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "_formats", Registry("format of labels", group="nothing"))
 
 
-class StarLabels(TaskLabels):
-    """A line per record, with a star for a faithful answer: `q1 *`."""
+def register_star_labels() -> None:
+    """Define a format, which registers it."""
 
-    kinds: ClassVar[Mapping[str, str]] = {"star": "faithful"}
-    scopes: ClassVar[Mapping[str, LabelScope]] = {"faithful": "record"}
+    class StarLabels(TaskLabels, name="stars"):
+        """A line per record, with a star for a faithful answer: `q1 *`."""
 
-    @classmethod
-    def recognizes(cls, path: Path, first_line: bytes) -> bool:
-        return path.suffix == ".stars"
+        kinds: ClassVar[Mapping[str, str]] = {"star": "faithful"}
+        scopes: ClassVar[Mapping[str, LabelScope]] = {"faithful": "record"}
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self.draws = {}
-        self.changed = {}
-        lines = [line.split() for path in paths for line in path.read_text().splitlines()]
-        self._stars = {words[0]: float(len(words) > 1) for words in lines}
+        @classmethod
+        def recognizes(cls, path: Path, first_line: bytes) -> bool:
+            return path.suffix == ".stars"
 
-    @property
-    def labels(self) -> list[str]:
-        return ["faithful"]
+        def __init__(self, paths: Sequence[Path]) -> None:
+            self.draws = {}
+            self.changed = {}
+            lines = [line.split() for path in paths for line in path.read_text().splitlines()]
+            self._stars = {words[0]: float(len(words) > 1) for words in lines}
 
-    @property
-    def record_ids(self) -> set[str]:
-        return set(self._stars)
+        @property
+        def labels(self) -> list[str]:
+            return ["faithful"]
 
-    def read_votes(self, record: Record, source: int) -> Votes:
-        return {"faithful": self._stars[record.id]} if record.id in self._stars else {}
+        @property
+        def record_ids(self) -> set[str]:
+            return set(self._stars)
 
-    def find_parts(
-        self, label: str, record: Record, source: int, *, claims: bool
-    ) -> Iterator[tuple[Votes, Record]]:
-        yield from ()
+        def read_votes(self, record: Record, source: int) -> Votes:
+            return {"faithful": self._stars[record.id]} if record.id in self._stars else {}
+
+        def find_parts(
+            self, label: str, record: Record, source: int, *, claims: bool
+        ) -> Iterator[tuple[Votes, Record]]:
+            yield from ()
 
 
 def test_registered_format_gives_labels(tmp_path: Path, no_formats: None) -> None:
-    label_format("stars")(StarLabels)
+    register_star_labels()
     path = tmp_path / "labels.stars"
     path.write_text("q1 *\nq2\n")
 
