@@ -24,44 +24,44 @@ def no_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "_formats", Registry("format of labels", group="nothing"))
 
 
-def register_star_labels() -> None:
-    """Define a format, which registers it."""
+class StarLabels(TaskLabels):
+    """A line per record, with a star for a faithful answer: `q1 *`."""
 
-    class StarLabels(TaskLabels, name="stars"):
-        """A line per record, with a star for a faithful answer: `q1 *`."""
+    kinds: ClassVar[Mapping[str, str]] = {"star": "faithful"}
+    scopes: ClassVar[Mapping[str, LabelScope]] = {"faithful": "record"}
 
-        kinds: ClassVar[Mapping[str, str]] = {"star": "faithful"}
-        scopes: ClassVar[Mapping[str, LabelScope]] = {"faithful": "record"}
+    @classmethod
+    def recognizes(cls, path: Path, first_line: bytes) -> bool:
+        return path.suffix == ".stars"
 
-        @classmethod
-        def recognizes(cls, path: Path, first_line: bytes) -> bool:
-            return path.suffix == ".stars"
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.draws = {}
+        self.changed = {}
+        lines = [line.split() for path in paths for line in path.read_text().splitlines()]
+        self._stars = {words[0]: float(len(words) > 1) for words in lines}
 
-        def __init__(self, paths: Sequence[Path]) -> None:
-            self.draws = {}
-            self.changed = {}
-            lines = [line.split() for path in paths for line in path.read_text().splitlines()]
-            self._stars = {words[0]: float(len(words) > 1) for words in lines}
+    @property
+    def labels(self) -> list[str]:
+        return ["faithful"]
 
-        @property
-        def labels(self) -> list[str]:
-            return ["faithful"]
+    @property
+    def record_ids(self) -> set[str]:
+        return set(self._stars)
 
-        @property
-        def record_ids(self) -> set[str]:
-            return set(self._stars)
+    def read_votes(self, record: Record, source: int) -> Votes:
+        return {"faithful": self._stars[record.id]} if record.id in self._stars else {}
 
-        def read_votes(self, record: Record, source: int) -> Votes:
-            return {"faithful": self._stars[record.id]} if record.id in self._stars else {}
-
-        def find_parts(
-            self, label: str, record: Record, source: int, *, claims: bool
-        ) -> Iterator[tuple[Votes, Record]]:
-            yield from ()
+    def find_parts(
+        self, label: str, record: Record, source: int, *, claims: bool
+    ) -> Iterator[tuple[Votes, Record]]:
+        yield from ()
 
 
 def test_registered_format_gives_labels(tmp_path: Path, no_formats: None) -> None:
-    register_star_labels()
+
+    class NamedStarLabels(StarLabels, name="stars"):
+        pass
+
     path = tmp_path / "labels.stars"
     path.write_text("q1 *\nq2\n")
 

@@ -111,9 +111,9 @@ def read_slice(
     InputError: files without such labels, ids that are all unknown, too few labels, or a draw that
     is neither random nor weighted.
     """
-    paths = [paths] if isinstance(paths, str | Path) else paths
-    files = LabelFiles(paths)
-    where = ", ".join(map(str, paths))
+    label_paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    files = LabelFiles(label_paths)
+    where = ", ".join(map(str, label_paths))
     if files.of_parts:
         raise InputError(
             f"{where}: labels of parts of answers ({files.label}); expected labels of whole "
@@ -162,7 +162,7 @@ def read_slice(
         )
     notes = [f"{tied:,} labels are tied between people, and left out"] if tied else []
     names = np.unique(strata, return_inverse=True)[1] if any(strata) else None
-    told = [{"path": str(path), "sha256": file_digest(path)} for path in paths]
+    told = [{"path": str(path), "sha256": file_digest(path)} for path in label_paths]
     drawing = np.array(probability), names, np.array(random, np.bool_)
     slice_ = LabelledSlice(told, labels, *drawing, unknown, changed, notes)
     everything = np.arange(len(probability))

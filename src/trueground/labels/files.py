@@ -101,8 +101,8 @@ class LabelFiles:
             return ""
         labels, them = ("label is", "it") if len(ids) == 1 else ("labels are", "them")
         return (
-            f"{len(ids):,} {labels} of another text than the answer has now, {next(iter(ids))!r} the "
-            f"first: export and label {them} again, or give the answers as they were labelled"
+            f"{len(ids):,} {labels} of another text than the answer has now, {next(iter(ids))!r} "
+            f"the first: export and label {them} again, or give the answers as they were labelled"
         )
 
     @property
@@ -238,7 +238,7 @@ def _read_table(path: Path, labels: Collection[str]) -> Iterator[tuple[int, Labe
                 found = ", ".join(f"{name} {shorten(cell)!r}" for name, cell in cells.items())
                 raise InputError(
                     f"{path}, line {reader.line_num}: no label ({found}); expected an id, and 1 or "
-                    f"0 under {', '.join(human) or DEFAULT_LABEL}"
+                    f"0 under {', '.join(human) or LabelRule.DEFAULT}"
                 ) from None
 
 

@@ -35,10 +35,11 @@ class TaskLabels(ABC):
     draws: dict[str, LabelDraw]
     changed: dict[str, str]
 
-    def __init_subclass__(cls, *, name: str) -> None:
-        """Register the format under a name."""
+    def __init_subclass__(cls, *, name: str | None = None) -> None:
+        """Register the format, if it has a name."""
         super().__init_subclass__()
-        _formats.register(name, cls)
+        if name is not None:
+            _formats.register(name, cls)
 
     @classmethod
     @abstractmethod

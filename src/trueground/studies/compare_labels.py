@@ -42,7 +42,7 @@ class RunLabels:
             )
         self.slices: dict[str, LabelledSlice] = {}
         self.missing: dict[str, str] = {}
-        paths = [paths] if isinstance(paths, str | Path) else paths
+        paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
         each = len(paths) == len(runs)
         for number, (run, name) in enumerate(zip(runs, names, strict=True)):
             run.files.check_records()
