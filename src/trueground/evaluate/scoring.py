@@ -13,7 +13,7 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.components import Component
-from trueground.errors import RunInterrupted, tell
+from trueground.errors import RunInterrupted, user_messages
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
 from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.plan import Plan
@@ -25,7 +25,6 @@ from trueground.net import redact_command, redact_urls
 from trueground.options import Progress, do_nothing
 from trueground.records import Check
 from trueground.runs import (
-    InputFile,
     Manifest,
     Result,
     RunDirectory,
@@ -186,7 +185,7 @@ class Scoring:
             for scored in kept.restore():
                 table.append(scored)
             if run.earlier is not None:
-                tell(
+                user_messages.show(
                     f"resuming the unfinished run in {run.path}: {table.n:,} of {self.check.n:,} "
                     "items are scored already",
                     note=True,
@@ -299,13 +298,12 @@ def make_manifest(
     if not plan.checks:
         judges = []
     asked: list[Any] = [*(parts.judges if plan.checks else ()), *parts.comparers.values()]
-    return Manifest(
+    manifest = Manifest(
         trueground=__version__,
         python=".".join(map(str, sys.version_info[:3])),
         kind=kind,
         status="running",
         command=redact_command(command),
-        input=[InputFile(f.path, f.sha256, f.bytes) for f in check.files],
         n=check.n,
         skipped=check.bad_total,
         metrics=plan.signatures,
@@ -321,6 +319,8 @@ def make_manifest(
         resamples=plan.resamples,
         start=datetime.now(UTC).isoformat(),
     )
+    manifest.set_input(check.files)
+    return manifest
 
 
 def _describe_component(part: Any, written: str | None = None) -> UsedComponent:

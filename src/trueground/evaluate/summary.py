@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from statistics import stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,30 +12,18 @@ import orjson
 from numpy.typing import NDArray
 
 from trueground.evaluate.plan import ABSTAINED, Draws, Entries, Plan
-from trueground.evaluate.table import NO_ANSWER, ItemTable
+from trueground.evaluate.table import NO_ANSWER, ItemTable, RowsOnDisk
 from trueground.judges import FitFigures
 from trueground.metrics import AnswerVerdict, Spec
 from trueground.records import Check
 from trueground.runs import (
-    Abstention,
-    Average,
-    JudgeAgreement,
     MetricSummary,
     Repeats,
     Summary,
     Verdicts,
     VerdictShare,
 )
-from trueground.stats import (
-    NumberTable,
-    count_true,
-    mean,
-    percentiles,
-    resampled_means,
-    stratum_seed,
-    sum_counts,
-    total,
-)
+from trueground.stats import Bootstrap, sum_counts, total
 from trueground.text import REFUSAL_RULES
 from trueground.types import ReasonKind, Status
 
@@ -58,26 +45,32 @@ def summarise(plan: Plan, table: ItemTable, check: Check) -> Summary:
         n=table.n,
         metrics={key: everything.metrics[key] for key in plan.summary_keys},
         by={
-            field: {name: numbers.metrics for name, numbers in values.items()}
-            for field, (values, _) in broken_down.items()
+            field: {name: numbers.metrics for name, numbers in breakdown.values.items()}
+            for field, breakdown in broken_down.items()
         },
-        averages={field: averages for field, (_, averages) in broken_down.items()},
+        averages={field: {} for field in broken_down},
         abstention_rate=everything.metrics[ABSTAINED].mean,
-        abstention=_confusion(table),
         abstention_rules=REFUSAL_RULES.measured,
         empty_responses=table.empty,
         clusters=clusters if grouped else None,
         missing=plan.missing or None,
     )
+    summary.set_abstention(table.abstained, table.answered)
+    for field, breakdown in broken_down.items():
+        for key in plan.summary_keys:
+            summary.add_average(field, key, _average_interval(plan, breakdown, key))
     if plan.verdicts is not None:
         by = {
-            field: {name: numbers.verdicts for name, numbers in values.items()}
-            for field, (values, _) in broken_down.items()
+            field: {name: numbers.verdicts for name, numbers in breakdown.values.items()}
+            for field, breakdown in broken_down.items()
         }
         summary.verdicts = _verdicts(plan, plan.verdicts, table, check, everything, by)
     if table.agreement is not None and len(plan.components.judges) > 1:
         summary.judges = list(plan.components.labels)
-        summary.judge_agreement = _judge_agreement(plan, table.agreement)
+        pairs = combinations(plan.components.labels, 2)
+        for judges, tables in zip(pairs, table.agreement, strict=True):
+            for kind, counts in zip(plan.checks, tables, strict=True):
+                summary.add_judge_agreement(judges, str(kind), counts)
     if table.reasons is not None and table.reasons.any():
         counts = zip(ReasonKind, table.reasons.tolist(), strict=True)
         most_first = sorted(counts, key=lambda pair: -pair[1])  # equal ones keep their order
@@ -135,18 +128,13 @@ def _compute(
     table: ItemTable,
     grouped: bool,
     rows: NDArray[np.int64] | None = None,
-    seed: int | None = None,
+    bootstrap: Bootstrap | None = None,
 ) -> _Numbers:
     """The numbers of all items, or of some rows."""
     status = table.status
     scores = _WithVerdicts(table.scores, status, plan.verdicts_at)
-    means = resampled_means(
-        scores,
-        table.clusters if grouped else None,
-        rows,
-        resamples=plan.resamples,
-        seed=plan.seed if seed is None else seed,
-    )
+    bootstrap = bootstrap or _bootstrap_of(plan)
+    means = bootstrap.means(scores, table.clusters if grouped else None, rows)
     n = table.n if rows is None else len(rows)
     specs = (*plan.specs, *plan.hidden)
     width = len(specs)
@@ -162,12 +150,12 @@ def _compute(
             counts[column] += np.bincount(codes[:, column], minlength=len(Status))
     keys = [spec.key for spec in specs]
     entries = {
-        key: _entry(plan, float(sum_), n, count.tolist(), percentiles(column, plan.level))
+        key: _entry(plan, float(sum_), n, count.tolist(), bootstrap.interval(column))
         for key, sum_, count, column in zip(keys, sums, counts, means, strict=False)
     }
     units = len(np.unique(table.clusters[slice(None) if rows is None else rows])) if grouped else n
     verdicts = {
-        name: _verdict_share(int(sum_), n, units, percentiles(column, plan.level), plan.level)
+        name: _verdict_share(int(sum_), n, units, bootstrap.interval(column), plan.level)
         for name, sum_, column in zip(
             AnswerVerdict.NAMES, sums[width:], means[width:], strict=False
         )
@@ -200,7 +188,9 @@ class _WithVerdicts:
     `at` is the column that decides; None adds none.
     """
 
-    def __init__(self, scores: NumberTable, status: NumberTable, at: int | None) -> None:
+    def __init__(
+        self, scores: NDArray[Any] | RowsOnDisk, status: NDArray[Any] | RowsOnDisk, at: int | None
+    ) -> None:
         self._scores, self._status, self._at = scores, status, at
         more = 0 if at is None else len(AnswerVerdict.NAMES)
         self.shape = (len(scores), scores.shape[1] + more)
@@ -231,95 +221,48 @@ def _entry(
     )
 
 
-def _breakdown(
-    plan: Plan, table: ItemTable, i: int, grouped: bool
-) -> tuple[dict[str, _Numbers], dict[str, Average]]:
-    """The numbers of each value of one field, and the metrics' unweighted averages over them."""
+def _bootstrap_of(plan: Plan) -> Bootstrap:
+    return Bootstrap(plan.resamples, plan.seed, plan.level)
+
+
+class _Breakdown(NamedTuple):
+    """The numbers of each value of one field.
+
+    `totals` has for each metric the sum of its means over the values in each resample,
+    (resamples,).
+    """
+
+    values: dict[str, _Numbers]
+    totals: Draws
+
+
+def _breakdown(plan: Plan, table: ItemTable, i: int, grouped: bool) -> _Breakdown:
+    """The numbers of each value of one field."""
     codes = table.by(i)
     found: dict[str, _Numbers] = {}
     # Each value is drawn by itself, so that averages over them can be taken. What has no interval
     # in some value is NaN there and from then on.
     keys = plan.summary_keys
     total = {key: np.zeros(plan.resamples) for key in keys}
+    bootstrap = _bootstrap_of(plan)
     for number, (name, code) in enumerate(sorted(table.names[i].items())):
         rows = np.flatnonzero(codes == code)
-        numbers = _compute(plan, table, grouped, rows, stratum_seed(plan.seed, number))
+        numbers = _compute(plan, table, grouped, rows, bootstrap.of_stratum(number))
         for key in keys:
             if numbers.metrics[key].scored:
                 total[key] += numbers.draws[key]
         shown = {key: numbers.metrics[key] for key in keys}
         found[name] = _Numbers(shown, numbers.verdicts, {})
-    averages = {
-        key: _average(plan, [numbers.metrics[key] for numbers in found.values()], total[key])
-        for key in keys
-    }
-    return found, averages
+    return _Breakdown(found, total)
 
 
-def _average(plan: Plan, entries: list[MetricSummary], total: NDArray[np.float64]) -> Average:
-    """One metric's unweighted average over the values in which anything was scored.
-
-    `total` (resamples,) is the sum of their means in each resample. `sd` is the standard deviation
-    of the means (of a sample), as papers report it over repeated runs; None for a single one.
-    """
-    means = [entry.mean for entry in entries if entry.mean is not None]
-    if not means:
-        return Average(values=0, of=len(entries))
-    return Average(
-        mean=mean(means),
-        sd=stdev(means) if len(means) > 1 else None,
-        ci=percentiles(total / len(means), plan.level),
-        values=len(means),
-        of=len(entries),
-    )
-
-
-def _confusion(table: ItemTable) -> Abstention | None:
-    """Abstaining against `answerable`; to abstain where nothing can be answered is the positive."""
-    (tp, fp), (fn, tn) = table.abstained, table.answered
-    if not tp + fp + fn + tn:
+def _average_interval(plan: Plan, breakdown: _Breakdown, key: str) -> tuple[float, float] | None:
+    """The interval of a metric's average over the values in which anything was scored."""
+    means = [numbers.metrics[key].mean for numbers in breakdown.values.values()]
+    scored = len(means) - means.count(None)
+    if not scored:
         return None
-
-    def share(a: int, b: int) -> float | None:
-        return a / b if b else None
-
-    return Abstention(
-        p_ir=share(tp, tp + fn),
-        p_g=share(fp, fp + tn),
-        precision=share(tp, tp + fp),
-        recall=share(tp, tp + fn),
-        f1=share(2 * tp, 2 * tp + fp + fn),
-        confusion={
-            "unanswerable": {"abstained": tp, "answered": fn},
-            "answerable": {"abstained": fp, "answered": tn},
-        },
-    )
-
-
-def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[JudgeAgreement]:
-    """One entry for each pair of judges and kind of check: raw agreement and Cohen's kappa.
-
-    Both are None where no verdict could be compared; kappa too where all are the same.
-    """
-    from trueground.stats import cohen_kappa
-
-    entries = []
-    for judges, tables in zip(combinations(plan.components.labels, 2), counts, strict=True):
-        for check, table in zip(plan.checks, tables, strict=True):
-            n = sum_counts(table)
-            same, one, other = np.trace(table), sum_counts(table[1]), sum_counts(table[:, 1])
-            shares = [float(count) / n if n else None for count in (same, one, other)]
-            entries.append(
-                JudgeAgreement(
-                    judges=list(judges),
-                    of=str(check),
-                    n=n,
-                    agreement=shares[0],
-                    kappa=cohen_kappa(table),
-                    supported=shares[1:],
-                )
-            )
-    return entries
+    return _bootstrap_of(plan).interval(breakdown.totals[key] / scored)
 
 
 def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[bytes]] | None:
@@ -352,9 +295,9 @@ def summarise_repeats(plan: Plan, table: ItemTable) -> tuple[Repeats, Iterator[b
         most=int(answers.asked.max()),
         questions=len(names),
         answers=len(codes),
-        several=count_true(several),
-        same_answer=count_true(different[several] == 1),
-        incomplete=count_true(whole < answers.asked),
+        several=sum_counts(several),
+        same_answer=sum_counts(different[several] == 1),
+        incomplete=sum_counts(whole < answers.asked),
         ci_level=plan.level,
         metrics={
             key: dataclasses.asdict(one) | {"verdicts": rule}

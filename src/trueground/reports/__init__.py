@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         Tiles as Tiles,
     )
     from trueground.reports.items import (
-        claims_of as claims_of,
         gap_notices as gap_notices,
         item_links as item_links,
         way_to as way_to,
@@ -112,7 +111,6 @@ __getattr__, __dir__ = load_lazily(
             "Tiles",
         ),
         "items": (
-            "claims_of",
             "gap_notices",
             "item_links",
             "way_to",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,11 +21,10 @@ from trueground.components import ResultKey
 from trueground.files import OutputPath
 from trueground.metrics import METRICS, AnswerVerdict
 from trueground.records import field_text
-from trueground.reports.items import claims_of
 from trueground.reports.selection import Selection
 from trueground.reports.sentences import STATUS_WORDS
 from trueground.reports.viewer import json_block, json_bytes, packed_block
-from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, Item, RunFiles
+from trueground.runs import CheckedClaim, Gaps, Item, RunFiles
 from trueground.text import Key, keys_of, pairs_of, triple_key
 from trueground.types import Answered, Failure, Graph, ReasonKind, Record, Status
 
@@ -174,7 +173,7 @@ def _write_script(path: Path, call: str, data: bytes = b"") -> None:
 
 def _index_row(shown: AnswerList, row: int, item: Item, record: Record | None) -> tuple[Any, ...]:
     """What the index has of an answer, column by column; `row` is its line of items.jsonl."""
-    claims = claims_of(item.evidence, shown.verdict, partial(msgspec.convert, type=ClaimEvidence))
+    claims = item.claims_of(shown.verdict)
     question, answer = (record.question, _answer(record)) if record else (None, None)
     listed = make_listed(item.id, question, answer, item.verdict, claims)
     texts = [listed.question, listed.response]

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import quote
 
-from trueground.records import UNREADABLE
-from trueground.runs import CheckedClaim, ClaimEvidence, Gaps, RunFiles
+from trueground.runs import Gaps, RunFiles
 from trueground.text import several
-
-T = TypeVar("T")
 
 
 def gap_notices(gaps: Gaps, listed: int, n: int | None) -> list[str]:
@@ -44,22 +40,6 @@ def gap_notices(gaps: Gaps, listed: int, n: int | None) -> list[str]:
 
 def _name_first(places: list[str], n: int) -> str:
     return "; ".join(places) + (f"; and {n - len(places):,} more" if n > len(places) else "")
-
-
-def claims_of(
-    evidence: Mapping[str, T], verdict: str | None, read: Callable[[T], ClaimEvidence]
-) -> list[CheckedClaim]:
-    """The claims as the metric of the verdicts has them, else as any has them.
-
-    `read` raises what is in UNREADABLE for evidence of another kind.
-    """
-    own = evidence.get(verdict) if verdict else None
-    for one in evidence.values() if own is None else (own, *evidence.values()):
-        try:
-            return read(one).claims
-        except UNREADABLE:
-            continue
-    return []
 
 
 def item_links(run_dir: Path, ids: Iterable[str]) -> dict[str, str]:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.metrics import METRICS
-from trueground.runs import Gaps, ItemScores, RunFiles
-from trueground.stats import count_true
+from trueground.runs import Gaps, RunFiles
+from trueground.stats import sum_counts
 
 _BLOCK = 4096
 _LARGEST = float(np.finfo(np.float32).max)
@@ -100,7 +100,7 @@ def read_numbers(run: RunFiles, gaps: Gaps | None = None) -> Numbers:
     with ExitStack() as stack:
         numbers = stack.enter_context(Numbers())
         if gaps is None:
-            scores = (item.scores for item in run.iter_items(ItemScores))
+            scores = (item.scores for item in run.iter_scores())
         else:
             scores = _readable_scores(run, gaps, numbers.lines)
         while block := list(islice(scores, _BLOCK)):
@@ -138,5 +138,5 @@ def choose_items(
         worst = order[free][: limit - limit // 2]
         taken[worst] = True
     rest = shuffled[~taken[shuffled]]
-    taken[rest[: limit - count_true(taken)]] = True
+    taken[rest[: limit - sum_counts(taken)]] = True
     return Selection(np.flatnonzero(taken), total, len(worst), metric, seed)

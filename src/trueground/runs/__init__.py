@@ -12,23 +12,14 @@ if TYPE_CHECKING:
         RunFiles as RunFiles,
         TooDeepError as TooDeepError,
     )
-    from trueground.runs.frames import read_frames as read_frames
     from trueground.runs.job import Job as Job
     from trueground.runs.responses import Response as Response, ResponseLog as ResponseLog
     from trueground.runs.result import Result as Result, read_run as read_run
     from trueground.runs.run_directory import RunDirectory as RunDirectory
     from trueground.runs.schema import (
-        Abstention as Abstention,
-        Average as Average,
-        CallCosts as CallCosts,
         CheckedClaim as CheckedClaim,
-        ClaimEvidence as ClaimEvidence,
-        InputFile as InputFile,
         Item as Item,
-        ItemNumbers as ItemNumbers,
         ItemParts as ItemParts,
-        ItemScores as ItemScores,
-        JudgeAgreement as JudgeAgreement,
         Manifest as Manifest,
         MetricSummary as MetricSummary,
         Repeats as Repeats,
@@ -48,7 +39,6 @@ __getattr__, __dir__ = load_lazily(
             "RunFiles",
             "TooDeepError",
         ),
-        "frames": ("read_frames",),
         "job": ("Job",),
         "responses": (
             "Response",
@@ -60,17 +50,9 @@ __getattr__, __dir__ = load_lazily(
         ),
         "run_directory": ("RunDirectory",),
         "schema": (
-            "Abstention",
-            "Average",
-            "CallCosts",
             "CheckedClaim",
-            "ClaimEvidence",
-            "InputFile",
             "Item",
-            "ItemNumbers",
             "ItemParts",
-            "ItemScores",
-            "JudgeAgreement",
             "Manifest",
             "MetricSummary",
             "Repeats",

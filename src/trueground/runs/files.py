@@ -32,10 +32,17 @@ from trueground.runs.directory import (
     SUMMARY,
     count_lines,
 )
-from trueground.runs.frames import read_frames
+from trueground.runs.frames import Piece, read_frames
 from trueground.runs.job import SHARDS, Job, Shards
 from trueground.runs.responses import ResponseIndex, ResponseLog
-from trueground.runs.schema import Item, Manifest, RecordTexts, Summary
+from trueground.runs.schema import (
+    Item,
+    ItemNumbers,
+    ItemScores,
+    Manifest,
+    RecordTexts,
+    Summary,
+)
 from trueground.text import hash_text
 from trueground.types import Answered
 
@@ -78,6 +85,25 @@ class RunFiles:
         self.batches = path / BATCHES
         self.page = path / REPORT
         self.shards = Shards(path)
+
+    @staticmethod
+    def find_folders(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+        """The run directories that the paths are, or hold at most two levels deep; and problems."""
+        found: dict[Path, Path] = {}
+        problems = []
+        for path in paths:
+            first = sorted(p for p in path.glob("*/") if RunFiles(p).is_run)
+            second = (p for p in path.glob("*/*/") if RunFiles(p).is_run and p.parent not in first)
+            folders = [path] if RunFiles(path).is_run else [*first, *sorted(second)]
+            if not folders:
+                what = "holds no run" if path.is_dir() else "is no folder"
+                problems.append(
+                    f"{path} {what}: no manifest.json in it or two levels below. Name a folder "
+                    "that `trueground score` or `trueground run` has written."
+                )
+            for folder in folders:
+                found.setdefault(folder.resolve(), folder)
+        return list(found.values()), problems
 
     @property
     def is_run(self) -> bool:
@@ -202,6 +228,14 @@ class RunFiles:
         with self.open_items() as lines:
             yield from decode_lines(lines, kind, self.items)
 
+    def iter_scores(self) -> Iterator[ItemScores]:
+        """Yield the scores and the verdict of each item, in order. Raises InputError."""
+        return self.iter_items(ItemScores)
+
+    def iter_numbers(self) -> Iterator[ItemNumbers]:
+        """Yield the scores, statuses and counts of each item, in order. Raises InputError."""
+        return self.iter_items(ItemNumbers)
+
     def open_items(self) -> BinaryIO:
         """Open items.jsonl. Raises InputError."""
         try:
@@ -295,6 +329,13 @@ class RunFiles:
             yield str(error)
 
     # Lines by id
+
+    def read_frames(self, at: int, row: int) -> Iterator[Piece]:
+        """Yield the records from the frame at byte `at` on, whose first line is `row`.
+
+        A piece that is cut off, since it is being written, is left for later.
+        """
+        return read_frames(self.records, at, row)
 
     def read_item(self, id_: str) -> Item:
         """Return the item with this id. Raises InputError if there is none."""

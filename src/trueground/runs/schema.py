@@ -9,23 +9,31 @@ don't: `items.jsonl` (`Item`), `records.jsonl.zst` (`Answered` of `trueground.ty
 from __future__ import annotations
 
 import math
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol
+from statistics import stdev
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 
 from trueground.components import ResultKey
-from trueground.errors import unknown_name
+from trueground.errors import UsageError
 from trueground.judges import FitFigures
 from trueground.metrics import AnswerVerdict
 from trueground.models import Price
+from trueground.records import UNREADABLE, FileInfo
 from trueground.runs.decoding import FORMAT_VERSION, decode_file
 from trueground.runs.identity import describe_unfinished, resume_advice
+from trueground.stats import mean
 from trueground.types import PromptFile, Usage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 FINISHED = "finished"
 Ci = tuple[float, float] | None
+T = TypeVar("T")
 
 
 def _null() -> Any:
@@ -93,6 +101,10 @@ class Item(ItemScores):
         reasons = ["; ".join(claim.get("reasons") or ()) for claim in claims]
         return UnsupportedClaims([str(claim.get("text")) for claim in claims], reasons)
 
+    def claims_of(self, metric: str | None) -> list[CheckedClaim]:
+        """Return the claims that a metric checked; if it has none, those of any metric."""
+        return _find_claims(self.evidence, metric, lambda raw: msgspec.convert(raw, ClaimEvidence))
+
 
 class UnsupportedClaims(NamedTuple):
     """The texts of claims that are not supported, and why, each in turn."""
@@ -139,6 +151,10 @@ class ItemParts(ItemScores):
     status: msgspec.Raw = msgspec.Raw(b"{}")
     evidence: dict[str, msgspec.Raw] = {}
 
+    def claims_of(self, metric: str | None) -> list[CheckedClaim]:
+        """Return the claims that a metric checked; if it has none, those of any metric."""
+        return _find_claims(self.evidence, metric, _decode_claims)
+
 
 class CheckedClaim(msgspec.Struct):
     """A claim in the evidence of a metric, as far as lists of answers need it."""
@@ -155,6 +171,25 @@ class ClaimEvidence(msgspec.Struct):
     """The evidence of a metric that checks claims."""
 
     claims: list[CheckedClaim]
+
+
+_decode_claims = msgspec.json.Decoder(ClaimEvidence).decode
+
+
+def _find_claims(
+    evidence: Mapping[str, T], metric: str | None, read: Callable[[T], ClaimEvidence]
+) -> list[CheckedClaim]:
+    """Return the claims in the evidence of the metric, or else in that of any metric.
+
+    `read` raises what is in UNREADABLE for evidence of another kind.
+    """
+    first = evidence.get(metric) if metric else None
+    for entry in evidence.values() if first is None else (first, *evidence.values()):
+        try:
+            return read(entry).claims
+        except UNREADABLE:
+            continue
+    return []
 
 
 # records.jsonl.zst
@@ -254,7 +289,7 @@ class Verdicts(
         )
         share = dict(zip(AnswerVerdict.NAMES, shares, strict=True)).get(name)
         if share is None:
-            raise KeyError(str(unknown_name("verdict", name, AnswerVerdict.NAMES)))
+            raise KeyError(str(UsageError.unknown_name("verdict", name, AnswerVerdict.NAMES)))
         return share
 
     def keys(self) -> tuple[str, ...]:
@@ -293,6 +328,20 @@ class Average(msgspec.Struct, frozen=True):
     values: int | None = None
     of: int | None = None
 
+    @classmethod
+    def over(cls, entries: Sequence[MetricSummary], ci: Ci) -> Average:
+        """Return the average over those of the entries in which anything was scored.
+
+        Args:
+            entries: The metric over each value of the field.
+            ci: The confidence interval of the average.
+        """
+        means = [entry.mean for entry in entries if entry.mean is not None]
+        if not means:
+            return cls(values=0, of=len(entries))
+        sd = stdev(means) if len(means) > 1 else None
+        return cls(mean=mean(means), sd=sd, ci=ci, values=len(means), of=len(entries))
+
 
 class Abstention(msgspec.Struct):
     """Abstaining compared with the `answerable` of the records.
@@ -313,6 +362,31 @@ class Abstention(msgspec.Struct):
     f1: float | None = None
     confusion: dict[str, dict[str, int]] = _OBJECT
 
+    @classmethod
+    def of(cls, abstained: Sequence[int], answered: Sequence[int]) -> Abstention:
+        """Return the measures; to abstain if a question can't be answered is the positive.
+
+        Args:
+            abstained: Number of unanswerable and of answerable questions that were not answered.
+            answered: The same of questions that were answered.
+        """
+        (tp, fp), (fn, tn) = abstained, answered
+        return cls(
+            p_ir=_share(tp, tp + fn),
+            p_g=_share(fp, fp + tn),
+            precision=_share(tp, tp + fp),
+            recall=_share(tp, tp + fn),
+            f1=_share(2 * tp, 2 * tp + fp + fn),
+            confusion={
+                "unanswerable": {"abstained": tp, "answered": fn},
+                "answerable": {"abstained": fp, "answered": tn},
+            },
+        )
+
+
+def _share(count: int, n: int) -> float | None:
+    return count / n if n else None
+
 
 class JudgeAgreement(msgspec.Struct):
     """How far two judges agree on one kind of check.
@@ -332,6 +406,30 @@ class JudgeAgreement(msgspec.Struct):
     agreement: float | None = None
     kappa: float | None = None
     supported: list[float | None] = _LIST
+
+    @classmethod
+    def of_counts(cls, judges: Sequence[str], check: str, counts: NDArray[np.int64]) -> Self:
+        """Return how far two judges agree.
+
+        Args:
+            judges: The labels of the two judges.
+            check: The kind of check.
+            counts: Number of pairs of verdicts, shape (2, 2): unsupported, supported by each.
+        """
+        from trueground.stats import TwoJudges, sum_counts
+
+        n = sum_counts(counts)
+        same = int(counts[0, 0] + counts[1, 1])
+        one, other = sum_counts(counts[1]), sum_counts(counts[:, 1])
+        shares = [float(count) / n if n else None for count in (same, one, other)]
+        return cls(
+            judges=list(judges),
+            of=check,
+            n=n,
+            agreement=shares[0],
+            kappa=TwoJudges(counts).kappa,
+            supported=shares[1:],
+        )
 
 
 class Repeats(msgspec.Struct):
@@ -426,6 +524,23 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         content: dict[str, Any] = msgspec.to_builtins(self)
         return content
 
+    def add_average(self, field: str, metric: str, ci: Ci) -> None:
+        """Add the average of a metric over the values of a breakdown field, with its interval."""
+        entries = [metrics[metric] for metrics in self.by[field].values()]
+        self.averages.setdefault(field, {})[metric] = Average.over(entries, ci)
+
+    def set_abstention(self, abstained: Sequence[int], answered: Sequence[int]) -> None:
+        """Compare abstaining with `answerable`, if any record has it; see `Abstention.of`."""
+        if any((*abstained, *answered)):
+            self.abstention = Abstention.of(abstained, answered)
+
+    def add_judge_agreement(
+        self, judges: Sequence[str], check: str, counts: NDArray[np.int64]
+    ) -> None:
+        """Add how far two judges agree on one kind of check; see `JudgeAgreement.of_counts`."""
+        entry = JudgeAgreement.of_counts(judges, check, counts)
+        self.judge_agreement = [*(self.judge_agreement or ()), entry]
+
     @property
     def corrected(self) -> Mapping[str, Mapping[str, Any]]:
         """Metric → the rate that people would give, by their labels (docs/rates.md)."""
@@ -437,7 +552,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         declared = resolve_alias(name)
         keys = ResultKey.find(name, self.metrics) or ResultKey.find(declared, self.metrics)
         if len(keys) != 1:
-            raise KeyError(str(unknown_name("metric of this run", name, self.metrics)))
+            raise KeyError(str(UsageError.unknown_name("metric of this run", name, self.metrics)))
         return self.metrics[keys[0]]
 
     def __iter__(self) -> Iterator[str]:
@@ -737,6 +852,16 @@ class Manifest(msgspec.Struct, kw_only=True, omit_defaults=True):
     def set_judging_usage(self, usage: Usage) -> None:
         """Write what judging used, if a model was asked."""
         self.judging = CallCosts.of(usage)
+
+    def set_input(self, files: Sequence[FileInfo]) -> None:
+        """Write which files are the input."""
+        self.input = [InputFile(file.path, file.sha256, file.bytes) for file in files]
+
+    @staticmethod
+    def describe_usage(usage: Usage) -> dict[str, Any]:
+        """Return the entries of a manifest that say what calls used."""
+        entries: dict[str, Any] = msgspec.to_builtins(CallCosts.of(usage))
+        return entries
 
     @property
     def is_finished(self) -> bool:

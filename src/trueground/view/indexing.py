@@ -23,13 +23,12 @@ from trueground.files import FolderLock, write_atomically
 from trueground.records import UNREADABLE, field_text
 from trueground.reports import (
     STATUS_NAMES,
-    claims_of,
     cut_text,
     make_listed,
     short_numbers,
     shown_answer,
 )
-from trueground.runs import ClaimEvidence, ItemParts, RecordLines, RunFiles, read_frames
+from trueground.runs import ItemParts, RecordLines, RunFiles
 from trueground.types import Failure, Record
 from trueground.view.segments import SegmentWriter
 from trueground.view.stored import (
@@ -61,7 +60,6 @@ SHOWN = 1_000  # characters of a question, and of an answer, that are listed and
 ORDERED = 50_000  # rows from which on the slow orders are kept
 _CODES = {name: code for code, name in enumerate(STATUS_NAMES)}
 Told = Callable[[int, int], None]
-_decode_checked = msgspec.json.Decoder(ClaimEvidence).decode
 _decode_words = msgspec.json.Decoder(dict[str, str]).decode
 
 
@@ -238,7 +236,7 @@ class _Writer:
         begin = known[at].tolist() if at >= 0 else (0, 0)
         behind = self._state.records
         try:
-            for frame, first, lines in read_frames(RunFiles(self._run).records, *begin):
+            for frame, first, lines in RunFiles(self._run).read_frames(*begin):
                 if frame[0] > last[0]:
                     self._append("frames", np.array(frame, np.int64).tobytes())
                     last = frame
@@ -264,7 +262,7 @@ class _Writer:
                 cut_text(record.question, SHOWN) if record else None,
                 cut_text(answer, SHOWN),
                 item.verdict,
-                claims_of(item.evidence, state.verdict, _decode_checked),
+                item.claims_of(state.verdict),
             )
             question, response = listed.question, listed.response
             words.add(f"{listed.id}\n{question or ''}\n{response or ''}")

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import orjson
 
 from trueground._version import __version__
@@ -19,6 +18,7 @@ from trueground.files import NewFolders, OutputPath, make_folder, safe_name
 
 if TYPE_CHECKING:
     from trueground.evaluate import Components
+    from trueground.reports import Page
     from trueground.studies.labelled import LabelledSet
 
 
@@ -70,6 +70,12 @@ class Validation:
             raise UsageError(f"no measure {measure!r}; there are {', '.join(known)}")
         estimate = metrics[metric].get(measure)
         return None if estimate is None else estimate["value"]
+
+    def page(self) -> Page:
+        """The page with all numbers."""
+        from trueground.studies.validation.page import validation_page
+
+        return validation_page(self.raw)
 
     def to_json(self) -> bytes:
         """`raw` as indented JSON; the same bytes for the same input, options and seed."""
@@ -170,7 +176,7 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest in the folder of a finished validation; `start` is a time (ISO 8601)."""
     from trueground.net import redact_command
-    from trueground.runs import CallCosts
+    from trueground.runs import Manifest
 
     return {
         "trueground": __version__,
@@ -181,5 +187,5 @@ def make_manifest(
         "input": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in sets],
         "start": start,
         "end": datetime.now(UTC).isoformat(),
-        **({} if parts.spent is None else msgspec.to_builtins(CallCosts.of(parts.spent))),
+        **({} if parts.spent is None else Manifest.describe_usage(parts.spent)),
     }
