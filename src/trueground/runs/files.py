@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -34,7 +34,6 @@ from trueground.runs.directory import (
 )
 from trueground.runs.frames import Piece, read_frames
 from trueground.runs.job import SHARDS, Job, Shards
-from trueground.runs.responses import ResponseIndex, ResponseLog
 from trueground.runs.schema import (
     Item,
     ItemNumbers,
@@ -45,6 +44,10 @@ from trueground.runs.schema import (
 )
 from trueground.text import hash_text
 from trueground.types import Answered
+
+if TYPE_CHECKING:
+    from trueground.runs.responses import ResponseIndex, ResponseLog
+
 
 MAX_NAMED_GAPS = 5  # lines of each kind that are named
 MAX_LINES_AHEAD = 1_000  # records that are read in search of the one of an item
@@ -198,10 +201,14 @@ class RunFiles:
 
     def read_responses(self) -> ResponseIndex:
         """Return which items the log has replies for. Raises InputError; changes nothing."""
+        from trueground.runs.responses import ResponseIndex
+
         return ResponseIndex(self.responses)
 
     def open_responses(self) -> ResponseLog:
         """Open the log of replies to read and to append. Raises InputError."""
+        from trueground.runs.responses import ResponseLog
+
         return ResponseLog(self.responses)
 
     # Lines

@@ -20,8 +20,7 @@ from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.judges import FitFigures
 from trueground.metrics import AnswerVerdict
-from trueground.models import Price
-from trueground.records import UNREADABLE, FileInfo
+from trueground.records import UNREADABLE
 from trueground.runs.decoding import FORMAT_VERSION, decode_file
 from trueground.runs.identity import describe_unfinished, resume_advice
 from trueground.stats import mean
@@ -30,6 +29,9 @@ from trueground.types import PromptFile, Usage
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from trueground.models import Price
+    from trueground.records import FileInfo
 
 FINISHED = "finished"
 Ci = tuple[float, float] | None
