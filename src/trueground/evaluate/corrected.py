@@ -92,7 +92,8 @@ class LabelledSlice:
         if by_run and files.anonymous:
             raise InputError(
                 f"{where}: {files.anonymous!r} has a label that does not tell of which run's "
-                'answer it is; give each line its "run", or a --labels file for each run, in their order'
+                'answer it is; give each line its "run", or a --labels file for each run, in '
+                "their order"
             )
         known = files.ids
         values = {label: array("d") for label in LABELS}
