@@ -28,7 +28,7 @@ from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical import LexicalJudge
 from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
-from trueground.stats import combine, log, logistic
+from trueground.stats import combine, exp, log
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 MakeJudge = Callable[..., Judge]
@@ -368,9 +368,9 @@ class StackJudge(Judge):
                 request,
                 [verdicts[n] for verdicts, _ in told],
                 [features[n] for _, features in told],
-                logistic(p),
+                1.0 / (1.0 + exp(-log_odds)),
             )
-            for n, (request, p) in enumerate(zip(requests, odds.tolist(), strict=True))
+            for n, (request, log_odds) in enumerate(zip(requests, odds.tolist(), strict=True))
         ]
 
     def _verdict(

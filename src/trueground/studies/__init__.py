@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from trueground.studies.calibration.study import calibrate as calibrate, fit_judge as fit_judge
     from trueground.studies.comparing import compare as compare
     from trueground.studies.finished import FinishedRun as FinishedRun
-    from trueground.studies.label_plan import plan_labels as plan_labels
+    from trueground.studies.label_plan import (
+        PlannedLabels as PlannedLabels,
+        plan_labels as plan_labels,
+    )
     from trueground.studies.leaderboard.study import (
         Leaderboard as Leaderboard,
         leaderboard_data as leaderboard_data,
@@ -29,7 +32,10 @@ __getattr__, __dir__ = load_lazily(
         ),
         "comparing": ("compare",),
         "finished": ("FinishedRun",),
-        "label_plan": ("plan_labels",),
+        "label_plan": (
+            "PlannedLabels",
+            "plan_labels",
+        ),
         "leaderboard.study": (
             "Leaderboard",
             "leaderboard_data",

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.evaluate import LabelledSlice
-from trueground.labels import list_paths
 from trueground.metrics import METRICS
-from trueground.stats import LabelSample, count_true, mean
+from trueground.stats import LabelSample, mean, sum_counts
 from trueground.studies.compare_pair import PairComparison
 from trueground.studies.finished import FinishedRun
 from trueground.studies.pairing import Aligned
@@ -43,7 +42,7 @@ class RunLabels:
             )
         self.slices: dict[str, LabelledSlice] = {}
         self.missing: dict[str, str] = {}
-        paths = list_paths(paths)
+        paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
         each = len(paths) == len(runs)
         for number, (run, name) in enumerate(zip(runs, names, strict=True)):
             run.files.check_records()
@@ -137,7 +136,7 @@ def _draw_of_both(
     """How items came to have a label of both: in one draw where the probabilities are the same."""
     if labelled.all() or all(slice_.random[rows][labelled].all() for slice_, rows in sides):
         return LabelSample.random(labelled, clusters)
-    share = count_true(labelled) / len(labelled)
+    share = sum_counts(labelled) / len(labelled)
     one, other = (
         np.where(slice_.random[rows], share, slice_.probability[rows]) for slice_, rows in sides
     )

@@ -6,18 +6,54 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
+
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from trueground.labels import PlannedLabels
     from trueground.studies.finished import FinishedRun
 
 
 STRATA = 5
 _METRICS = ("support", "correct_support")
+
+
+class LabelStratum(msgspec.Struct):
+    """Answers with scores from `low` to `high`: how many, and how many of them to label."""
+
+    low: float
+    high: float
+    answers: int
+    labels: int
+
+
+class PlannedLabels(msgspec.Struct):
+    """The answers of a run that `annotate plan` sampled for labeling.
+
+    Attributes:
+        expected: The half-width of the interval that these labels should give.
+        alone: How many labels the same interval needs without the judge.
+        basis: Where the judge's accuracy is known from: "pilot", "labelled sets" or "nothing".
+    """
+
+    file: str
+    run: str
+    metric: str
+    label: str
+    half_width: float
+    level: float
+    expected: float
+    labels: int
+    alone: int
+    answers: int
+    unscored: int
+    basis: str
+    pilot: int
+    seed: int
+    strata: list[LabelStratum]
 
 
 def plan_labels(
@@ -43,7 +79,7 @@ def plan_labels(
     level: Level = 0.95,
     seed: Seed = 0,
     overwrite: Overwrite = False,
-) -> "PlannedLabels":
+) -> PlannedLabels:
     """How many answers of a run to label for an interval of ± `half_width`, and draw these.
 
     The answers are drawn within five strata of the judge's scores, more where it is less sure, and
@@ -57,9 +93,8 @@ def plan_labels(
 
     from trueground.errors import UsageError
     from trueground.files import OutputPath
-    from trueground.labels import LabelStratum, PlannedLabels
     from trueground.metrics import METRICS
-    from trueground.stats import allocate_labels, mean, sum_counts
+    from trueground.stats import LabelSample, mean, sum_counts
     from trueground.studies.finished import FinishedRun
 
     if not 0 < half_width < 0.5 or not 0 < level < 1:
@@ -78,9 +113,9 @@ def plan_labels(
     declared = METRICS.of_key(key)
     label = (declared.predicted_label if declared else None) or "faithful"
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
-    counts, expected = allocate_labels(shares, strata, half_width, level=level)
+    counts, expected = LabelSample.allocate(shares, strata, half_width, level=level)
     plain = np.full(len(rows), mean(shares))
-    alone, _ = allocate_labels(plain, np.zeros_like(strata), half_width, level=level)
+    alone, _ = LabelSample.allocate(plain, np.zeros_like(strata), half_width, level=level)
     _write_drawn(finished, out, rows, strata, counts, seed)
     return PlannedLabels(
         str(out),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.errors import InputError, tell
+from trueground.errors import InputError, user_messages
 from trueground.files import OutputPath
 from trueground.judges import CalibrationFile
 from trueground.stats import LabelSample
@@ -101,7 +101,7 @@ class Calibration:
                 raise InputError(f"{file} is not written: {self.refused}")
             OutputPath(file).write_json(self.raw)
             for note in _few_notes(self.raw):
-                tell(f"WARNING: {file}: {note}")
+                user_messages.show(f"WARNING: {file}: {note}")
 
 
 def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path | None]:

@@ -29,12 +29,12 @@ from trueground.stats import (
     LogisticCurve,
     LogisticModel,
     ScoredLabels,
-    count_true,
     dot,
     folds,
     mean,
     measure_all,
     normal_quantile,
+    sum_counts,
 )
 from trueground.studies.calibration.judging import context_texts
 from trueground.studies.labelled import LabelledSets
@@ -42,6 +42,7 @@ from trueground.types import Failure, JudgeRequest, Status
 
 if TYPE_CHECKING:
     from trueground.reports import Block
+
 
 FOLDS = 5
 STACK = "stack"
@@ -208,7 +209,7 @@ def compute_stack(
 ) -> FittedStack:
     """Weights, and how they do on records left out. InputError: too few records of a kind."""
     labels = m.rows.labels > 0.5
-    fewest = min(count_true(labels), count_true(~labels))
+    fewest = min(sum_counts(labels), sum_counts(~labels))
     if fewest < _LEAST_OF_A_KIND:
         raise InputError(
             f"{fewest} labels of the rarer kind; expected {_LEAST_OF_A_KIND} or more of each, and "
@@ -265,7 +266,7 @@ def compute_stack(
         "label": m.sets.rule.label,
         "positive_above": m.sets.rule.positive_above,
         "n": len(labels),
-        "positives": count_true(labels),
+        "positives": sum_counts(labels),
         "claims": len(m.rows.of),
         "groups": None if m.clusters is None else len(np.unique(m.clusters)),
         "unscored": dict(sorted(m.unscored.items())),

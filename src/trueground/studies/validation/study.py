@@ -117,7 +117,7 @@ def validate(
 
     from trueground.evaluate import Components, Plan
     from trueground.execution import open_progress
-    from trueground.labels import DEFAULT_LABEL, LabelFiles
+    from trueground.labels import LabelFiles, LabelRule
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.validation import measures, notes
     from trueground.studies.validation.result import (
@@ -148,7 +148,7 @@ def validate(
     with undo_on_failure(output, cache), ExitStack() as stack:
         report = stack.enter_context(open_progress(progress))
         notes.check_metric_names(metrics)  # a slip in a name should not cost a pass over the rows
-        default = measures.PREFERENCE if pairs else DEFAULT_LABEL
+        default = measures.PREFERENCE if pairs else LabelRule.DEFAULT
         sets = stack.enter_context(
             LabelledSets(
                 source,
