@@ -11,12 +11,10 @@ import pytest
 from trueground.errors import UnreachableError, UsageError
 from trueground.evaluate.questions import RunReplies
 from trueground.models.base import (
-    UNREACHABLE,
     ChatRequest,
     Message,
     Reply,
     TokenUsage,
-    prompt_sha256,
 )
 from trueground.models.runner import ModelRequest, RequestRunner
 from trueground.net.cache import ResponseCache
@@ -48,7 +46,7 @@ class Model:
         if text in self.faults:
             fault = self.faults[text]
             if fault is None:
-                return Reply(status=Status.ERROR, error="nobody", finish_reason=UNREACHABLE)
+                return Reply(status=Status.ERROR, error="nobody", finish_reason=Reply.UNREACHABLE)
             raise fault
         return Reply(text=text.upper(), usage=self.usage)
 
@@ -66,7 +64,7 @@ def make_runner(
 def calls(*texts: str) -> Iterator[ModelRequest]:
     for number, text in enumerate(texts):
         messages = (Message("user", text),)
-        yield ModelRequest(ChatRequest(messages), f"{number}", prompt_sha256(messages))
+        yield ModelRequest(ChatRequest(messages), f"{number}", ChatRequest(messages).prompt_sha256)
 
 
 def ask(folder: Path, model: Model, *texts: str) -> dict[str, Response]:

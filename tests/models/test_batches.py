@@ -15,7 +15,7 @@ from tests.chaos import KEY
 
 from trueground.errors import UsageError
 from trueground.models import batch_runner
-from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params
+from trueground.models.base import ChatRequest, Message, Params, Reply
 from trueground.models.batch_runner import write_files
 from trueground.models.batches import BatchApi, EndpointBatch, read_line
 from trueground.models.openai import OpenAIModel
@@ -55,9 +55,9 @@ def body(content: str = "yes", **more: Any) -> dict[str, Any]:
 
 def test_who_can_do_batches() -> None:
     model = OpenAIModel("m", ModelOptions(base_url="http://127.0.0.1:9"))
-    assert batch_runner.check_batches(model) is model
+    assert batch_runner.BatchRequestRunner.check_model(model) is model
     with pytest.raises(UsageError):
-        batch_runner.check_batches(FakeModel("x"))
+        batch_runner.BatchRequestRunner.check_model(FakeModel("x"))
 
 
 def test_a_reply_is_read_like_a_live_one() -> None:
@@ -79,8 +79,13 @@ def test_a_reply_is_read_like_a_live_one() -> None:
         (400, {"message": "top_k is unknown"}, (Status.ERROR, None), "HTTP 400: top_k is unknown"),
         (400, {"message": "x", "code": "context_length_exceeded"}, (Status.TOO_LONG, None), "x"),
         (500, {"message": "oh"}, (Status.ERROR, None), "HTTP 500: oh"),
-        (429, {"message": "q", "code": "insufficient_quota"}, (Status.ERROR, UNREACHABLE), "q"),
-        (404, {"message": "no such model"}, (Status.ERROR, UNREACHABLE), "no such model"),
+        (
+            429,
+            {"message": "q", "code": "insufficient_quota"},
+            (Status.ERROR, Reply.UNREACHABLE),
+            "q",
+        ),
+        (404, {"message": "no such model"}, (Status.ERROR, Reply.UNREACHABLE), "no such model"),
         (200, {"message": "inside"}, (Status.ERROR, None), "inside"),
     ],
 )

@@ -17,7 +17,6 @@ from tests.chaos import KEY, ChaosServer
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.base import (
-    UNREACHABLE,
     ChatModel,
     ChatRequest,
     Message,
@@ -160,7 +159,7 @@ def test_one_that_gets_through_keeps_the_others_going() -> None:
         text = request.messages[0].content
         await asyncio.sleep(0.1 if text == "slow" else 0.0)
         if text.startswith("lost"):
-            return Reply(status=Status.ERROR, error="nobody", finish_reason=UNREACHABLE)
+            return Reply(status=Status.ERROR, error="nobody", finish_reason=Reply.UNREACHABLE)
         return Reply(text=text)
 
     model = FakeModel("", concurrency=4)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply, prompt_sha256
+from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
 from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
 from trueground.types import Status
@@ -65,7 +65,7 @@ def endpoint() -> Iterator[str]:
 def responses(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("replay") / "responses.jsonl"
     lines = [
-        {"id": n, "prompt_sha256": prompt_sha256(asked(text).messages), "response": f"No. {n}"}
+        {"id": n, "prompt_sha256": asked(text).prompt_sha256, "response": f"No. {n}"}
         for n, text in enumerate(TEXTS)
     ]
     file.write_text("\n".join(map(json.dumps, lines)))

@@ -22,9 +22,6 @@ from trueground.models.base import (
     Params,
     Reply,
     TokenUsage,
-    clamp_usage,
-    estimate_call,
-    estimate_tokens,
 )
 from trueground.models.batches import read_line
 from trueground.models.openai import OpenAIModel, find_endpoint
@@ -516,8 +513,8 @@ def test_what_cannot_be_a_number_of_tokens_counts_as_none(tokens: str) -> None:
 
 
 def test_a_usage_from_elsewhere_is_made_sane() -> None:
-    assert clamp_usage(TokenUsage(10**30, -1, 5)) == TokenUsage(0, 0, 5)
-    assert clamp_usage(TokenUsage(2**53 - 1, 2, 1)) == TokenUsage(2**53 - 1, 2, 1)
+    assert TokenUsage(10**30, -1, 5).clamped() == TokenUsage(0, 0, 5)
+    assert TokenUsage(2**53 - 1, 2, 1).clamped() == TokenUsage(2**53 - 1, 2, 1)
 
 
 def test_logprobs_of_both_apis() -> None:
@@ -676,9 +673,10 @@ def test_wrappers_that_cannot_be_used(tmp_path: Path) -> None:
 
 
 def test_estimates() -> None:
-    assert estimate_tokens([Message("system", "abcd"), Message("user", "e")]) == 2
-    assert estimate_call(asking("abcd")) == 257
-    assert estimate_call(asking("abcd", max_tokens=5)) == 6
+    request = ChatRequest((Message("system", "abcd"), Message("user", "e")))
+    assert request.estimate_prompt_tokens() == 2
+    assert asking("abcd").estimate_tokens() == 257
+    assert asking("abcd", max_tokens=5).estimate_tokens() == 6
 
 
 def test_tokens_per_minute_hold_calls_back() -> None:

@@ -18,7 +18,6 @@ from trueground.models.base import (
     Reply,
     TokenLogprob,
     TokenUsage,
-    prompt_sha256,
 )
 from trueground.models.replay import ReplayModel
 from trueground.types import Status
@@ -124,7 +123,7 @@ def test_the_last_line_of_an_id_counts(tmp_path: Path) -> None:
 
 
 def test_prompts_find_their_replies(tmp_path: Path) -> None:
-    sha = prompt_sha256(asked("Where?").messages)
+    sha = asked("Where?").prompt_sha256
     model = model_of(
         tmp_path,
         {"id": "a", "prompt_sha256": sha, "response": "here"},

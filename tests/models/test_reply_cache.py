@@ -22,8 +22,6 @@ from trueground.models.base import (
     Reply,
     TokenLogprob,
     TokenUsage,
-    prompt_sha256,
-    request_key,
 )
 from trueground.models.reply_cache import cache_reply, load_cached_reply
 from trueground.net.cache import ResponseCache
@@ -37,18 +35,17 @@ REQUEST = ChatRequest(MESSAGES, Params(temperature=0.3, max_tokens=64, extra={"a
 def test_a_key_is_the_same_in_every_process_and_version() -> None:
     """A changed value here means that everybody's cache is lost: change the version knowingly."""
     assert (
-        request_key("m", ChatRequest((Message("user", "x"),)))
+        ChatRequest((Message("user", "x"),)).cache_key("m")
         == "3e6986a81cb6059d86eb967cb47a2a10de040f8d7e0efe2c0fc161961366328b"
     )
     assert (
-        prompt_sha256([Message("user", "x")])
+        ChatRequest((Message("user", "x"),)).prompt_sha256
         == "7c5139ff349b5009ca51b90118aa039f0c9e60fa9bfb4010bc15a58439c7759f"
     )
     code = (
-        "from trueground.models.base import request_key\n"
         "from trueground.models.base import *\n"
-        "print(request_key('m', ChatRequest((Message('user', 'x'),), "
-        "Params(extra={'q': {'z': 1, 'y': 2}, 'p': 1}))))"
+        "print(ChatRequest((Message('user', 'x'),), "
+        "Params(extra={'q': {'z': 1, 'y': 2}, 'p': 1})).cache_key('m'))"
     )
     keys = {
         subprocess.run(
@@ -61,7 +58,7 @@ def test_a_key_is_the_same_in_every_process_and_version() -> None:
         for seed in ("1", "2")
     }
     turned = Params(extra={"p": 1, "q": {"y": 2, "z": 1}})
-    assert keys == {request_key("m", ChatRequest((Message("user", "x"),), turned))}
+    assert keys == {ChatRequest((Message("user", "x"),), turned).cache_key("m")}
 
 
 @pytest.mark.parametrize(
@@ -92,21 +89,20 @@ def test_a_key_is_the_same_in_every_process_and_version() -> None:
     ],
 )
 def test_everything_that_is_asked_counts(other: ChatRequest) -> None:
-    assert request_key("m", other) != request_key("m", REQUEST)
+    assert other.cache_key("m") != REQUEST.cache_key("m")
 
 
 def test_who_is_asked_counts_and_nothing_can_be_moved_between_fields() -> None:
-    assert request_key("n", REQUEST) != request_key("m", REQUEST)
+    assert REQUEST.cache_key("n") != REQUEST.cache_key("m")
     one = ChatRequest((Message("user", 'a"],["'),))
     other = ChatRequest((Message("user", "a"), Message("user", "")))
-    assert request_key("m", one) != request_key("m", other)
+    assert one.cache_key("m") != other.cache_key("m")
 
 
 def test_a_whole_number_is_the_same_temperature() -> None:
     whole = ChatRequest(MESSAGES, Params(temperature=0, top_p=1))
-    assert request_key("m", whole) == request_key(
-        "m", ChatRequest(MESSAGES, Params(temperature=0.0, top_p=1.0))
-    )
+    fraction = ChatRequest(MESSAGES, Params(temperature=0.0, top_p=1.0))
+    assert whole.cache_key("m") == fraction.cache_key("m")
 
 
 def test_a_key_costs_microseconds() -> None:
@@ -114,7 +110,7 @@ def test_a_key_costs_microseconds() -> None:
     times = []
     for _ in range(2_000):
         started = time.process_time()
-        request_key("model", request)
+        request.cache_key("model")
         times.append(time.process_time() - started)
     # Stated: below 15 µs; the margin is for a machine that does other work too.
     assert statistics.median(times) < 30e-6

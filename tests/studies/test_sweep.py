@@ -14,8 +14,8 @@ from trueground.errors import InputError, OutputError, UnreachableError, UsageEr
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import estimate_run
 from trueground.files.output_path import OutputPath
-from trueground.models.base import UNREACHABLE, ChatRequest, Reply
-from trueground.models.prices import Price
+from trueground.models.base import ChatRequest, Reply
+from trueground.models.prices import Price, Prices
 from trueground.models.replay import FakeModel
 from trueground.studies.sweeps import SweepRun, pairs_of, place, sweep, variants
 from trueground.types import Status
@@ -56,7 +56,7 @@ def test_what_can_be_refused_is_refused_before_the_first_call(tmp_path: Path, tr
     settings: dict[str, Any] = {}
     expected: type[Exception] = OutputError
     if trouble == "price":
-        settings["prices"], expected = {"a": Price(1.0, 2.0)}, UsageError
+        settings["prices"], expected = Prices(a=Price(1.0, 2.0)), UsageError
     elif trouble == "row":
         bad = next((data / "FaithEval-counterfactual-v1.0/data").iterdir())
         jsonl(bad, [{"id": "x", "question": "?"}])
@@ -77,7 +77,7 @@ def test_what_can_be_refused_is_refused_before_the_first_call(tmp_path: Path, tr
 
 def test_a_model_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> None:
     def gone(_request: ChatRequest) -> Reply:
-        return Reply(status=Status.ERROR, error="nobody there", finish_reason=UNREACHABLE)
+        return Reply(status=Status.ERROR, error="nobody there", finish_reason=Reply.UNREACHABLE)
 
     data = data_folder(tmp_path / "data")
     lost, there = FakeModel(gone, name="gone"), FakeModel("unknown", name="there")

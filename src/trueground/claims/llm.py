@@ -20,7 +20,7 @@ from trueground.claims.ranking import make_ranker
 from trueground.claims.statements import find_statements
 from trueground.components import ComponentSpec
 from trueground.errors import InputError, UsageError
-from trueground.models import ChatRequest, LLMComponent, Prompt, Reply, TextMarks, describe_failure
+from trueground.models import ChatRequest, LLMComponent, Prompt, Reply, TextMarks
 from trueground.records import shorten
 from trueground.types import Failure, PromptFile, Status
 
@@ -157,7 +157,7 @@ def _prompt(given: ComponentSpec) -> Prompt:
 
 def _read(reply: Reply) -> list[str] | Failure:
     if reply.status is not None:
-        return Failure(reply.status, describe_failure(reply, "the sentence"))
+        return Failure(reply.status, reply.describe_failure("the sentence"))
     facts = read_facts(reply.text)
     if facts is not None:
         return facts

@@ -161,7 +161,7 @@ def _start(
 ) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
     from trueground.evaluate import RunSettings, make_components
-    from trueground.models import check_variable, make_model
+    from trueground.models import make_model
     from trueground.net import Limiter
     from trueground.options import parse_shard
 
@@ -182,8 +182,6 @@ def _start(
             scratch = Path(stack.enter_context(folder))
         chosen = vars(settings) | {"params": params, "command": command_line()}
         run_settings = RunSettings(**chosen, components=parts, shard=part)
-        for variable in api_key_env or ():
-            check_variable("--api-key-env", variable)
         urls = _one_each("--base-url", base_url, model)
         keys = _one_each("--api-key-env", api_key_env, model)
         models = [

@@ -170,11 +170,10 @@ def make_components(
     splits = get_decomposer(decomposer, cache=cache)
     llms = [j for j in named if isinstance(j, str) and j.strip().startswith("llm:")]
     if rater is None and llms:
-        from trueground.models import OPTIONS
+        from trueground.models import LLMComponent
 
         spec = ComponentSpec.parse("judge", llms[0])  # without the options that only judges have
-        shared = spec.options.keys() & {*OPTIONS, "temperature", "max_tokens"}
-        options = {name: spec.options[name] for name in spec.options if name in shared}
+        options = LLMComponent.shared_options(spec)
         rater = ComponentSpec("rater", "llm", spec.model, options).written
     rater_spec = (
         ComponentSpec.parse("rater", rater, cache=cache) if isinstance(rater, str) else None

@@ -22,8 +22,6 @@ from trueground.models import (
     Reply,
     ReplySlot,
     ReplyStore,
-    prompt_sha256,
-    sanitize_text,
 )
 from trueground.net import raised
 from trueground.records import LARGEST_RESPONSE, Check
@@ -72,7 +70,7 @@ class Questionnaire:
             if draw and seed is not None:  # the same seed would give the same answer again
                 params = msgspec.structs.replace(params, seed=seed + draw)
             request = ChatRequest(question.messages, params, draw)
-            yield ModelRequest(request, id_, prompt_sha256(question.messages))
+            yield ModelRequest(request, id_, request.prompt_sha256)
 
 
 def make_run_plan(task: Task, settings: RunSettings) -> Plan:
@@ -162,7 +160,7 @@ class AnsweredQuestions:
 
     def _record(self, drawn: Drawn) -> Record:
         response = self.log.get(drawn.id)
-        prompt = prompt_sha256(drawn.question.messages)
+        prompt = ChatRequest(drawn.question.messages).prompt_sha256
         if response is not None and response.prompt_sha256 != prompt:
             raise InputError(
                 f"the question of {drawn.id!r} is not the one that was answered: the data changed "
@@ -179,7 +177,7 @@ class AnsweredQuestions:
 
     def _answer(self, response: Response | None) -> tuple[str, Failure | None]:
         """What is scored of a reply, or why nothing is."""
-        text, failure = sanitize_text((response.response if response else None) or ""), None
+        text, failure = response.text if response else "", None
         if response is None:
             failure = Failure(Status.ERROR, "the model was not asked")
         elif response.status is Status.TRUNCATED:

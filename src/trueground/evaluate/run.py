@@ -44,13 +44,13 @@ def _prepare(
     from trueground.errors import UsageError
     from trueground.evaluate.components import make_components
     from trueground.execution import open_progress
-    from trueground.models import check_model, make_model
+    from trueground.models import make_model
     from trueground.runs import free_path
 
     name, slash, task_name = request.benchmark.partition("/")
     model, options = request.model, request.options or {}
     if not isinstance(model, str):
-        check_model(model)
+        make_model(model)  # what can be refused is refused before anything is read
     benchmark = get_benchmark(name)
     parts = make_components(
         benchmark.judge(options) if request.judge is None else request.judge,
@@ -74,7 +74,6 @@ def _prepare(
         task = benchmark.prepare(task_name, options, sources)
         if isinstance(model, str):
             model = make_model(model, request.model_options)
-            check_model(model)  # a plug-in may have made it
         out = request.out
         path = free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
         yield task, model, path, settings

@@ -23,14 +23,7 @@ from trueground.evaluate.questions import (
 )
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
-from trueground.models import (
-    ChatModel,
-    ModelRequest,
-    RequestRunner,
-    estimate_tokens,
-    price_of,
-    request_key,
-)
+from trueground.models import ChatModel, ModelRequest, RequestRunner
 from trueground.net import ResponseCache
 from trueground.records import Check
 from trueground.runs import (
@@ -104,14 +97,14 @@ class Session(AbstractContextManager["Session"]):
         another run in it, UsageError for a model without batches where it is to use them.
         """
         if settings.batch:
-            from trueground.models import check_batches
+            from trueground.models import BatchRequestRunner
 
-            check_batches(model)
+            BatchRequestRunner.check_model(model)
         self._model = model
         self._settings = settings
         self._plan = make_run_plan(task, settings)
         self._questionnaire = Questionnaire(task, settings)
-        self._price = None if settings.prices is None else price_of(model.name, settings.prices)
+        self._price = None if settings.prices is None else settings.prices.of(model.name)
         self._done = 0
         self._check = check_questions(task, settings) if check is None else check
         with ExitStack() as stack:
@@ -305,10 +298,10 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
             items += 1
             if index.has(item.id, item.prompt_sha256, retry_failed=settings.retry_failed):
                 answered += 1
-            elif is_cached(request_key(model.signature, item.request)):
+            elif is_cached(item.request.cache_key(model.signature)):
                 cached += 1
             else:
-                tokens_in += estimate_tokens(item.request.messages)
+                tokens_in += item.request.estimate_prompt_tokens()
     task.check_settings()
     calls = items - answered - cached
     limit = questionnaire.params.max_tokens
@@ -322,6 +315,6 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
         "tokens_in": tokens_in,
         "tokens_out": tokens_out,
         "bounded": limit is not None,
-        "usd": None if prices is None else price_of(model.name, prices).cost(tokens_in, tokens_out),
+        "usd": None if prices is None else prices.of(model.name).cost(tokens_in, tokens_out),
         "judged": settings.components.spent is not None,
     }

@@ -18,8 +18,6 @@ from trueground.models import (
     Prompt,
     Reply,
     TextMarks,
-    describe_failure,
-    shorten_reply,
 )
 from trueground.text import split_sentences
 from trueground.types import JudgeRequest, PromptFile, Status, Verdict
@@ -131,10 +129,10 @@ class _Case:
             if status is Status.UNPARSEABLE:
                 why = "the model's reply holds no verdict: neither True nor False, or both"
             else:
-                why = describe_failure(reply, "a sentence of the context")
+                why = reply.describe_failure("a sentence of the context")
             raw = None
             if status in (Status.UNPARSEABLE, Status.TRUNCATED):
-                raw = shorten_reply(reply.text)
+                raw = reply.shortened_text()
                 why += " before its verdict" if status is Status.TRUNCATED else ""
             return Verdict(status=status, reasons=(why,), reply=raw)
         if self.asked:

@@ -7,24 +7,22 @@ that cannot be meant (UsageError), an endpoint that refuses or cannot be found (
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Protocol
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Protocol
 
 import msgspec
 
-from trueground.components import check_members
 from trueground.models.options import Extra
 from trueground.net import Secrets
 from trueground.options import Option
 from trueground.types import Status
 
-# The finish reason of a call that came to no model: nobody there, not let in, no such model.
-UNREACHABLE = "unreachable"
-CHARACTERS_PER_TOKEN = 4  # before anybody has counted them
+MAX_SHOWN_CHARS = 2_000  # of a reply in which nothing could be read
 _TOKENS_OUT = 256  # what an answer may take where the call sets no limit
 # Part of every key: a change of what a key or a kept reply means must not meet older entries.
 _KEY_VERSION = "1"
 _canonical = msgspec.json.Encoder(order="sorted").encode
+_LEAST = -9999.0  # for a log-probability of minus infinity, as endpoints write it
 _TOO_MANY = 2**53  # tokens; up to here every JSON reader reads a whole number as it is
 
 
@@ -58,44 +56,46 @@ class Params(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class ChatRequest(msgspec.Struct, frozen=True):
     """One call. `draw` tells repeated calls with the same words apart (0, 1, 2 …)."""
 
+    CHARACTERS_PER_TOKEN: ClassVar[int] = 4  # a rule of thumb for English
+
     messages: tuple[Message, ...]
     params: Params = Params()
     draw: int = 0
 
+    def cache_key(self, signature: str) -> str:
+        """Return the key of a reply: SHA-256 (hex) of signature, messages, parameters and draw.
 
-def request_key(signature: str, request: ChatRequest) -> str:
-    """Under which a reply is kept: SHA-256 (hex) of signature, messages, parameters and draw.
+        It depends on who answers, what is asked and how, and on nothing else: not on the endpoint,
+        the machine or the account.
 
-    It depends on who answers, what is asked and how, and on nothing else: not on the endpoint, the
-    machine or the account.
-    """
-    params = request.params
-    # 0 is 0.0 where a number need not be whole.
-    floats = {
-        name: float(value)
-        for name in ("temperature", "top_p")
-        if type(value := getattr(params, name)) is int
-    }
-    if floats:
-        params = msgspec.structs.replace(params, **floats)
-    words = (_KEY_VERSION, signature, request.messages, params, request.draw)
-    return hashlib.sha256(_canonical(words)).hexdigest()
+        Args:
+            signature: That of the model.
+        """
+        params = self.params
+        # 0 is 0.0 where a number need not be whole.
+        floats = {
+            name: float(value)
+            for name in ("temperature", "top_p")
+            if type(value := getattr(params, name)) is int
+        }
+        if floats:
+            params = msgspec.structs.replace(params, **floats)
+        content = (_KEY_VERSION, signature, self.messages, params, self.draw)
+        return hashlib.sha256(_canonical(content)).hexdigest()
 
+    @property
+    def prompt_sha256(self) -> str:
+        """SHA-256 (hex) of the messages alone."""
+        return hashlib.sha256(_canonical(self.messages)).hexdigest()
 
-def prompt_sha256(messages: Sequence[Message]) -> str:
-    """SHA-256 (hex) of the messages alone."""
-    return hashlib.sha256(_canonical(messages)).hexdigest()
+    def estimate_prompt_tokens(self) -> int:
+        """Return a quarter of the characters of the messages, rounded up."""
+        return -(-sum(len(m.content) for m in self.messages) // self.CHARACTERS_PER_TOKEN)
 
-
-def estimate_tokens(messages: Iterable[Message]) -> int:
-    """Tokens of the messages: a quarter of their characters, rounded up."""
-    return -(-sum(len(message.content) for message in messages) // CHARACTERS_PER_TOKEN)
-
-
-def estimate_call(request: ChatRequest) -> int:
-    """Tokens of the messages and of the longest answer that the call allows."""
-    limit = request.params.max_tokens
-    return estimate_tokens(request.messages) + (_TOKENS_OUT if limit is None else limit)
+    def estimate_tokens(self) -> int:
+        """Return the tokens of the messages and of the longest answer that the call allows."""
+        limit = self.params.max_tokens
+        return self.estimate_prompt_tokens() + (_TOKENS_OUT if limit is None else limit)
 
 
 class TokenUsage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -105,19 +105,16 @@ class TokenUsage(msgspec.Struct, frozen=True, omit_defaults=True):
     tokens_out: int = 0
     cached: int = 0
 
+    @staticmethod
+    def count(value: object) -> int:
+        """Return a number of tokens as an endpoint sends it; 0 for what cannot be one."""
+        is_valid = isinstance(value, int | float) and 0 <= value < _TOO_MANY
+        return int(value) if is_valid else 0  # type: ignore[call-overload]
 
-def count(value: Any) -> int:
-    """A number of tokens as an endpoint sends it; 0 for what cannot be one."""
-    is_valid = isinstance(value, int | float) and 0 <= value < _TOO_MANY
-    return int(value) if is_valid else 0
-
-
-def clamp_usage(usage: TokenUsage) -> TokenUsage:
-    """Return the usage with 0 for each invalid number of tokens."""
-    return TokenUsage(count(usage.tokens_in), count(usage.tokens_out), count(usage.cached))
-
-
-_LEAST = -9999.0  # stands for a log-probability of minus infinity, as endpoints write it
+    def clamped(self) -> TokenUsage:
+        """Return the usage with 0 for each invalid number of tokens."""
+        numbers = (self.tokens_in, self.tokens_out, self.cached)
+        return TokenUsage(*map(self.count, numbers))
 
 
 class TokenLogprob(msgspec.Struct, frozen=True):
@@ -148,27 +145,46 @@ class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
     logprobs: list[TokenLogprob] | None = None
     calls: int = 1
 
+    # The finish reason of a call that came to no model: nobody there, not let in, no such model.
+    UNREACHABLE: ClassVar[str] = "unreachable"
 
-def normalize_reply(reply: Reply) -> Reply:
-    """Return the reply without text and numbers that a file can't hold, see `sanitize_text`."""
-    clean: dict[str, Any] = {
-        name: sanitize_text(text)
-        for name in ("text", "error", "reasoning", "finish_reason", "model")
-        if (text := getattr(reply, name)) and not (text.isascii() and "\0" not in text)
-    }
-    if reply.logprobs is not None:
-        clean["logprobs"] = [
-            TokenLogprob(
-                sanitize_text(one.token),
-                max(one.logprob, _LEAST),
-                {sanitize_text(token): max(p, _LEAST) for token, p in one.top.items()},
-            )
-            for one in reply.logprobs
-        ]
-    return msgspec.structs.replace(reply, usage=clamp_usage(reply.usage), **clean)
+    def normalized(self) -> Reply:
+        """Return the reply without text and numbers that a file can't hold.
+
+        Texts have "?" for half a surrogate pair and \\x00 for NUL.
+        """
+        clean: dict[str, Any] = {
+            name: _sanitize(text)
+            for name in ("text", "error", "reasoning", "finish_reason", "model")
+            if (text := getattr(self, name)) and not (text.isascii() and "\0" not in text)
+        }
+        if self.logprobs is not None:
+            clean["logprobs"] = [
+                TokenLogprob(
+                    _sanitize(token.token),
+                    max(token.logprob, _LEAST),
+                    {_sanitize(text): max(p, _LEAST) for text, p in token.top.items()},
+                )
+                for token in self.logprobs
+            ]
+        return msgspec.structs.replace(self, usage=self.usage.clamped(), **clean)
+
+    def shortened_text(self) -> str:
+        """Return the text for the evidence, cut and marked as cut if it is long."""
+        if len(self.text) <= MAX_SHOWN_CHARS:
+            return self.text
+        return f"{self.text[:MAX_SHOWN_CHARS]} … ({len(self.text):,} characters in all)"
+
+    def describe_failure(self, subject: str) -> str:
+        """Return why a reply with a status can't be used; `subject` is what was in the prompt."""
+        if self.status is Status.TRUNCATED:
+            return "the model's reply was cut off at the token limit"
+        if self.status is Status.TOO_LONG:
+            return f"{subject} is too long for the model: {self.error}"
+        return f"the call failed: {self.error}"
 
 
-def sanitize_text(text: str) -> str:
+def _sanitize(text: str) -> str:
     """Return the text as a file can hold it: "?" for half a surrogate pair, \\x00 for NUL."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\\x00")
 
@@ -213,9 +229,3 @@ class ChatModel(Protocol):
     async def close(self) -> None:
         """Give connections and memory back."""
         ...
-
-
-def check_model(model: object) -> None:
-    """Raise UsageError if an object isn't a ChatModel."""
-    members = {"name": "text", "signature": "text", "generate": "method", "close": "method"}
-    check_members("model", model, members)

@@ -22,7 +22,7 @@ import orjson
 
 from trueground.errors import RunInterrupted, UnreachableError, UsageError
 from trueground.files import open_no_follow
-from trueground.models.base import UNREACHABLE, ChatModel, Reply
+from trueground.models.base import ChatModel, Reply
 from trueground.models.batches import BatchApi, EndpointBatch
 from trueground.models.openai import OpenAIModel
 from trueground.models.runner import ModelRequest, ReplySlot, RequestRunner
@@ -94,16 +94,6 @@ class RequestFile(NamedTuple):
     url: str
 
 
-def check_batches(model: ChatModel) -> OpenAIModel:
-    """The model, if its calls can go through batches. Raises UsageError."""
-    if isinstance(model, OpenAIModel):
-        return model
-    raise UsageError(
-        f"--batch: {model.name} cannot be asked through batches, only a model behind an "
-        "OpenAI-compatible endpoint can (--base-url). Name such a model, or leave --batch away"
-    )
-
-
 def custom_id(item: str) -> str:
     """An item's name in a batch: its id where that is plain and short, else a hash of it."""
     return item if _PLAIN.fullmatch(item) else sha256(item.encode()).hexdigest()
@@ -156,7 +146,7 @@ class BatchRequestRunner:
             UsageError: The model has no batches.
             InputError: The state can't be read.
         """
-        batch_model = check_batches(runner.model)
+        batch_model = self.check_model(runner.model)
         self._name = batch_model.name
         self._api = BatchApi(batch_model)
         self._secrets = Secrets(batch_model.endpoint.secrets)
@@ -175,6 +165,16 @@ class BatchRequestRunner:
         self._refused: str | None = None  # why every other request would be refused, too
         self._cancelled: str | None = None
         self._reason: str | None = None  # why a batch ended before its time
+
+    @staticmethod
+    def check_model(model: ChatModel) -> OpenAIModel:
+        """Return the model if its requests can go through batches. Raises UsageError."""
+        if isinstance(model, OpenAIModel):
+            return model
+        raise UsageError(
+            f"--batch: {model.name} cannot be asked through batches, only a model behind an "
+            "OpenAI-compatible endpoint can (--base-url). Name such a model, or leave --batch away"
+        )
 
     async def run_all(
         self, waiting: Iterator[ModelRequest], requests: Callable[[], Iterator[ModelRequest]]
@@ -341,7 +341,7 @@ class BatchRequestRunner:
     def _take(self, name: str, reply: Reply, seconds: float) -> None:
         """Log a reply; a call that was refused like every other waits on."""
         self._runner.take(self._waiting[name], reply, seconds)
-        if reply.finish_reason != UNREACHABLE:
+        if reply.finish_reason != Reply.UNREACHABLE:
             self._answered = True
             del self._waiting[name]
         elif name not in self._forbidden:

@@ -11,17 +11,17 @@ import msgspec
 from trueground.components import ComponentSpec
 from trueground.errors import UsageError
 from trueground.execution import LoopThread
-from trueground.models.base import ChatModel, ChatRequest, Params, Reply, request_key
+from trueground.models.base import ChatModel, ChatRequest, Params, Reply
 from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
 from trueground.models.registry import make_model
 from trueground.models.runner import ModelRequest, ReplySlot, RequestRunner
 from trueground.net import ResponseCache
-from trueground.types import Status, Usage
+from trueground.types import Usage
 
 # One word is enough, but models that think before they answer do so within the limit too.
 MAX_TOKENS = 512
-MAX_SHOWN_CHARS = 2_000  # of a reply in which nothing could be read
 MAX_RECENT_REPLIES = 4_000
+_SAMPLING = ("temperature", "max_tokens")  # options next to those of the endpoint
 
 
 class ConfiguredModel(NamedTuple):
@@ -54,7 +54,7 @@ def configure_model(
     Raises:
         UsageError: An option is unknown or invalid, or there is no model.
     """
-    spec.check((*OPTIONS, "temperature", "max_tokens", *options))
+    spec.check((*OPTIONS, *_SAMPLING, *options))
     if spec.options.get("temperature") == "none":
         params = msgspec.structs.replace(params, temperature=None)
     elif "temperature" in spec.options:
@@ -68,22 +68,6 @@ def configure_model(
             f'"{spec.name}:gpt-4o(base_url=https://host/v1,api_key_env=KEY)"'
         )
     return ConfiguredModel(make_model(name, endpoint_options(spec, who, endpoint)), params)
-
-
-def shorten_reply(reply: str, limit: int = MAX_SHOWN_CHARS) -> str:
-    """Return a raw reply for the evidence, cut and marked as cut if it is long."""
-    if len(reply) <= limit:
-        return reply
-    return f"{reply[:limit]} … ({len(reply):,} characters in all)"
-
-
-def describe_failure(reply: Reply, subject: str) -> str:
-    """Return why a reply with a status can't be used; `subject` is what was in the prompt."""
-    if reply.status is Status.TRUNCATED:
-        return "the model's reply was cut off at the token limit"
-    if reply.status is Status.TOO_LONG:
-        return f"{subject} is too long for the model: {reply.error}"
-    return f"the call failed: {reply.error}"
 
 
 class SyncRequestRunner:
@@ -136,7 +120,7 @@ class SyncRequestRunner:
 
         A call that fails gives a Reply with a status. Raises UnreachableError.
         """
-        keys = [request_key(self.model.signature, request) for request in requests]
+        keys = [request.cache_key(self.model.signature) for request in requests]
         unique = dict(zip(keys, requests, strict=True))
         replies: dict[str, Reply] = {}
         if self._reuses_recent:
@@ -217,6 +201,12 @@ class LLMComponent:
         who = f"the {spec.kind} {spec.name}"
         model, self._params = configure_model(spec, who, params=params, options=options)
         self._runner = SyncRequestRunner(model, cache=spec.cache)
+
+    @staticmethod
+    def shared_options(spec: ComponentSpec) -> dict[str, str]:
+        """Return the options of a spec that all components with a language model have."""
+        shared = spec.options.keys() & {*OPTIONS, *_SAMPLING}
+        return {name: value for name, value in spec.options.items() if name in shared}
 
     @property
     def spent(self) -> Usage:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from trueground.errors import UnreachableError, UsageError
-from trueground.models.base import CHARACTERS_PER_TOKEN, UNREACHABLE
+from trueground.models.base import ChatRequest, Reply
 from trueground.models.openai import find_endpoint
 from trueground.models.openai_replies import error_inside, failed, refused
 from trueground.models.options import ModelOptions
@@ -214,7 +214,7 @@ class EndpointScorer:
             reason = f"the call cannot be written as JSON: {error}"
             raise UnscoredText("call_failed", reason) from None
         limiter = self._client.limiter
-        tokens = len(text) // CHARACTERS_PER_TOKEN + 1 if limiter.counts_tokens else 0
+        tokens = len(text) // ChatRequest.CHARACTERS_PER_TOKEN + 1 if limiter.counts_tokens else 0
         value = await self._client.ask(self._url, body, _read, tokens=tokens)
         if self._form is not None:
             self._lost_in_a_row = 0
@@ -230,7 +230,7 @@ class EndpointScorer:
             return UnscoredText("too_long", str(error))
         # Perhaps a server without plain completions, rather than none at all.
         may_be_the_form = self._form is None and error.status in (404, 405)
-        if reply.finish_reason == UNREACHABLE and not may_be_the_form:
+        if reply.finish_reason == Reply.UNREACHABLE and not may_be_the_form:
             self._lost_in_a_row += 1
             if self._form is None or self._lost_in_a_row >= _GIVE_UP_AFTER:
                 raise self._unreachable(error)

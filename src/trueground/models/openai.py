@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import orjson
 
 from trueground.errors import UsageError
-from trueground.models.base import ChatRequest, Reply, estimate_call, without_secrets
+from trueground.models.base import ChatRequest, Reply, without_secrets
 from trueground.models.openai_replies import failed, read_reply, refuses, wants_other_limit
 from trueground.models.options import ModelOptions
 from trueground.models.prompts import lay_out, read_wrapper
@@ -155,7 +155,7 @@ class OpenAIModel:
     async def generate(self, request: ChatRequest) -> Reply:
         """One reply. Raises UsageError for parameters that cannot be sent."""
         limiter = self.client.limiter
-        tokens = estimate_call(request) if limiter.counts_tokens else 0
+        tokens = request.estimate_tokens() if limiter.counts_tokens else 0
         limit_name = self._limit_name
         values = self.body(request)
         try:

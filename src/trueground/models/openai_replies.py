@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
-from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, TokenUsage, count
+from trueground.models.base import Reply, TokenLogprob, TokenUsage
 from trueground.net import ConnectError, HttpError, HttpReply, UnusableError, is_passing, readable
 from trueground.types import Status
 
@@ -104,10 +104,11 @@ def read_reply(reply: HttpReply) -> Reply:
     usage = TokenUsage()
     if isinstance(body.usage, dict):
         details = body.usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, dict) else 0
         usage = TokenUsage(
-            tokens_in=count(body.usage.get("prompt_tokens")),
-            tokens_out=count(body.usage.get("completion_tokens")),
-            cached=count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
+            tokens_in=TokenUsage.count(body.usage.get("prompt_tokens")),
+            tokens_out=TokenUsage.count(body.usage.get("completion_tokens")),
+            cached=TokenUsage.count(cached),
         )
     choice = body.choices[0] if body.choices else None
     if choice is None or (choice.message is None and choice.text is None):
@@ -127,8 +128,8 @@ def read_reply(reply: HttpReply) -> Reply:
 def _answer(choice: _Choice) -> Reply:
     message = choice.message or _Message(content=choice.text)
     finish = choice.finish_reason if isinstance(choice.finish_reason, str) else None
-    if finish == UNREACHABLE:  # our own word for a call that came to nobody
-        finish = f"{UNREACHABLE} (endpoint)"
+    if finish == Reply.UNREACHABLE:  # our own word for a call that came to nobody
+        finish = f"{Reply.UNREACHABLE} (endpoint)"
     content, thoughts = _parts(message.content)
     field = message.reasoning_content or message.reasoning
     # An endpoint that gives the thoughts apart has left none in the text.
@@ -403,5 +404,5 @@ def failed(error: HttpError) -> Reply:
             reply.status = Status.TOO_LONG
             return reply
         final = trouble.is_final(error.status)
-    reply.finish_reason = UNREACHABLE if final else None
+    reply.finish_reason = Reply.UNREACHABLE if final else None
     return reply

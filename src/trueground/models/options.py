@@ -135,8 +135,9 @@ def endpoint_options(
     `who` is the part in words.
     """
     base, own = base or ModelOptions(), given.options
-    if "api_key_env" in own:
-        check_variable(f"{who}: api_key_env", own["api_key_env"])
+    for variable in (base.api_key_env, own.get("api_key_env")):
+        if variable is not None:
+            check_variable(f"{who}: api_key_env", variable)
     return replace(
         base,
         base_url=own.get("base_url", base.base_url),

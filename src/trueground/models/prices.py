@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import Annotated
@@ -36,34 +35,34 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ) / 1_000_000
 
 
-Prices = Mapping[str, Price]
+class Prices(dict[str, Price]):
+    """Prices of models by name."""
 
+    @classmethod
+    def read(cls, path: Path) -> Prices:
+        """Read the table in a file. Raises InputError."""
+        place = f"--prices {path}"
+        try:
+            # Python's own reader takes NaN and Infinity too, so that model and field can be named.
+            table = msgspec.convert(json.loads(path.read_bytes()), dict[str, object])
+            prices = cls()
+            for model, entry in table.items():
+                place = f"--prices {path}, model {model!r}"
+                prices[model] = msgspec.convert(entry, Price)
+            return prices
+        except OSError as error:
+            raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(
+                f"{place}: {error}. Expected, in US dollars per million tokens: "
+                '{"model-name": {"input": 2.5, "output": 10.0, "cached_input": 1.25}}'
+            ) from None
 
-def read_prices(path: Path) -> Prices:
-    """The table in a file. Raises InputError."""
-    place = f"--prices {path}"
-    try:
-        # Python's own reader takes NaN and Infinity too, so that model and field can be named.
-        table = msgspec.convert(json.loads(path.read_bytes()), dict[str, object])
-        prices = {}
-        for model, entry in table.items():
-            place = f"--prices {path}, model {model!r}"
-            prices[model] = msgspec.convert(entry, Price)
-        return prices
-    except OSError as error:
-        raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{place}: {error}. Expected, in US dollars per million tokens: "
-            '{"model-name": {"input": 2.5, "output": 10.0, "cached_input": 1.25}}'
-        ) from None
-
-
-def price_of(model: str, prices: Prices) -> Price:
-    """The price of a model. Raises UsageError where the table has none."""
-    if model not in prices:
-        raise unknown_name("model in the table of prices", model, prices)
-    return prices[model]
+    def of(self, model: str) -> Price:
+        """Return the price of a model. Raises UsageError if the table has none."""
+        if model not in self:
+            raise unknown_name("model in the table of prices", model, self)
+        return self[model]
 
 
 PriceTable = Annotated[
@@ -71,6 +70,6 @@ PriceTable = Annotated[
     Option(
         'JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}',
         type=Path | None,
-        parse=read_prices,
+        parse=Prices.read,
     ),
 ]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trueground.components import ComponentSpec, Registry
+from trueground.components import ComponentSpec, Registry, check_members
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel
-from trueground.models.options import OPTIONS, ModelOptions, endpoint_options
+from trueground.models.options import OPTIONS, ModelOptions, check_variable, endpoint_options
 
 if TYPE_CHECKING:
     from trueground.models.perplexity import PromptScorer
@@ -54,8 +54,32 @@ _SHOWN: dict[str, dict[str, Any]] = {
 }
 
 
-def make_model(name: str, options: ModelOptions) -> ChatModel:
-    """The model of that name. UsageError, and what its kind raises where it cannot be had."""
+def make_model(model: str | ChatModel, options: ModelOptions | None = None) -> ChatModel:
+    """Return the chat model of a name, or the object itself if it is one.
+
+    Args:
+        model: A name such as `gpt-4o` or `hf:PATH`, or an object.
+        options: How a model with a name is reached and loaded.
+
+    Raises:
+        UsageError: The name or an option is invalid, or the object lacks a member of ChatModel.
+            Kinds of models raise other errors, too.
+    """
+    if not isinstance(model, str):
+        return _check_members(model)
+    options = options or ModelOptions()
+    if options.api_key_env is not None:
+        check_variable("--api-key-env", options.api_key_env)
+    return _check_members(_make_named(model, options))
+
+
+def _check_members(model: ChatModel) -> ChatModel:
+    members = {"name": "text", "signature": "text", "generate": "method", "close": "method"}
+    check_members("model", model, members)
+    return model
+
+
+def _make_named(name: str, options: ModelOptions) -> ChatModel:
     if not name.strip():
         raise UsageError("the model has no name; give --model NAME, such as --model hf:PATH")
     prefix, colon, rest = name.partition(":")

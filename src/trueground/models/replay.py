@@ -12,12 +12,10 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.models.base import (
-    UNREACHABLE,
     ChatRequest,
     Reply,
     TokenLogprob,
     TokenUsage,
-    prompt_sha256,
 )
 from trueground.models.openai_replies import is_cut, why_no_answer
 from trueground.types import Status
@@ -93,7 +91,7 @@ class ReplayModel:
 
         There is one for each prompt, so that further draws find none.
         """
-        at = None if request.draw else self._prompts.get(prompt_sha256(request.messages))
+        at = None if request.draw else self._prompts.get(request.prompt_sha256)
         missing = f"no response for this item in {self._path}"
         return self._read(at) or Reply(status=Status.ERROR, error=missing)
 
@@ -208,7 +206,7 @@ def _reply(line: _ReplayLine) -> Reply:
     return Reply(
         text=response or "",
         # Which means: now. The file can be reached.
-        finish_reason=None if line.finish_reason == UNREACHABLE else line.finish_reason,
+        finish_reason=None if line.finish_reason == Reply.UNREACHABLE else line.finish_reason,
         status=status,
         error=error,
         reasoning=line.reasoning,

@@ -17,12 +17,9 @@ from typing import NamedTuple
 from trueground.components import check_struct
 from trueground.errors import RunInterrupted, UnreachableError, fails_alone
 from trueground.models.base import (
-    UNREACHABLE,
     ChatModel,
     ChatRequest,
     Reply,
-    normalize_reply,
-    request_key,
 )
 from trueground.models.reply_cache import cache_reply, load_cached_reply
 from trueground.net import ResponseCache, raised
@@ -40,7 +37,7 @@ _CACHE_HIT = Usage(cache_hits=1)
 class ModelRequest(NamedTuple):
     """One request to a model; `id` and `prompt_sha256` are for the store of the replies.
 
-    `key` is its `request_key`, if that is known already.
+    `key` is its `cache_key`, if that is known already.
     """
 
     request: ChatRequest
@@ -150,7 +147,7 @@ class Reachability:
 
     async def check(self, reply: Reply) -> None:
         """Raise UnreachableError if no call reaches the model, or no longer does."""
-        if reply.finish_reason != UNREACHABLE:
+        if reply.finish_reason != Reply.UNREACHABLE:
             self._reached, self._lost_in_a_row = True, 0
             return
         self._lost_in_a_row += 1
@@ -274,12 +271,12 @@ class RequestRunner:
         """Return where the reply to a request belongs."""
         key = None
         if self._needs_key:
-            key = request.key or request_key(self.model.signature, request.request)
+            key = request.key or request.request.cache_key(self.model.signature)
         return ReplySlot(key, request.id, request.prompt_sha256)
 
     def take(self, slot: ReplySlot, reply: Reply, seconds: float) -> Reply:
         """Keep and return a reply that a call has just given."""
-        reply = normalize_reply(reply)
+        reply = reply.normalized()
         self.usage += _usage_of(reply)
         if reply.status is Status.ERROR and self.first_error is None:
             self.first_error = reply.error

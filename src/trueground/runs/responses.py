@@ -15,12 +15,9 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.models import (
-    UNREACHABLE,
     Reply,
     TokenLogprob,
     TokenUsage,
-    clamp_usage,
-    normalize_reply,
 )
 from trueground.runs.directory import AppendFile
 from trueground.runs.schema import Manifest, TokenSums
@@ -61,7 +58,7 @@ class Response(msgspec.Struct, kw_only=True):
     ) -> Response:
         """The line of a reply."""
         lost = reply.status not in (None, Status.TRUNCATED)
-        told = msgspec.structs.asdict(normalize_reply(reply))
+        told = msgspec.structs.asdict(reply.normalized())
         return cls(
             id=id_,
             prompt_sha256=prompt,
@@ -70,6 +67,11 @@ class Response(msgspec.Struct, kw_only=True):
             cached=cached,
             **{name: told[name] for name in (*_OF_REPLY, "calls")},
         )
+
+    @property
+    def text(self) -> str:
+        """The response as other files can hold it; empty for a call that failed."""
+        return Reply(text=self.response or "").normalized().text
 
     def reply(self) -> Reply:
         """The reply that the line was made of."""
@@ -108,7 +110,7 @@ class Paid:
         self.cache_hits += line.cached
         if line.latency_s is not None and not line.cached:
             self.calls += line.calls
-            usage = clamp_usage(line.usage)
+            usage = line.usage.clamped()
             self.tokens_in += usage.tokens_in
             self.tokens_out += usage.tokens_out
             self.tokens_cached += usage.cached
@@ -160,7 +162,7 @@ class ResponseIndex:
     def _add(self, head: _Head | Response, size: int) -> None:
         """Take a line; one that never reached the model takes no answer's place."""
         failed = head.status == Status.ERROR  # a prompt that is too long stays so
-        if head.finish_reason != UNREACHABLE:
+        if head.finish_reason != Reply.UNREACHABLE:
             prompt = bytes.fromhex(head.prompt_sha256)
             self._entries[head.id] = _Entry(self.size, prompt, failed)
         elif head.id not in self._entries or self._entries[head.id].failed:

@@ -19,7 +19,7 @@ from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate import RunSettings, check_questions, check_same, identify_run, run_task
 from trueground.files import safe_name
-from trueground.models import ChatModel, check_batches, price_of
+from trueground.models import BatchRequestRunner, ChatModel
 from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
@@ -273,9 +273,9 @@ def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[Sw
     """
     for run in runs:
         if settings.prices is not None:
-            price_of(run.model.name, settings.prices)
+            settings.prices.of(run.model.name)
         if settings.batch:
-            check_batches(run.model)
+            BatchRequestRunner.check_model(run.model)
     for run in runs:
         check_resumable(out / run.where)
     _count_ours(out, runs, settings)

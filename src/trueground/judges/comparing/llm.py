@@ -23,8 +23,6 @@ from trueground.models import (
     Prompt,
     Reply,
     TextMarks,
-    describe_failure,
-    shorten_reply,
 )
 from trueground.types import Comparison, ComparisonRequest, PromptFile, Status
 
@@ -121,15 +119,15 @@ class LLMComparer(LLMComponent, Comparer):
     def _read(self, reply: Reply) -> Comparison:
         """What the reply says, or why it says nothing."""
         if reply.status is None:
-            return self._read_text(reply.text)
-        why = describe_failure(reply, "what is to be shown together")
-        raw = shorten_reply(reply.text) if reply.status is Status.TRUNCATED else None
+            return self._read_answer(reply)
+        why = reply.describe_failure("what is to be shown together")
+        raw = reply.shortened_text() if reply.status is Status.TRUNCATED else None
         return Comparison(status=reply.status, reply=raw, reason=why)
 
-    def _read_text(self, text: str) -> Comparison:
-        verdict = read_verdict(text)
+    def _read_answer(self, reply: Reply) -> Comparison:
+        verdict = read_verdict(reply.text)
         if verdict is None:
-            return _unparseable(text, "neither yes nor no, or both")
+            return _unparseable(reply, "neither yes nor no, or both")
         return Comparison({self.values[0]: float(verdict)})
 
 
@@ -165,10 +163,10 @@ class LLMCorrectness(LLMComparer):
 class ErrorCategory(LLMComparer):
     """`error-category`: one of CATEGORIES; its place there is the value, its name in `detail`."""
 
-    def _read_text(self, text: str) -> Comparison:
-        category = read_category(text)
+    def _read_answer(self, reply: Reply) -> Comparison:
+        category = read_category(reply.text)
         if category is None:
-            return _unparseable(text, "none of the categories, or several")
+            return _unparseable(reply, "none of the categories, or several")
         number = float(CATEGORIES.index(category))
         return Comparison({CATEGORY: number}, detail={CATEGORY: category})
 
@@ -187,6 +185,6 @@ def read_category(reply: str) -> str | None:
     return categories.pop() if len(categories) == 1 else None
 
 
-def _unparseable(text: str, lacking: str) -> Comparison:
+def _unparseable(reply: Reply, lacking: str) -> Comparison:
     why = f"the model's reply cannot be read: {lacking}"
-    return Comparison(status=Status.UNPARSEABLE, reply=shorten_reply(text), reason=why)
+    return Comparison(status=Status.UNPARSEABLE, reply=reply.shortened_text(), reason=why)

@@ -31,7 +31,6 @@ from trueground.models import (
     Prompt,
     Reply,
     TextMarks,
-    shorten_reply,
 )
 from trueground.types import PromptFile, Rating, RatingRequest, Status
 
@@ -204,13 +203,13 @@ class LLMRater(LLMComponent, Rater):
 def _of_reply(reply: Reply) -> Rating:
     if reply.status is Status.TRUNCATED:
         why = "the reply was cut off at the token limit"
-        return Rating(status=reply.status, reply=shorten_reply(reply.text), reason=why)
+        return Rating(status=reply.status, reply=reply.shortened_text(), reason=why)
     if reply.status is not None:
         return Rating(status=reply.status, reason=reply.error)
     score = read_score(reply.text)
     if score is None:
         why = "the reply is no whole number from 1 to 5"
-        return Rating(status=Status.UNPARSEABLE, reply=shorten_reply(reply.text), reason=why)
+        return Rating(status=Status.UNPARSEABLE, reply=reply.shortened_text(), reason=why)
     return Rating(float(score.value))
 
 
@@ -218,9 +217,7 @@ def _of_runs(replies: list[Reply]) -> Rating:
     """The rating of one reply, or the mean of several, which are then all kept."""
     if len(replies) == 1:
         return _of_reply(replies[0])
-    texts = tuple(
-        shorten_reply(reply.text) or f"({reply.error or reply.status})" for reply in replies
-    )
+    texts = tuple(reply.shortened_text() or f"({reply.error or reply.status})" for reply in replies)
     return msgspec.structs.replace(_mean(map(_of_reply, replies)), replies=texts)
 
 

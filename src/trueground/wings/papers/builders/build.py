@@ -16,15 +16,7 @@ from trueground.components import ComponentSpec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
 from trueground.evaluate import run_in_own_loop
 from trueground.files import OutputPath
-from trueground.models import (
-    ChatModel,
-    LogprobRunner,
-    Params,
-    check_variable,
-    configure_model,
-    price_of,
-    strip_model_folder,
-)
+from trueground.models import ChatModel, LogprobRunner, Params, configure_model
 from trueground.net import ResponseCache
 from trueground.records import shorten
 from trueground.runs import Shards
@@ -63,6 +55,7 @@ from trueground.wings.papers.builders.flow import (
     read_source,
     run_plan,
 )
+from trueground.wings.papers.builders.model_names import strip_model_folder
 from trueground.wings.papers.builders.quality import compute_quality
 from trueground.wings.papers.builders.registry import get_builder
 from trueground.wings.papers.builders.settings import (
@@ -247,7 +240,7 @@ def _prepare(request: BuildRequest, *, is_dry_run: bool = False) -> Iterator[_Pr
         prepared = _Prepared(request, builder, plan, models, scorer)
         if settings.prices is not None:  # a table that lacks one is no use at the end
             for model in prepared.model_names.values():
-                price_of(model, settings.prices)
+                settings.prices.of(model)
         check_usable(request.folder, builder.name)
         yield prepared
     finally:
@@ -293,8 +286,6 @@ def _make_model(
         return RoleModel(model, params)
     name, spec = ComponentSpec.parse_model(role, model)
     who = f"the model of the role {role}"
-    if endpoint.api_key_env is not None:
-        check_variable(f"{who}: api_key_env", endpoint.api_key_env)
     own = configure_model(spec, who, params=params, name=name, endpoint=endpoint.options())
     return RoleModel(own.model, own.params)
 

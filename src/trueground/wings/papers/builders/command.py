@@ -133,7 +133,6 @@ def _start(
     screen: Screen,
 ) -> None:
     """Build, or say what it would cost, and print what came of it."""
-    from trueground.models import price_of
     from trueground.net import Limiter
     from trueground.options import parse_shard
     from trueground.wings.papers.builders.api import write_report
@@ -171,7 +170,7 @@ def _start(
     usd = {}  # of each role, where prices were given
     if settings.prices is not None:
         for role, one in result.spent.items():
-            price = price_of(one["name"], settings.prices)
+            price = settings.prices.of(one["name"])
             usd[role] = price.cost(one["tokens_in"], one["tokens_out"])
     screen.show_page(
         {**result.summary, "spent": result.spent, "out": str(result.path)},

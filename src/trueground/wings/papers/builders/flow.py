@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from trueground.errors import CoverageError, ProtocolError, UnreachableError
-from trueground.models import CHARACTERS_PER_TOKEN, PriceTable, price_of
+from trueground.models import ChatRequest, PriceTable
 from trueground.options import Progress
 from trueground.wings.papers.builders.base import (
     CALL_FAILED,
@@ -437,9 +437,11 @@ def _expected(
     calls = round(some if call.most is None else min(some, call.most))
     size = _size(call.tokens_in, source)
     if call.prompt is not None:
-        size += _AROUND + len(call.prompt.system + call.prompt.user) / CHARACTERS_PER_TOKEN
+        size += (
+            _AROUND + len(call.prompt.system + call.prompt.user) / ChatRequest.CHARACTERS_PER_TOKEN
+        )
     tokens_in, tokens_out = round(calls * size), round(calls * _size(call.tokens_out, source))
-    usd = None if prices is None else price_of(name, prices).cost(tokens_in, tokens_out)
+    usd = None if prices is None else prices.of(name).cost(tokens_in, tokens_out)
     return ExpectedCalls(stage, call.role, name, calls, tokens_in, tokens_out, usd)
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from trueground.models import strip_model_folder
 from trueground.reports import (
     Block,
     Bullets,
@@ -36,6 +35,7 @@ from trueground.reports import (
     Tiles,
 )
 from trueground.text import NO_VALUE, docs_page, percent_of, several
+from trueground.wings.papers.builders.model_names import strip_model_folder
 
 MARK = "trueground-build-1"
 Raw = Mapping[str, Any]

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import trueground.wings.papers.builders.checks as languages
 from trueground.cli.app import app
 from trueground.errors import MissingExtraError, UsageError
-from trueground.models.base import CHARACTERS_PER_TOKEN
+from trueground.models.base import ChatRequest
 from trueground.wings.papers.builders.api import build
 from trueground.wings.papers.builders.build import BuildRequest, BuildSettings, estimate_build
 from trueground.wings.papers.builders.registry import copy_example
@@ -148,7 +148,7 @@ def test_tokens_of_a_dry_run_are_no_fewer_than_those_asked(tmp_path: Path) -> No
         )
         build("contexts", source, out, models=MODELS, settings=settings)
         sent = sum(len(text) for text in server.texts)
-    assert sum(one.tokens_in for one in found.stages) >= sent / CHARACTERS_PER_TOKEN
+    assert sum(one.tokens_in for one in found.stages) >= sent / ChatRequest.CHARACTERS_PER_TOKEN
 
 
 def test_the_extra_is_named_before_anything_is_asked(

@@ -15,7 +15,7 @@ import msgspec
 
 from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named, read_row, texts_of
 from trueground.errors import InputError, unknown_name
-from trueground.models import CHARACTERS_PER_TOKEN
+from trueground.models import ChatRequest
 from trueground.options import parse_options
 from trueground.records import FileInfo, Problem, describe
 from trueground.wings.labeling import AnnotationTask, Label
@@ -99,7 +99,7 @@ def prepare(options: Mapping[str, str | bool | None], material: Material) -> Bui
 
     def count_tokens(question: ContextQuestion) -> float:
         texts = [question.question, question.context, *(one.text for one in question.choices)]
-        return sum(map(len, texts)) / CHARACTERS_PER_TOKEN
+        return sum(map(len, texts)) / ChatRequest.CHARACTERS_PER_TOKEN
 
     named = ",".join(task for task in TASKS if task in own.task)
     return BuildPlan(

@@ -16,7 +16,7 @@ import msgspec
 
 from trueground.claims import get_decomposer
 from trueground.components import ComponentSpec
-from trueground.models import CHARACTERS_PER_TOKEN
+from trueground.models import ChatRequest
 from trueground.options import parse_options
 from trueground.records import FileInfo
 from trueground.types import Passage
@@ -125,7 +125,7 @@ def prepare(texts: Mapping[str, str | bool | None], material: Material) -> Build
             *([distractors_stage(library, options.retriever, top)] if top else ()),
         ],
         finish=finish,
-        tokens=lambda document: len(document.text) / CHARACTERS_PER_TOKEN,
+        tokens=lambda document: len(document.text) / ChatRequest.CHARACTERS_PER_TOKEN,
         notices=notices,
         close=close,
         people=people,

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.models import CHARACTERS_PER_TOKEN, Prompt
+from trueground.models import ChatRequest, Prompt
 from trueground.options import parse_options
 from trueground.records import FileInfo
 from trueground.text import format_graph, pairs_of, read_triples, triple_key
@@ -118,7 +118,7 @@ def prepare(texts: Mapping[str, str | bool | None], material: Material) -> Build
             people.stage(QuestionRequest),
         ],
         finish=finish,
-        tokens=lambda pair: len(pair.paragraph) / CHARACTERS_PER_TOKEN,
+        tokens=lambda pair: len(pair.paragraph) / ChatRequest.CHARACTERS_PER_TOKEN,
         notices=notices,
         scorer=scorer,
         close=close,

@@ -1,4 +1,4 @@
-"""Names of models in what is written for others."""
+"""Names of models in the files and pages of a build."""
 
 from __future__ import annotations
 
