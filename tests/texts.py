@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.labels.base import PlannedLabels
 from trueground.reports.overview import RunText
 from trueground.reports.page import Page
 from trueground.reports.run_pages import run_page
 from trueground.runs.worst import WorstItem
 from trueground.studies.calibration.page import calibration_page, show_stack
 from trueground.studies.comparison_pages import comparison_page
+from trueground.studies.label_plan import PlannedLabels
 from trueground.studies.leaderboard.page import leaderboard_page
 from trueground.studies.sweep_pages import Finished, sweep_page
 from trueground.studies.validation.page import validation_page

@@ -60,24 +60,17 @@ async def work(task: str, *words: str, told: Callable[[int, int], None] | None =
 
 def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
     """The page of two runs; `places` are what leads to each."""
-    from trueground.studies import compare, comparison_page
+    from trueground.studies import compare
 
-    return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places).for_viewer())
+    return _readable_page(compare([a, b]).page(places=places).for_viewer())
 
 
 def rank_runs(runs: Sequence[Path], places: Sequence[str]) -> Page:
     """The leaderboard's page; `places` are what leads to each run."""
-    from trueground.studies import (
-        in_order,
-        label_runs,
-        leaderboard_data,
-        leaderboard_page,
-        prompt_studies,
-    )
+    from trueground.studies import Leaderboard
 
-    hrefs = {label: place for (label, _), place in zip(label_runs(runs), places, strict=True)}
-    found = leaderboard_page(leaderboard_data(runs), prompt_studies(in_order(runs)), hrefs)
-    return _readable_page(found.for_viewer())
+    page = Leaderboard.of(runs).page(dict(zip(runs, places, strict=True)))
+    return _readable_page(page.for_viewer())
 
 
 def _readable_page(page: Page) -> Page:

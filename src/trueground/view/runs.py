@@ -27,7 +27,6 @@ from trueground.reports import (
     input_names,
 )
 from trueground.runs import Manifest, RunFiles, Summary, headline_metric, resume_advice
-from trueground.studies import find_runs
 from trueground.text import few, several
 
 MARK = "trueground-runs-1"
@@ -77,7 +76,7 @@ class RunFolders:
 
     def runs(self) -> list[FoundRun]:
         """All of them, the newest first."""
-        folders, _ = find_runs(self._paths)
+        folders, _ = RunFiles.find_folders(self._paths)
         known = {folder: self._read(folder) for folder in folders}
         self._known = known  # as a whole: several requests may be here at once
         for folder, (_, run) in known.items():

@@ -28,7 +28,7 @@ from trueground.reports import (
     Table,
     Text,
 )
-from trueground.stats import logistic
+from trueground.stats import exp
 from trueground.text import number, percent, percent_of, several
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
@@ -217,7 +217,7 @@ def _formula(raw: Raw) -> str:
 
 
 def _platt(raw: Raw, score: float) -> float:
-    return logistic(raw["slope"] * score + raw["intercept"])
+    return 1.0 / (1.0 + exp(-(raw["slope"] * score + raw["intercept"])))
 
 
 def _files(files: Iterable[Raw]) -> Iterator[Block]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from trueground.errors import OutputError, UsageError
-from trueground.files import OutputPath
 from trueground.reports import (
     STATUS_WORDS,
     Axis,
@@ -29,7 +26,6 @@ from trueground.reports import (
     Span,
     Table,
     Text,
-    find_page,
     refusal_rules,
 )
 from trueground.studies.leaderboard.study_blocks import (
@@ -53,23 +49,6 @@ from trueground.types import Status
 
 LEADERBOARD_MARK = "trueground-leaderboard-1"
 _SEEN = 2  # warnings that are seen at once, above the table
-
-
-def write(board: Json, out: Path, prompts: Sequence[Json] = ()) -> Path:
-    """Write the page of a leaderboard. Raises what `find_page` does, and WriteError."""
-    page = find_page(out, LEADERBOARD_MARK)
-    OutputPath(page).make_folder()
-    leaderboard_page(board, prompts).write(page)
-    return page
-
-
-def is_leaderboard(path: Path) -> bool:
-    """Whether the file is an earlier leaderboard; a sweep writes one beside its runs."""
-    try:
-        OutputPath(path).check_page(LEADERBOARD_MARK, overwrite=True)
-    except (OutputError, UsageError):
-        return False
-    return path.is_file()
 
 
 def leaderboard_page(
