@@ -14,8 +14,7 @@ from tests.chromium import Chromium
 from tests.reports.browser import BROWSER, emulate
 
 from trueground.errors import at_terminal
-from trueground.reports import viewer
-from trueground.reports.blocks import Page
+from trueground.reports.page import Page
 
 # `make test-long` tries all properties again, with more examples. How long one takes tells of the
 # machine, and what a fixture gives is the same for each.
@@ -40,15 +39,15 @@ def _options_in_messages() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _pages_searched() -> Iterator[None]:
-    """Every page that is written passes `viewer._frame`."""
-    frame = viewer._frame
+    """Every page that is written passes `Page._for_file`."""
+    for_file = Page._for_file
 
-    def checked(page: Page, files: bool) -> tuple[bytes, bytes]:
+    def checked(page: Page) -> Page:
         leaks.check_page(page)
-        return frame(page, files)
+        return for_file(page)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(viewer, "_frame", checked)
+        patch.setattr(Page, "_for_file", checked)
         yield
 
 

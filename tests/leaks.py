@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.reports.blocks import Page
+from trueground.reports.page import Page
 
 _OBJECT = r"\{'|<class '|<function |\bobject at 0x"
 _LEAK = re.compile(_OBJECT + r"|\bNone\b(?! of\b)|\bnan\b")

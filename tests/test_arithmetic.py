@@ -1,7 +1,7 @@
 """What is written is computed with `trueground.stats.arithmetic`, whose bits no machine changes.
 
 These tests read the source. Where one fails, take the function of `trueground.stats` that has the
-same name, or `total` for a sum of floats, `count_true` and `sum_counts` for whole numbers.
+same name, or `total` for a sum of floats, `sum_counts` for whole numbers.
 """
 
 from __future__ import annotations

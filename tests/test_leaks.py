@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests import leaks
 
-from trueground.reports.blocks import Block, Head, Page, Row, Table, Text, Tile, Tiles
-from trueground.reports.viewer import render_page, write_page
+from trueground.reports.blocks import Block, Head, Row, Table, Text, Tile, Tiles
+from trueground.reports.page import Page
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def test_pages_are_searched_when_they_are_written(
     noted: list[str], block: Block, tmp_path: Path
 ) -> None:
     page = Page("run", "mark", "Title", [block])
-    render_page(page)
-    write_page(tmp_path / "page.html", page)
+    page.to_html()
+    page.write(tmp_path / "page.html")
     assert len(noted) == 2
     assert all(leak.startswith("page: ") for leak in noted)
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from trueground.components.specs import ComponentSpec, ResultKey, quote
 from trueground.errors import UsageError
-from trueground.evaluate.components import make_components
+from trueground.evaluate.components import Components
 from trueground.judges.registry import get_judge
 from trueground.metrics.registry import METRICS
 
@@ -107,7 +107,7 @@ def test_what_is_written_is_read_again(
 def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
     model = {"base_url": "http://127.0.0.1:9/v1?a=1,b=2"}
     judge = 'llm:"my(model)"(base_url="http://127.0.0.1:9/v1?a=1,b=2")'
-    with closing(make_components(judge)) as parts:
+    with closing(Components.make(judge)) as parts:
         assert parts.rater_spec == ComponentSpec("rater", "llm", "my(model)", model)
     assert ComponentSpec.parse_model("writer", judge.removeprefix("llm:"))[1].options == model
     spec = METRICS.parse('bem(model="org/m@main",device="cpu")')

@@ -10,7 +10,7 @@ import trueground as tg
 from trueground.cli import app
 from trueground.cli._options import option_parameters
 from trueground.errors import UsageError, at_terminal, in_python
-from trueground.evaluate.run_settings import RunRequest
+from trueground.evaluate.run import RunRequest
 from trueground.evaluate.score import ScoreRequest
 from trueground.options.option import Option
 from trueground.wings.papers.builders.settings import EndpointDefaults

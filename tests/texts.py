@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.labels.base import PlannedLabels
 from trueground.reports.overview import RunText
+from trueground.reports.page import Page
 from trueground.reports.run_pages import run_page
-from trueground.reports.text import render_text
 from trueground.runs.worst import WorstItem
 from trueground.studies.calibration.page import calibration_page, show_stack
 from trueground.studies.comparison_pages import comparison_page
+from trueground.studies.label_plan import PlannedLabels
 from trueground.studies.leaderboard.page import leaderboard_page
 from trueground.studies.sweep_pages import Finished, sweep_page
 from trueground.studies.validation.page import validation_page
@@ -25,7 +25,7 @@ Raw = Mapping[str, Any]
 def run_text(summary: Raw, path: Path | None = None, manifest: Raw | None = None) -> str:
     """All metrics of a run."""
     text = RunText(path=path, shows_all=True)
-    return render_text(run_page(summary, manifest or {}, text=text))
+    return run_page(summary, manifest or {}, text=text).to_text()
 
 
 def overview_text(
@@ -33,36 +33,36 @@ def overview_text(
 ) -> str:
     """The headline metrics and the worst answers."""
     text = RunText(path=path, worst=worst, **options)
-    return render_text(run_page(summary, {}, text=text))
+    return run_page(summary, {}, text=text).to_text()
 
 
 def sweep_text(runs: Sequence[Finished]) -> str:
-    return render_text(sweep_page(runs))
+    return sweep_page(runs).to_text()
 
 
 def comparison_text(comparison: Raw, every: bool = False, width: int = 80) -> str:
-    return render_text(comparison_page(comparison, shows_all=every), width)
+    return comparison_page(comparison, shows_all=every).to_text(width)
 
 
 def validation_text(raw: Raw) -> str:
-    return render_text(validation_page(raw))
+    return validation_page(raw).to_text()
 
 
 def calibration_text(raw: Raw) -> str:
-    return render_text(calibration_page(raw))
+    return calibration_page(raw).to_text()
 
 
 def stack_text(raw: Raw) -> str:
-    return render_text(show_stack(raw))
+    return Page.of(show_stack(raw)).to_text()
 
 
 def errors_text(results: Raw) -> str:
-    return render_text(errors_page(results))
+    return errors_page(results).to_text()
 
 
 def leaderboard_text(board: Raw) -> str:
-    return render_text(leaderboard_page(board))
+    return leaderboard_page(board).to_text()
 
 
 def plan_text(done: PlannedLabels) -> str:
-    return render_text(show_plan(done))
+    return Page.of(show_plan(done)).to_text()

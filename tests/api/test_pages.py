@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import trueground as tg
-from trueground.evaluate.score import ScoreRequest, score_request
+from trueground.evaluate.score import ScoreRequest
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
 from trueground.runs.files import RunFiles
 from trueground.runs.result import Result as ComputedResult
@@ -24,13 +24,13 @@ from pathlib import Path
 sys.modules["trueground.reports"] = None
 from trueground.wings.papers.builders import build
 from trueground.evaluate import run
-from trueground.evaluate.score import ScoreRequest, score_request
-from trueground.evaluate.shards.score import ShardsRequest, score_shards_request
+from trueground.evaluate.score import ScoreRequest
+from trueground.evaluate.shards.score import ShardsRequest
 
 records, folder = sys.argv[1], Path(sys.argv[2])
-score_request(ScoreRequest(records, metrics="f1,support", out=folder / "plain"))
+ScoreRequest(records, metrics="f1,support", out=folder / "plain").score()
 shards = {"shards": 2, "workers": 1}
-score_shards_request(ShardsRequest(records, metrics="f1,support", out=folder / "shards", **shards))
+ShardsRequest(records, metrics="f1,support", out=folder / "shards", **shards).score_shards()
 """
 
 
@@ -68,7 +68,7 @@ def test_page_is_written_after_the_numbers_and_before_the_run_is_finished(tmp_pa
         return run_dir / REPORT
 
     file = write_rows(tmp_path / "a.jsonl")
-    score_request(ScoreRequest(file, metrics=METRICS, out=tmp_path / "run"), look)
+    ScoreRequest(file, metrics=METRICS, out=tmp_path / "run").score(look)
 
     assert seen["files"] >= {MANIFEST, RECORDS, ITEMS, SUMMARY}
     assert seen["status"] == "running"
@@ -81,7 +81,7 @@ def test_page_that_fails_leaves_the_run_failed_and_resumable(tmp_path: Path) -> 
 
     file, run = write_rows(tmp_path / "a.jsonl"), tmp_path / "run"
     with pytest.raises(tg.errors.WriteError, match="no room"):
-        score_request(ScoreRequest(file, metrics=METRICS, out=run), fail)
+        ScoreRequest(file, metrics=METRICS, out=run).score(fail)
     assert RunFiles(run).read_manifest().status == "failed"
 
     tg.score(file, metrics=METRICS, out=run)

@@ -15,7 +15,7 @@ from tests.judges.rule_endpoint import contains
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.evaluate.components import make_components
+from trueground.evaluate.components import Components
 from trueground.judges.calibrated import CalibratedJudge
 from trueground.judges.calibrations import with_calibration
 from trueground.judges.registry import get_judge
@@ -96,12 +96,12 @@ def test_several_of_the_name_and_none_is_meant(tmp_path: Path) -> None:
     ):
         with_calibration(["llm:fake:True", "llm:fake:Yes"], [str(path)])
     with pytest.raises(InputError, match="the scores of one say nothing of the other"):
-        make_components("llm:fake:True", calibration=path)
+        Components.make("llm:fake:True", calibration=path)
 
 
 def test_two_calibrations_of_one_judge(lexical: Path) -> None:
     with pytest.raises(UsageError, match="leave that or --judge-calibration out"):
-        make_components(f"lexical(calibration={lexical})", calibration=lexical)
+        Components.make(f"lexical(calibration={lexical})", calibration=lexical)
 
 
 @pytest.mark.long
@@ -163,7 +163,7 @@ def test_several_files_each_to_its_judge(lexical: Path, tmp_path: Path) -> None:
     assert with_calibration(judges, [str(lexical), str(other)]) == both
     assert with_calibration(judges, [str(other), str(lexical)]) == both
     assert with_calibration(judges, []) == judges
-    with closing(make_components(judges, calibration=[lexical, other])) as parts:
+    with closing(Components.make(judges, calibration=[lexical, other])) as parts:
         assert all("|calibration:" in judge.signature for judge in parts.judges)
 
 

@@ -14,7 +14,7 @@ import trueground as tg
 from trueground.claims.base import Decomposed
 from trueground.components.specs import ComponentSpec
 from trueground.errors import UsageError
-from trueground.evaluate.components import make_components
+from trueground.evaluate.components import Components
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY
 from trueground.stats.agreement import cohen_kappa
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
@@ -79,7 +79,7 @@ def test_agreement_counts_the_verdicts_that_both_gave() -> None:
 
 def test_judges_of_one_name_are_numbered_and_one_alone_has_no_agreement() -> None:
     same = [Named("one", {}), Named("one", {})]
-    assert make_components(same).labels == ["one#1", "one#2"]
+    assert Components.make(same).labels == ["one#1", "one#2"]
     assert "judge_agreement" not in tg.score([RECORD], metrics=METRICS).summary.raw
 
 

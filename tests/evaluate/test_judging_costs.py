@@ -15,9 +15,9 @@ from tests.chaos import ChaosServer
 import trueground as tg
 from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import RunInterrupted
-from trueground.evaluate.components import make_components
-from trueground.evaluate.run import run_task
+from trueground.evaluate.components import Components
 from trueground.evaluate.run_settings import RunSettings
+from trueground.evaluate.task_run import TaskRun
 from trueground.models.replay import named_fake
 from trueground.runs.directory import MANIFEST
 from trueground.testing import FakeDecomposer, FakeJudge
@@ -51,7 +51,8 @@ def asked(tmp_path: Path, judge: Asking, name: str) -> dict[str, Any]:
     out = tmp_path / name
     model = named_fake("The tower is tall.")
     with contextlib.suppress(RunInterrupted):
-        run_task(task, model, out, RunSettings(components=make_components(judge), cache=False))
+        settings = RunSettings(components=Components.make(judge), cache=False)
+        TaskRun(task, model, settings).run(out)
     found: dict[str, Any] = json.loads((out / MANIFEST).read_text())
     return found
 
@@ -154,7 +155,7 @@ def test_parts_close_all_even_where_one_fails() -> None:
             if self.name == "b":
                 raise ValueError(self.name)
 
-    parts = make_components()
+    parts = Components.make()
     object.__setattr__(parts, "own", (Closes("a"), Closes("b"), Closes("c")))
     with pytest.raises(ValueError, match="b"):
         parts.close()

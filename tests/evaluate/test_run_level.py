@@ -15,7 +15,7 @@ from tests.metrics.citations.made import Row, graph, k, triples
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.evaluate.gates import judge_gates, parse_gate
+from trueground.evaluate.gates import Gate, Gates
 from trueground.evaluate.plan import RunLevel, macro_key, micro_key
 from trueground.metrics.base import Aggregation, Metric
 from trueground.metrics.batch import Column, Floats, Options
@@ -105,10 +105,10 @@ def test_a_metric_may_be_named_like_a_micro_value() -> None:
             "citation_f1_micro(variant=reference-code)",
         ),
     ):
-        gate = parse_gate(text)
+        gate = Gate.parse(text)
         assert gate.metric == key
         if key in result.summary:
-            assert judge_gates(result.summary, [gate], 0).messages == ()
+            assert Gates((gate,)).judge(result.summary).messages == ()
 
 
 @pytest.mark.usefixtures("named_like_a_micro_value")

@@ -13,7 +13,7 @@ from trueground.errors import InputError
 from trueground.labels import formats
 from trueground.labels.base import Votes
 from trueground.labels.files import LabelFiles
-from trueground.labels.formats import LabelScope, TaskLabels, label_format
+from trueground.labels.formats import LabelScope, TaskLabels
 from trueground.types import Record
 
 
@@ -58,7 +58,10 @@ class StarLabels(TaskLabels):
 
 
 def test_registered_format_gives_labels(tmp_path: Path, no_formats: None) -> None:
-    label_format("stars")(StarLabels)
+
+    class NamedStarLabels(StarLabels, name="stars"):
+        pass
+
     path = tmp_path / "labels.stars"
     path.write_text("q1 *\nq2\n")
 

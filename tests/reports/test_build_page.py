@@ -13,8 +13,7 @@ from markdown_it import MarkdownIt
 from tests.reports.payload import blocks, payload, words
 from tests.wings.papers.builders.finished import HOSTILE, finished, write_labels
 
-from trueground.reports.markdown import escaped, fenced, render_markdown
-from trueground.reports.viewer import render_page
+from trueground.reports.markdown import escaped, fenced
 from trueground.wings.papers.builders.pages import Shown, build_page
 from trueground.wings.papers.builders.people import read_people
 
@@ -31,11 +30,11 @@ def made(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def page_text(summary: dict[str, Any], manifest: dict[str, Any], people: Any = None) -> str:
-    return words(render_page(build_page(summary, manifest, people)))
+    return words(build_page(summary, manifest, people).to_html())
 
 
 def card_text(summary: dict[str, Any], manifest: dict[str, Any], people: Any = None) -> str:
-    return render_markdown(build_page(summary, manifest, people))
+    return build_page(summary, manifest, people).to_markdown()
 
 
 def text_of(file: Path) -> str:
@@ -96,7 +95,7 @@ def test_what_was_made_stands_with_what_fell(
 ) -> None:
     refused = {"new_context": "a text", "facts": ["one", "two"], "score": 2}
     row = {"stage": "rewrite", "id": "x", "reason": "same_text", "detail": "", "made": refused}
-    page = render_page(build_page(*made, dropped=Shown([row], 7)))
+    page = build_page(*made, dropped=Shown([row], 7)).to_html()
     text = words(page)
     for told in ("new context  a text", "facts  one\ntwo", "score  2"):
         assert told in text
@@ -186,7 +185,7 @@ def test_labels_that_came_later(
     folder: Path, made: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path
 ) -> None:
     said = read_people(folder, write_labels(tmp_path / "labels.jsonl"))
-    page, card = page_text(*made, said), render_markdown(build_page(*made, said))
+    page, card = page_text(*made, said), build_page(*made, said).to_markdown()
     for text in (page, card):
         assert "labels.jsonl" in text
         assert "13 agreed, 23 majority" in text

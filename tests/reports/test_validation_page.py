@@ -11,7 +11,6 @@ from tests.reports.payload import blocks, payload, words
 from tests.reports.validation_fixture import MEASURES, of_pairs, validation, with_people
 
 from trueground.reports.blocks import Span
-from trueground.reports.viewer import render_page
 from trueground.studies.validation.page import validation_page, write_validation
 from trueground.studies.validation.sentences import best_first, four, headline
 
@@ -26,7 +25,7 @@ def first_lines(raw: dict[str, Any]) -> str:
 
 def page_of(raw: dict[str, Any]) -> dict[str, Any]:
     """What the file of the page holds."""
-    found: dict[str, Any] = payload(render_page(validation_page(raw)))
+    found: dict[str, Any] = payload(validation_page(raw).to_html())
     return found
 
 
@@ -290,7 +289,7 @@ def test_hostile_text_is_text_on_the_page() -> None:
     raw = with_people(validation(2, 3))
     raw |= {"label": "<b>", "notes": ["</style><script>1</script>"], "judge": "<i>"}
     raw["sets"][0]["name"] = '"><img src=x>'
-    page = render_page(validation_page(raw))
+    page = validation_page(raw).to_html()
     assert page.count("</script>") == 2  # the data's and the viewer's own
     assert "<img" not in page
     assert "<script>window.hit" in words(page)
@@ -345,7 +344,7 @@ def test_graded_labels_have_a_row_each() -> None:
 @pytest.mark.long
 def test_many_sets_and_metrics_stay_light() -> None:
     raw = validation(16, 12, n=600)
-    assert len(render_page(validation_page(raw)).encode()) < 5e6
+    assert len(validation_page(raw).to_html().encode()) < 5e6
 
 
 def test_errors_go_together_only_where_the_records_are_the_same() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.reports.payload import blocks, payload, words
 
-from trueground.reports.blocks import Head, Page, Part, Row, Table, Text, code
-from trueground.reports.viewer import render_page, write_page
+from trueground.reports.blocks import Head, Part, Row, Span, Table, Text
+from trueground.reports.page import Page
 
 HOSTILE = "</script><script>alert(1)</script><!--\u2028"
 
@@ -21,12 +21,12 @@ def page(text: str = "some text") -> Page:
         "demo",
         "trueground-demo-1",
         text,
-        [Part("A part", [Text(["see ", code(text)]), table], id="a")],
+        [Part("A part", [Text(["see ", Span.code(text)]), table], id="a")],
     )
 
 
 def test_the_policy_allows_the_page_s_own_script_and_style_and_nothing_else() -> None:
-    text = render_page(page())
+    text = page().to_html()
     policy = re.search(r'content="(default-src [^"]*)"', text)
     assert policy
     script = re.findall(r"<script>(.*?)</script>", text, re.S)
@@ -42,7 +42,7 @@ def test_the_policy_allows_the_page_s_own_script_and_style_and_nothing_else() ->
 
 
 def test_a_hostile_text_ends_no_script_and_comes_back_as_it_was() -> None:
-    text = render_page(page(HOSTILE))
+    text = page(HOSTILE).to_html()
     assert text.count("</script>") == 2  # the data's and the viewer's own
     assert "alert(1)</script><!--" not in text
     assert payload(text)["title"] == HOSTILE
@@ -50,12 +50,12 @@ def test_a_hostile_text_ends_no_script_and_comes_back_as_it_was() -> None:
 
 
 def test_values_stand_as_numbers_and_what_is_missing_as_null() -> None:
-    (table,) = blocks(render_page(page()), "table")
+    (table,) = blocks(page().to_html(), "table")
     assert [row["cells"] for row in table["rows"]] == [["a", 0.5], ["b", None]]
 
 
 def test_the_same_page_gives_the_same_bytes(tmp_path: Path) -> None:
-    write_page(tmp_path / "a.html", page())
-    write_page(tmp_path / "b.html", page())
+    page().write(tmp_path / "a.html")
+    page().write(tmp_path / "b.html")
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
-    assert (tmp_path / "a.html").read_text("utf-8") == render_page(page())
+    assert (tmp_path / "a.html").read_text("utf-8") == page().to_html()

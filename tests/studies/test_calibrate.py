@@ -19,7 +19,6 @@ from trueground.errors import CoverageError, InputError, OutputError, Unreachabl
 from trueground.judges.calibrated import CalibrationFile, calibrated
 from trueground.judges.lexical.judge import LexicalJudge
 from trueground.judges.registry import get_judge
-from trueground.reports.viewer import render_page
 from trueground.stats.calibration import IsotonicCurve, LabelledProbabilities, LogisticCurve
 from trueground.stats.rates import lower_bound
 from trueground.stats.thresholds import ScoredLabels, folds
@@ -198,7 +197,7 @@ def test_verdicts_alone_get_the_shares_of_true_and_false(method: str, told: bool
     assert raw["calibration_error"]["cross_validated"] < 0.1
     assert raw["notes"] == []
     assert f"Probability of True {high:.2f}"[:-1] in calibration_text(raw)
-    page = words(render_page(calibration_page(raw)))
+    page = words(calibration_page(raw).to_html())
     assert "What each threshold would give" not in page  # there is none to choose
     assert "Scores by label" in page
 

@@ -19,7 +19,6 @@ from trueground.errors import InputError, OutputError, UsageError
 from trueground.files.locks import FolderLock
 from trueground.models.base import Params
 from trueground.models.replay import FakeModel
-from trueground.reports.viewer import render_page
 from trueground.studies.comparing import RunComparison, compare
 from trueground.studies.comparison_pages import comparison_page
 
@@ -298,7 +297,7 @@ def test_text_is_one_line_each_and_harmless(make: Make) -> None:
 
 
 def test_page_holds_everything_and_no_markup_of_answers(make: Make) -> None:
-    page = render_page(comparison_page(hostile(make).as_dict()))
+    page = comparison_page(hostile(make).as_dict()).to_html()
     assert "<script>alert" not in page
     assert "<script>alert(1)" in words(page)
     for word in ("exact_match", "Holm p", "2 worse in b", "q2", "exact McNemar"):

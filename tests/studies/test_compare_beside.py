@@ -23,9 +23,8 @@ from tests.texts import comparison_text
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.reports.run_pages import write_run_page
-from trueground.reports.viewer import render_page
 from trueground.stats.effects import Effects, effects_of, plan
-from trueground.stats.paired_tests import holm
+from trueground.stats.paired_tests import Paired
 from trueground.studies.comparing import compare
 from trueground.studies.comparison_pages import comparison_page, write_comparison
 
@@ -110,7 +109,7 @@ def test_holm_with_ties_is_that_of_statsmodels(p: list[float]) -> None:
     # statsmodels collects all garbage of the process each time, which takes longer than the rest.
     with mock.patch("gc.collect"):
         wanted = multipletests(p, method="holm")[1]
-    assert holm(list(p)) == pytest.approx(list(wanted))
+    assert Paired.adjust(list(p)) == pytest.approx(list(wanted))
 
 
 def test_groups_make_sizes_and_planning_wider(make: Make) -> None:
@@ -134,7 +133,7 @@ def test_groups_make_sizes_and_planning_wider(make: Make) -> None:
 
 def test_words_of_planning(make: Make) -> None:
     found = compare([make("a", rows(0)), make("b", rows(1))], detect=[0.01, 0.5], power=0.9)
-    page = words(render_page(comparison_page(found.as_dict())))
+    page = words(comparison_page(found.as_dict()).to_html())
     for shown in (comparison_text(found.as_dict(), every=True, width=300), page):
         assert "What these items can show (two-sided test at 0.05, 90 % power)" in shown
         assert re.search(r"smallest difference seen\s+items for 0.01\s+items for 0.5\s", shown)
@@ -299,5 +298,5 @@ def test_sizes_of_a_metric_where_less_is_better_say_so(make: Make) -> None:
     found = compare(runs).as_dict()
     shown = comparison_text(found, every=True)
     assert re.search(r"^abstained \(lower is better\)  ", shown, re.MULTILINE)
-    assert "abstained (lower is better)" in words(render_page(comparison_page(found)))
+    assert "abstained (lower is better)" in words(comparison_page(found).to_html())
     assert shown.count("f1 (lower") == 0

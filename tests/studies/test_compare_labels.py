@@ -14,7 +14,6 @@ from tests.wings.labeling.filling import fill
 
 import trueground as tg
 from trueground.errors import InputError
-from trueground.reports.viewer import render_page
 from trueground.studies.comparing import compare
 from trueground.studies.comparison_pages import comparison_page
 from trueground.wings.labeling.operations import export_tasks, import_answers
@@ -67,7 +66,7 @@ def test_a_file_for_all_runs_or_one_each(tmp_path: Path, runs: list[Path]) -> No
     assert other.corrected["support"]["labels"] == 90
     told = f"People would call {100 * one['difference']:+.1f} points ["
     assert told in " ".join(comparison_text(compared.as_dict()).split())
-    assert told in render_page(comparison_page(compared.as_dict()))
+    assert told in comparison_page(compared.as_dict()).to_html()
 
 
 def test_labels_of_the_other_run_are_told(tmp_path: Path, runs: list[Path]) -> None:

@@ -17,7 +17,6 @@ import trueground as tg
 from trueground.cli.app import app
 from trueground.errors import UsageError
 from trueground.reports.blocks import Table, Text
-from trueground.reports.viewer import render_page
 from trueground.studies.compare_pair import check_detect
 from trueground.studies.comparing import compare
 from trueground.studies.comparison_pages import comparison_page
@@ -53,7 +52,7 @@ def test_a_metric_that_no_item_has_in_both_is_told_with_its_statuses(runs: list[
     note = "grounding_precision: no item is scored in both (a: 3 abstained; b: 3 scored)"
     assert note in found.pairs[0].notes
     assert not any(told.startswith("f1:") for told in found.pairs[0].notes)
-    page = words(render_page(comparison_page(found.as_dict())))
+    page = words(comparison_page(found.as_dict()).to_html())
     for shown in (comparison_text(found.as_dict(), every=True, width=300), page):
         assert note in " ".join(shown.split())
         assert "not known: no item is scored in both" in shown

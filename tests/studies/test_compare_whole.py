@@ -16,7 +16,6 @@ from tests.reports.payload import words
 from tests.texts import comparison_text
 
 import trueground as tg
-from trueground.reports.viewer import render_page
 from trueground.stats.bootstrap import resampled_means
 from trueground.studies.comparing import compare
 from trueground.studies.comparison_pages import comparison_page
@@ -193,7 +192,7 @@ def test_without_any_unit_there_is_no_number(tmp_path: Path) -> None:
     result = found.pairs[0].metrics["citation_precision_micro"].result
     assert (result.mean_a, result.difference, result.ci) == (None, None, None)
     assert found.pairs[0].metrics["citation_f1"].result.mean_a == 0  # no citation: no recall
-    assert "citation_f1_micro" in words(render_page(comparison_page(found.as_dict())))
+    assert "citation_f1_micro" in words(comparison_page(found.as_dict()).to_html())
 
 
 def test_other_judges_and_variants_have_numbers_of_their_own(tmp_path: Path) -> None:

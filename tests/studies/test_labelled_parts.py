@@ -13,7 +13,6 @@ from tests.texts import validation_text
 from tests.wings.labeling.filling import fill
 
 from trueground.errors import InputError, UsageError
-from trueground.reports.viewer import render_page
 from trueground.studies.calibration.study import calibrate
 from trueground.studies.validation.page import validation_page
 from trueground.studies.validation.study import validate
@@ -181,7 +180,7 @@ def test_papers_tables_stand_beside(tmp_path: Path) -> None:
     assert by_label["F1, label 0"]["here"]["mean"] == 0.25
     errors = {row["name"]: row for row in tables["text"]["rows"]}
     assert errors["f1"]["here"] == {"false_positive_rate": 0.5}
-    for text in (validation_text(found.raw), words(render_page(validation_page(found.raw)))):
+    for text in (validation_text(found.raw), words(validation_page(found.raw).to_html())):
         assert "Table 3: correlation with human labels of correctness" in text
         assert "0.6005" in text
     path.write_text(path.read_text().replace('"correct"', '"nice"'))

@@ -21,7 +21,6 @@ from tests.reports.payload import blocks, words
 from tests.texts import leaderboard_text
 
 from trueground.benchmarks.publications import published
-from trueground.reports.viewer import render_page
 from trueground.studies.leaderboard.page import leaderboard_page
 from trueground.studies.leaderboard.study import leaderboard_data
 
@@ -37,7 +36,7 @@ def board(runs: Path) -> dict[str, Any]:
 
 
 def page_of(board: dict[str, Any]) -> str:
-    return render_page(leaderboard_page(board))
+    return leaderboard_page(board).to_html()
 
 
 def studies(board: dict[str, Any], name: str) -> list[dict[str, Any]]:

@@ -12,12 +12,12 @@ from tests.wings.papers.faitheval_files import UNANSWERABLE, data_folder, jsonl
 from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.evaluate.run_settings import RunSettings
-from trueground.evaluate.session import estimate_run
+from trueground.evaluate.task_run import TaskRun
 from trueground.files.output_path import OutputPath
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.prices import Price, Prices
 from trueground.models.replay import FakeModel
-from trueground.studies.sweeps import SweepRun, pairs_of, place, sweep, variants
+from trueground.studies.sweeps import SweepRuns, prepare_variants
 from trueground.types import Status
 
 
@@ -26,11 +26,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def pairs(
-    data: Path, *models: FakeModel, tasks: tuple[str, ...] = ("unanswerable",)
-) -> list[SweepRun]:
+def pairs(data: Path, *models: FakeModel, tasks: tuple[str, ...] = ("unanswerable",)) -> SweepRuns:
     benchmark = get_benchmark("faitheval")
-    return pairs_of(variants(benchmark, tasks, {}, Sources(data=data)), models)
+    return SweepRuns.of(prepare_variants(benchmark, tasks, {}, Sources(data=data)), models)
 
 
 def two() -> tuple[FakeModel, FakeModel]:
@@ -43,9 +41,9 @@ ALL = ("unanswerable", "inconsistent", "counterfactual")
 def test_folders_and_names(tmp_path: Path) -> None:
     data = data_folder(tmp_path / "data")
     a, b = FakeModel("x", name="org/m"), FakeModel("x", name="org-m")
-    assert [p.where for p in pairs(data, a, b)] == ["org-m", "org-m-2"]
-    assert [p.where for p in pairs(data, a, tasks=ALL)] == list(ALL)
-    assert [p.where for p in pairs(data, a)] == ["."]
+    assert [p.where for p in pairs(data, a, b).runs] == ["org-m", "org-m-2"]
+    assert [p.where for p in pairs(data, a, tasks=ALL).runs] == list(ALL)
+    assert [p.where for p in pairs(data, a).runs] == ["."]
     with pytest.raises(UsageError, match="named twice"):
         pairs(data, a, FakeModel("y", name="org/m"))
 
@@ -64,13 +62,13 @@ def test_what_can_be_refused_is_refused_before_the_first_call(tmp_path: Path, tr
     elif trouble == "by":
         settings["by"], expected = ("answerable",), UsageError
     elif trouble == "other run":
-        sweep(pairs(data, *two(), tasks=ALL), out, RunSettings(limit=1))
+        pairs(data, *two(), tasks=ALL).run(out, RunSettings(limit=1))
     else:
         (out / "b" / "counterfactual").mkdir(parents=True)
         (out / "b" / "counterfactual" / "thesis.txt").write_text("precious")
     a, b = two()
     with pytest.raises(expected):
-        sweep(pairs(data, a, b, tasks=ALL), out, RunSettings(**settings))
+        pairs(data, a, b, tasks=ALL).run(out, RunSettings(**settings))
     assert not a.calls
     assert not b.calls
 
@@ -81,7 +79,7 @@ def test_a_model_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> N
 
     data = data_folder(tmp_path / "data")
     lost, there = FakeModel(gone, name="gone"), FakeModel("unknown", name="there")
-    first, second = sweep(pairs(data, lost, there), tmp_path / "sweep", RunSettings())
+    first, second = pairs(data, lost, there).run(tmp_path / "sweep", RunSettings()).outcomes
     assert isinstance(first.error, UnreachableError)
     assert first.result is None
     assert second.result is not None
@@ -98,23 +96,23 @@ def test_where_a_sweep_without_a_folder_goes(tmp_path: Path) -> None:
     (broken / "manifest.json").write_text("{")
     (broken / "a").mkdir()
     (broken / "a" / "manifest.json").write_text("{")
-    out = place("faitheval", mine, settings)
+    out = mine.find_folder("faitheval", settings)
     assert not out.exists()
-    sweep(mine, out, settings)
-    assert place("faitheval", mine, settings) != out  # it has ended: a new one is meant
-    assert place("faitheval", mine, RunSettings(retry_failed=True)) == out
+    mine.run(out, settings)
+    assert mine.find_folder("faitheval", settings) != out  # it has ended: a new one is meant
+    assert mine.find_folder("faitheval", RunSettings(retry_failed=True)) == out
     manifest = json.loads((out / "b/manifest.json").read_bytes())
     OutputPath(out / "b/manifest.json").write_json(manifest | {"status": "interrupted"})
-    assert place("faitheval", mine, settings) == out
-    assert place("faitheval", mine, RunSettings(seed=1)) != out
+    assert mine.find_folder("faitheval", settings) == out
+    assert mine.find_folder("faitheval", RunSettings(seed=1)) != out
 
 
 def test_a_dry_run_knows_its_own_run_only(tmp_path: Path) -> None:
     data = data_folder(tmp_path / "data")
-    (mine,) = pairs(data, FakeModel("unknown", name="a"))
-    (other,) = pairs(data, FakeModel("unknown", name="z"))
-    sweep([mine], tmp_path / "run", RunSettings())
-    found = estimate_run(mine.task, mine.model, tmp_path / "run", RunSettings())
+    own = pairs(data, FakeModel("unknown", name="a"))
+    (mine,), (other,) = own.runs, pairs(data, FakeModel("unknown", name="z")).runs
+    own.run(tmp_path / "run", RunSettings())
+    found = TaskRun(mine.task, mine.model, RunSettings()).estimate(tmp_path / "run")
     assert (found["items"], found["answered"], found["calls"]) == (len(UNANSWERABLE), 2, 0)
     with pytest.raises(OutputError, match="model"):
-        estimate_run(other.task, other.model, tmp_path / "run", RunSettings())
+        TaskRun(other.task, other.model, RunSettings()).estimate(tmp_path / "run")

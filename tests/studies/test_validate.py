@@ -21,8 +21,8 @@ from trueground.errors import (
     UsageError,
     WriteError,
 )
-from trueground.evaluate.components import make_components
-from trueground.evaluate.plan import make_plan
+from trueground.evaluate.components import Components
+from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
 from trueground.stats.agreement import spearman
 from trueground.stats.thresholds import ScoredLabels
@@ -465,14 +465,14 @@ def test_metrics_beyond_one_have_no_default_threshold() -> None:
 
 
 def test_a_plan_scores_what_score_scores() -> None:
-    plan = make_plan(["contexts"], "k_precision,support", make_components())
+    plan = Plan.make(["contexts"], "k_precision,support", Components.make())
     records = [tg.Record(id=r["id"], response=r["response"]) for r in rows()]
     (scored,) = score_batches(plan, iter([records]), len(records), 1)
     assert scored.values[:, :2].shape == (6, 2)
     assert np.isnan(scored.values[:, :2]).all()  # no contexts
     assert plan.judge_signatures
     assert plan.decomposer_signature
-    plain = make_plan(["contexts"], "k_precision", make_components())
+    plain = Plan.make(["contexts"], "k_precision", Components.make())
     assert (plain.judge_signatures, plain.decomposer_signature) == ([], None)
 
 

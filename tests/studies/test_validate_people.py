@@ -11,7 +11,6 @@ from tests.reports.payload import words
 from tests.texts import validation_text
 
 from trueground.errors import RunInterrupted, UsageError
-from trueground.reports.viewer import render_page
 from trueground.studies.validation.page import validation_page
 from trueground.studies.validation.result import Validation
 from trueground.studies.validation.study import validate
@@ -60,7 +59,7 @@ def test_annotators_of_pairs_have_a_ceiling() -> None:
     each = [one["sign_agreement"]["value"] for one in people.values()]
     assert mean["value"] == pytest.approx(sum(each) / 3)
     assert "one annotator against the others" in validation_text(found.raw)
-    page = words(render_page(validation_page(found.raw)))
+    page = words(validation_page(found.raw).to_html())
     assert "What people reach" in page
     assert "9 pairs; each is two answers to the same question" in page
 
@@ -81,14 +80,14 @@ def test_several_sets_of_pairs_have_a_mean(tmp_path: Path) -> None:
     assert found.value("k_precision") == mean["value"]
     assert found.value("k_precision", of="two") == 0.5
     assert "Preferences, mean over sets" in validation_text(found.raw)
-    assert "Preferences, mean over sets" in words(render_page(validation_page(found.raw)))
+    assert "Preferences, mean over sets" in words(validation_page(found.raw).to_html())
 
 
 def test_annotators_who_share_no_record_are_told_of_in_words() -> None:
     human = [{f"faithful:{'ab'[i % 2]}": float(i // 2 % 2)} for i in range(12)]
     found = validate(labelled(human), **FAST)
     assert "no number, for no item has a label of one annotator" in validation_text(found.raw)
-    page = words(render_page(validation_page(found.raw)))
+    page = words(validation_page(found.raw).to_html())
     assert "no number, for no item has a label of one annotator" in page
     assert "mean of the annotators" not in page
 
@@ -106,7 +105,7 @@ def test_grades_on_one_side_of_the_limit_are_told_and_have_no_verdicts() -> None
     assert told["measures"]["calibration_error"]["value"] is None
     assert told["measures"]["spearman"]["value"] is not None
     assert (told["confusion"], told["reliability"], told["worst"]) == (None, None, [])
-    assert "labels run from 1 to 5" in words(render_page(validation_page(found.raw)))
+    assert "labels run from 1 to 5" in words(validation_page(found.raw).to_html())
     parted = validate(content, ordinal=True, positive_above=3, **FAST)
     assert not any("--positive-above" in note for note in parted.notes)
     assert parted.value("k_precision", "raw_agreement") is not None

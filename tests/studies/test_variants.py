@@ -17,7 +17,12 @@ from trueground.models.replay import FakeModel
 from trueground.options.option import Option
 from trueground.records.jsonl import decode_row
 from trueground.runs.directory import RESPONSES
-from trueground.studies.sweeps import PAGE, draw, pairs_of, sweep, variants
+from trueground.studies.sweeps import (
+    PAGE,
+    SweepRuns,
+    prepare_variants,
+    write_side_by_side,
+)
 from trueground.types import Passage, Record
 
 
@@ -85,7 +90,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_folders(tasks: tuple[str, ...], tone: object, expected: list[tuple[str, str]]) -> None:
-    found = variants(SMALL, tasks, {"tone": tone, "size": "3"}, Sources())  # type: ignore[dict-item]
+    found = prepare_variants(SMALL, tasks, {"tone": tone, "size": "3"}, Sources())  # type: ignore[dict-item]
     assert [(v.folder, v.task.options["tone"]) for v in found] == expected
     assert {v.task.options["size"] for v in found} == {"3"}
 
@@ -95,7 +100,7 @@ def test_values_without_a_say_are_asked_once() -> None:
         return _make(replace(options, tone=options.tone[:1]), sources)
 
     benchmark = replace(SMALL, make=make)
-    found = variants(benchmark, ("one",), {"tone": ["xa", "ya", "xb"]}, Sources())
+    found = prepare_variants(benchmark, ("one",), {"tone": ["xa", "ya", "xb"]}, Sources())
     assert [v.folder for v in found] == ["xa", "ya"]
 
 
@@ -110,22 +115,23 @@ def test_values_without_a_say_are_asked_once() -> None:
 def test_labels_say_the_task_and_what_differs(
     tasks: tuple[str, ...], tone: list[str], expected: list[str]
 ) -> None:
-    found = variants(SMALL, tasks, {"tone": tone}, Sources())
-    assert [pair.label for pair in pairs_of(found, [FakeModel("a", name="a")])] == expected
+    found = prepare_variants(SMALL, tasks, {"tone": tone}, Sources())
+    assert [pair.label for pair in SweepRuns.of(found, [FakeModel("a", name="a")]).runs] == expected
 
 
 def test_one_value_twice() -> None:
     with pytest.raises(UsageError, match="--tone x is given twice"):
-        variants(SMALL, ("one",), {"tone": ["x", "x"]}, Sources())
+        prepare_variants(SMALL, ("one",), {"tone": ["x", "x"]}, Sources())
 
 
 def test_every_model_meets_every_variant_and_the_page_shows_all(tmp_path: Path) -> None:
-    found = variants(SMALL, ("one",), {"tone": ["curt", "kind"]}, Sources())
+    found = prepare_variants(SMALL, ("one",), {"tone": ["curt", "kind"]}, Sources())
     models = [FakeModel("Ann\nand Bob", name="a"), FakeModel("Bob\nand Ann", name="b")]
-    pairs = pairs_of(found, models)
-    assert [pair.where for pair in pairs] == ["a/curt", "a/kind", "b/curt", "b/kind"]
+    sweep = SweepRuns.of(found, models)
+    assert [run.where for run in sweep.runs] == ["a/curt", "a/kind", "b/curt", "b/kind"]
     out = tmp_path / "sweep"
-    outcomes = sweep(pairs, out, RunSettings(also=("exact_match", "recall")))
+    result = sweep.run(out, RunSettings(also=("exact_match", "recall")))
+    outcomes = result.outcomes
     means = [outcome.result.summary["recall"].mean for outcome in outcomes if outcome.result]
     assert means == [1.0, 1.0, 0.0, 1.0]  # what is trimmed away is not scored …
     assert [
@@ -134,8 +140,8 @@ def test_every_model_meets_every_variant_and_the_page_shows_all(tmp_path: Path) 
     first = (out / "b/curt" / RESPONSES).read_bytes().splitlines()[0]
     assert decode_row(first)["response"] == "Bob\nand Ann"  # … and is kept in the log
     assert all(len(model.calls) == 6 for model in models)
-    page = draw(outcomes, out)
+    page = result.leaderboard
     assert page == out / PAGE
     assert page is not None
     assert all(word in page.read_text() for word in ("curt", "kind", "small"))
-    assert draw(outcomes[:1], out) is None
+    assert write_side_by_side([outcomes[0].path], out) is None

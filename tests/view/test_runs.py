@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from trueground.runs.files import RunFiles
 from trueground.view import runs
 from trueground.view.runs import RunFolders
 
@@ -25,13 +26,13 @@ def test_a_run_may_appear_while_another_request_reads(
     def other(folder: Path, *more: Any) -> Any:
         """Another request begins here, to which the first run is gone, and ends when it can."""
         if folder == places[1] and not threads:
-            monkeypatch.setattr(runs, "find_runs", lambda _: (places[1:], []))
+            monkeypatch.setattr(RunFiles, "find_folders", lambda _: (places[1:], []))
             threads.append(threading.Thread(target=folders.runs))
             threads[0].start()
             threads[0].join(0.5)
         return read(folder, *more)
 
-    monkeypatch.setattr(runs, "find_runs", lambda _: (places, []))
+    monkeypatch.setattr(RunFiles, "find_folders", lambda _: (places, []))
     monkeypatch.setattr(runs, "_read_run", other)
     assert {run.label for run in folders.runs()} == {"a", "b"}
     threads[0].join(10)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trueground.api.pages import write_page
 from trueground.api.requests import takes_fields_of
-from trueground.evaluate import RunRequest, arun_request, run_request
+from trueground.evaluate import RunRequest
 
 if TYPE_CHECKING:
     from trueground.api.result import Result
@@ -26,7 +26,7 @@ def run(request: RunRequest) -> Result:
     """
     from trueground.api.result import make_showable
 
-    return make_showable(run_request(request, write_page))
+    return make_showable(request.run(write_page))
 
 
 @takes_fields_of(RunRequest)
@@ -34,4 +34,4 @@ async def arun(request: RunRequest) -> Result:
     """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
     from trueground.api.result import make_showable
 
-    return make_showable(await arun_request(request, write_page))
+    return make_showable(await request.arun(write_page))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trueground.api.pages import write_page
 from trueground.api.requests import takes_fields_of
-from trueground.evaluate import ScoreRequest, score_request
+from trueground.evaluate import ScoreRequest
 
 if TYPE_CHECKING:
     from trueground.api.result import Result
@@ -40,7 +40,7 @@ def score(request: ScoreRequest) -> Result:
     """
     from trueground.api.result import make_showable
 
-    return make_showable(score_request(request, write_page))
+    return make_showable(request.score(write_page))
 
 
 @takes_fields_of(ScoreRequest)
@@ -50,4 +50,4 @@ async def ascore(request: ScoreRequest) -> Result:
 
     from trueground.api.result import make_showable
 
-    return make_showable(await asyncio.to_thread(score_request, request, write_page))
+    return make_showable(await asyncio.to_thread(request.score, write_page))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from trueground.api.pages import write_page
 from trueground.api.requests import takes_fields_of
-from trueground.evaluate import ShardsRequest, score_shards_request
+from trueground.evaluate import ShardsRequest
 from trueground.options import Progress, do_nothing
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def score_shards(request: ShardsRequest) -> Result | None:
     """
     from trueground.api.result import make_showable
 
-    result = score_shards_request(request, write_page)
+    result = request.score_shards(write_page)
     return None if result is None else make_showable(result)
 
 
@@ -43,7 +43,7 @@ def merge(
     are no shards, WorkerError where some are missing, WriteError.
     """
     from trueground.api.result import make_showable
-    from trueground.evaluate import merge_shards
+    from trueground.evaluate import ShardedRun
 
-    result = merge_shards(out, command=command, progress=progress, write_page=write_page)
+    result = ShardedRun(out).merge(command, progress=progress, write_page=write_page)
     return make_showable(result)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+_MIN_COLUMNS = 80  # of a text, also in a file
 _MAX_COLUMNS = 120  # of a text on a terminal; longer lines are hard to read
 T = TypeVar("T")
 _arguments: tuple[str, ...] | None = None  # None: those of the process
@@ -244,12 +245,13 @@ class Screen:
 
 def _render(page: Page | Iterable[Block]) -> str:
     """Return the page as text, in 80 columns; a wide terminal has room for wider tables."""
-    from trueground.reports import COLUMNS, render_text
+    from trueground.reports import Page
 
+    whole = page if isinstance(page, Page) else Page.of(page)
     if not sys.stdout.isatty():
-        return render_text(page)
+        return whole.to_text(_MIN_COLUMNS)
     columns = get_terminal_size().columns
-    return render_text(page, min(max(columns, COLUMNS), _MAX_COLUMNS))
+    return whole.to_text(min(max(columns, _MIN_COLUMNS), _MAX_COLUMNS))
 
 
 def echo_json(value: Any) -> None:

@@ -20,16 +20,6 @@ def compare(
         typer.Argument(help="Run directories; every later one is compared with the first."),
     ],
     *,
-    fail_if_worse: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="METRIC or METRIC=X: exit 1 if a later run is surely worse by more than X "
-            "(default 0). Repeatable."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write a page: a folder, or FILE.html.")
-    ] = None,
     all_: Annotated[
         bool, typer.Option("--all", help="Print all statistics, and all items listed.")
     ] = False,
@@ -37,21 +27,12 @@ def compare(
     **options: Any,
 ) -> None:
     """Compare runs item by item: which is better on what, how sure that is, which items changed."""
-    from trueground.reports import find_page
-    from trueground.studies import COMPARISON_MARK, comparison_page, parse_limits, write_comparison
-
-    limits = parse_limits(fail_if_worse or ())
-    if out is not None:
-        out = find_page(out, COMPARISON_MARK)
     compared = compare_runs(runs, **options)
-    worse = compared.find_worse(limits)
-    comparison = compared.as_dict()
-    if out is not None:
-        write_comparison(out, comparison)
-    screen.show_page(comparison, lambda: comparison_page(comparison, shows_all=all_))
+    screen.show_page(compared.as_dict(), lambda: compared.page(shows_all=all_))
     more = [] if all_ else ["all statistics: --all"]
+    out = compared.page_path
     more.append("as a page: --out FOLDER or FILE.html" if out is None else f"page   {out}")
     screen.say("\n" + "\n".join(more))
-    for why in worse:
-        echo_note(f"gate failed: {why}")
-    end_with(Outcome(gate_failed=bool(worse)))
+    for reason in compared.worse:
+        echo_note(f"gate failed: {reason}")
+    end_with(Outcome(gate_failed=bool(compared.worse)))

@@ -89,7 +89,7 @@ def stats(
     """Count questions, words of the answers, and passages; the paper's numbers beside them."""
     from dataclasses import asdict
 
-    from trueground.studies import show_statistics
+    from trueground.cli._data_page import show_statistics
 
     counts = count_data(name, **options)
     screen.show_page([asdict(one) for one in counts], lambda: show_statistics(counts))

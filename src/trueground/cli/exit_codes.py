@@ -73,9 +73,9 @@ def check_scored(summary: Summary, place: str = "", *, chosen: bool = True) -> O
         place: What the message begins with.
         chosen: Whether its metrics were chosen by name.
     """
-    from trueground.evaluate import judge_gates
+    from trueground.evaluate import Gates
 
-    verdict = judge_gates(summary, (), 0.0, chosen=chosen)
+    verdict = Gates().judge(summary, chosen=chosen)
     for message in verdict.messages:
         echo_note(f"{place}{message}")
     return Outcome(uncovered=verdict.uncovered)

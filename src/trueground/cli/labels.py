@@ -30,13 +30,11 @@ def validate(
     **options: Any,
 ) -> None:
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
-    from trueground.studies import validation_page
-
     result = screen.call(validate_metrics, files, **options, command=command_line())
     if screen.as_json:
         typer.echo(result.to_json(), nl=False)
     else:
-        screen.show_page(None, lambda: validation_page(result.raw))
+        screen.show_page(None, result.page)
         if options.get("out"):
             screen.say(f"\nout    {options['out']}")
 
@@ -70,12 +68,12 @@ def calibrate(
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
-    from trueground.studies import calibration_page, check_free
+    from trueground.studies import check_free
 
     if out is not None:
         check_free(out, overwrite)
     result = screen.call(calibrate_judge, files, judge, **options)
-    screen.show_page(result.raw, lambda: calibration_page(result.raw))
+    screen.show_page(result.raw, result.page)
     if out is not None:
         result.write(out, overwrite=overwrite)
         screen.say(f"\nout    {out}")
@@ -97,12 +95,12 @@ def fit(
     **options: Any,
 ) -> None:
     """Weigh several judges by human labels, where that is better than the best of them alone."""
-    from trueground.studies import check_stack_file, show_stack
+    from trueground.judges import StackFile
 
     if out is not None:
-        check_stack_file(out, overwrite)
+        StackFile.check_free(out, overwrite)
     result = screen.call(fit_judge, files, judges, **options)
-    screen.show_page(result.raw, lambda: show_stack(result.raw))
+    screen.show_page(result.raw, result.blocks)
     if result.refused is not None:
         raise InputError(result.refused)
     if out is not None:

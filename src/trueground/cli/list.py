@@ -142,14 +142,14 @@ def _entries(kind: str) -> list[dict[str, Any]]:
             for b in all_benchmarks().values()
         ]
     if kind == "datasets":
-        from trueground.benchmarks import all_datasets, is_fetched
+        from trueground.benchmarks import all_datasets
 
         return [
             {
                 "name": d.name,
                 "doc": d.doc,
                 "licence": d.licence,
-                "fetched": is_fetched(d.name),
+                "fetched": d.is_fetched,
                 "from_only": d.from_only,
             }
             for d in all_datasets().values()

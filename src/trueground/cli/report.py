@@ -50,15 +50,16 @@ def report(
     screen: Screen,
 ) -> None:
     """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
-    from trueground.studies import is_leaderboard, is_run
+    from trueground.runs import RunFiles
+    from trueground.studies import Leaderboard
 
     # `FOLDER/*` names the page of a sweep beside its runs.
-    pages = [path for path in runs if is_leaderboard(path)]
+    pages = [path for path in runs if Leaderboard.is_page(path)]
     if len(pages) < len(runs):  # else no run is named at all, and the error says so
         runs = [path for path in runs if path not in pages]
         for page in pages:
             echo_note(f"note: {page} is a leaderboard; passed over")
-    if len(runs) == 1 and is_run(runs[0]) and not with_published:
+    if len(runs) == 1 and RunFiles(runs[0]).is_run and not with_published:
         only = {"--out": out, "--models": models, "--baseline": baseline, "--outside": outside}
         _refuse(only, "a leaderboard; one run has a page of its own")
         _one(runs[0], MAX_ITEMS if max_items is None else max_items, screen)
@@ -77,34 +78,22 @@ def _refuse(options: Mapping[str, object], belongs: str) -> None:
 
 def _one(run: Path, max_items: int, screen: Screen) -> None:
     from trueground.reports import write_run_page
-    from trueground.studies import read_runs
+    from trueground.studies import Leaderboard
 
-    read_runs([run])  # an unfinished run has no page
+    Leaderboard.check_runs([run])  # an unfinished run has no page
     page = write_run_page(run, max_items=max_items)
     screen.show({"page": str(page)}, lambda: f"page   {page}")
 
 
 def _several(runs: list[Path], out: Path, choices: dict[str, Any], screen: Screen) -> None:
-    from trueground.reports import find_page
-    from trueground.studies import (
-        LEADERBOARD_MARK,
-        find_runs,
-        in_order,
-        leaderboard_data,
-        leaderboard_page,
-        prompt_studies,
-        write,
-    )
+    from trueground.studies import Leaderboard
 
-    find_page(out, LEADERBOARD_MARK)
-    board = leaderboard_data(runs, **choices)
-    prompts = prompt_studies(in_order(find_runs(runs)[0]))
-    page = write(board, out, prompts)
-    screen.show_page(
-        {**board, "prompts": prompts, "page": str(page)}, lambda: leaderboard_page(board, prompts)
-    )
+    Leaderboard.check_out(out)
+    board = Leaderboard.of(runs, **choices)
+    page = board.write(out)
+    screen.show_page({**board.raw, "prompts": board.prompts, "page": str(page)}, board.page)
     screen.say(f"\npage   {page}")
-    for warning in board["warnings"]:
+    for warning in board.raw["warnings"]:
         echo_note(f"note: {warning}")
 
 
@@ -144,7 +133,7 @@ def view(
 def _serve(
     paths: list[Path], port: int | None, screen: Screen, *, opens_browser: bool, has_token: bool
 ) -> None:
-    from trueground.studies import is_run
+    from trueground.runs import RunFiles
     from trueground.view import LOOPBACK, LinkAccess, RunFolders, bind, run, view_app
 
     try:
@@ -154,7 +143,7 @@ def _serve(
             raise
         listening, address = bind(LOOPBACK, 0)
     first = "/"
-    if len(paths) == 1 and is_run(paths[0]):
+    if len(paths) == 1 and RunFiles(paths[0]).is_run:
         first = f"/run/{RunFolders(paths).runs()[0].key}/"
     access = LinkAccess(address) if has_token else None
     url = f"{address.url}{first}" if access is None else access.link(first)

@@ -23,9 +23,9 @@ from trueground.evaluate import OneShard
 
 if TYPE_CHECKING:
     from trueground.benchmarks import Benchmark
-    from trueground.evaluate import RunOptions, RunSettings
+    from trueground.evaluate import RunSettings
     from trueground.models import ChatModel, ModelOptions, Params
-    from trueground.studies import SweepOutcome, SweepRun
+    from trueground.studies import SweepRuns
 
 
 # The options in the order of the help; those of the benchmark follow.
@@ -53,7 +53,7 @@ class BenchmarkGroup(CommandGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a benchmark, or of one of its tasks. Raises UsageError."""
-        from trueground.evaluate import RunOptions, RunRequest
+        from trueground.evaluate import RunRequest, RunSettings
         from trueground.models import ModelOptions, Params
 
         benchmark, tasks = _read_name(cmd_name)
@@ -69,7 +69,7 @@ class BenchmarkGroup(CommandGroup):
             run,
             order=_ORDER,
             sources=(_own_options, RunRequest, ModelOptions, Params),
-            settings={"settings": RunOptions, "model_options": ModelOptions, "params": Params},
+            settings={"settings": RunSettings, "model_options": ModelOptions, "params": Params},
             declared=benchmark.declared,
         )
 
@@ -148,7 +148,7 @@ def _start(
     model: list[str],
     base_url: list[str] | None,
     api_key_env: list[str] | None,
-    settings: RunOptions,
+    settings: RunSettings,
     model_options: ModelOptions,
     params: Params,
     dry_run: bool,
@@ -160,14 +160,14 @@ def _start(
     **values: Any,
 ) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
-    from trueground.evaluate import RunSettings, make_components
+    from trueground.evaluate import Components
     from trueground.models import make_model
     from trueground.net import Limiter
     from trueground.options import parse_shard
 
     part = None if shard is None else parse_shard(shard)
     Limiter.share(1 if part is None else part[1])
-    created = make_components(
+    created = Components.make(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
         decomposer,
         rater,
@@ -180,8 +180,9 @@ def _start(
             # Windows keeps what is still mapped into memory.
             folder = TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True)
             scratch = Path(stack.enter_context(folder))
-        chosen = vars(settings) | {"params": params, "command": command_line()}
-        run_settings = RunSettings(**chosen, components=parts, shard=part)
+        run_settings = replace(
+            settings, params=params, command=command_line(), components=parts, shard=part
+        )
         urls = _one_each("--base-url", base_url, model)
         keys = _one_each("--api-key-env", api_key_env, model)
         models = [
@@ -220,8 +221,8 @@ def _sweep(
 ) -> None:
     from trueground.api import write_page
     from trueground.benchmarks import Sources
-    from trueground.evaluate import make_run_plan
-    from trueground.studies import draw, pairs_of, place, studies_of, sweep, variants
+    from trueground.evaluate import TaskRun
+    from trueground.studies import SweepRuns
 
     with screen.progress() as progress:
         sources = Sources(
@@ -234,100 +235,61 @@ def _sweep(
             limit=settings.limit,
             cache=settings.cache,
         )
-        pairs = pairs_of(variants(benchmark, tasks, options, sources, prompt or ()), models)
-    if settings.labels and len(pairs) > 1:
+        sweep = SweepRuns.prepare(benchmark, tasks, models, options, sources, prompt or ())
+    if settings.labels and len(sweep.runs) > 1:
         raise UsageError(
-            f"--labels is for the answers of one run, and these are {len(pairs)}; run each by "
+            f"--labels is for the answers of one run, and these are {len(sweep.runs)}; run each by "
             "itself, with the labels of its own answers"
         )
     if settings.shard is not None:
-        _ask_shard(pairs, out, settings, screen)
+        _ask_shard(sweep, out, settings, screen)
         return
     if settings.components.calibrations:
-        unused = [make_run_plan(pair.task, settings).unused for pair in pairs]
+        unused = [TaskRun(run.task, run.model, settings).plan.unused for run in sweep.runs]
         echo_note(unused[0] if all(unused) else None)  # before any call
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
-    folder = out or place(name, pairs, settings)
+    folder = out or sweep.find_folder(name, settings)
     if scratch is not None:
-        _show_estimates(pairs, folder, settings, screen)
+        estimate = sweep.estimate(folder, settings)
+        Screen(screen.format).show_page(estimate.as_json(), estimate.blocks)
         return
     with screen.progress() as progress:
         hooks = replace(settings, progress=progress, write_page=write_page)
-        outcomes = sweep(pairs, folder, hooks)
-    prompts = studies_of(outcomes)
-    page = draw(outcomes, folder, prompts)
-    for outcome in outcomes:
+        result = sweep.run(folder, hooks)
+    for outcome in result.outcomes:
         for line in outcome.notes():
             echo_note(line)
     echo_note(settings.components.note)
-    _show(outcomes, screen, prompts)
-    if page is not None:
-        screen.say(f"side by side: {page}")
-    end_with(*[_outcome_of(outcome) for outcome in outcomes])
+    if screen.as_json:
+        screen.show(result.as_json(), str)
+    elif (page := result.page()) is not None:
+        screen.say_page(page)
+    if result.leaderboard is not None:
+        screen.say(f"side by side: {result.leaderboard}")
+    ends = []
+    for outcome in result.outcomes:
+        if outcome.result is None:
+            ends.append(Outcome(error=outcome.error))
+        else:  # the message says which run it is if nothing of it could be scored
+            ends.append(check_scored(outcome.result.summary, f"{outcome.path}: "))
+    end_with(*ends)
 
 
-def _outcome_of(outcome: SweepOutcome) -> Outcome:
-    """What one run came to; says which one it is if nothing of it could be scored."""
-    if outcome.result is None:
-        return Outcome(error=outcome.error)
-    return check_scored(outcome.result.summary, f"{outcome.path}: ")
-
-
-def _ask_shard(
-    pairs: Sequence[SweepRun], out: Path | None, settings: RunSettings, screen: Screen
-) -> None:
-    from trueground.evaluate import ask_shard
+def _ask_shard(sweep: SweepRuns, out: Path | None, settings: RunSettings, screen: Screen) -> None:
+    from trueground.evaluate import TaskRun
     from trueground.runs import RunFiles
 
-    if len(pairs) != 1 or out is None or settings.batch:
+    if len(sweep.runs) != 1 or out is None or settings.batch:
         raise UsageError(
             "--shard asks a part of one run: name one model, one task BENCHMARK/TASK and --out, "
             "which all shards share; --batch is not for it"
         )
     with screen.progress() as progress:
         own = replace(settings, progress=progress)
-        folder = ask_shard(pairs[0].task, pairs[0].model, out, own)
+        folder = TaskRun(sweep.runs[0].task, sweep.runs[0].model, own).ask_shard(out)
     echo_note(f"replies in {folder}; when all shards are asked: trueground merge {out}")
     outcomes = RunFiles(folder).read_manifest().outcomes
     failed = outcomes.get("error", 0)
     if failed and failed == sum(outcomes.values()):
         echo_note(f"no call was answered: all {failed:,} failed. --retry-failed asks again")
         end_with(Outcome(uncovered=True))
-
-
-def _show(
-    outcomes: Sequence[SweepOutcome], screen: Screen, prompts: Sequence[Mapping[str, Any]]
-) -> None:
-    from trueground.reports import RunText, run_page
-    from trueground.studies import sweep_page
-
-    finished = [outcome for outcome in outcomes if outcome.result is not None]
-    results = [outcome.as_json() for outcome in outcomes]
-    told: Any = results[0] if len(results) == 1 else results
-    if screen.as_json:
-        screen.show({"runs": results, "prompts": prompts} if prompts else told, str)
-    elif len(outcomes) == 1 and finished:
-        one = finished[0]
-        text = RunText(path=one.path, shows_all=True)
-        screen.say_page(run_page(one.summary, one.raw_manifest, text=text))
-    elif finished:
-        rows = [(one.run.label, one.summary, one.raw_manifest, one.path) for one in finished]
-        screen.say_page(sweep_page(rows, prompts))
-
-
-def _show_estimates(
-    pairs: Sequence[SweepRun], out: Path, settings: RunSettings, screen: Screen
-) -> None:
-    from trueground.evaluate import estimate_run
-    from trueground.studies import show_estimates
-
-    rows = [
-        (
-            pair.model.name,
-            f"{pair.task.benchmark}/{pair.label}",
-            estimate_run(pair.task, pair.model, out / pair.where, settings),
-        )
-        for pair in pairs
-    ]
-    results = [{"model": m, "task": t, **e} for m, t, e in rows]
-    Screen(screen.format).show_page(results, lambda: show_estimates(rows))

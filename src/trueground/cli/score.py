@@ -13,7 +13,7 @@ from trueground.cli._options import takes
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
 from trueground.errors import InputError, OutputError, UsageError
-from trueground.evaluate import EngineName, OneShard, ScoreRequest, ShardCount
+from trueground.evaluate import ShardsRequest
 
 if TYPE_CHECKING:
     from trueground.reports import Page
@@ -24,7 +24,7 @@ _BRIEF_WORST = 3  # answers that are shown without --worst
 
 
 @takes(
-    ScoreRequest,
+    ShardsRequest,
     before={
         "limit": ("fail_under", "fail_over", "min_coverage", "all_", "worst", "out_csv", "format_")
     },
@@ -65,20 +65,16 @@ def score(
         Path | None,
         typer.Option(help="Write all answers to this CSV file; its rank 1 is the worst, as above."),
     ] = None,
-    engine: EngineName = None,
-    shards: ShardCount = None,
-    shard: OneShard = None,
     screen: Screen,
     **options: Any,
 ) -> None:
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
 
-    from trueground.evaluate import judge_gates, parse_gate
+    from trueground.evaluate import Gates
     from trueground.files import OutputPath
     from trueground.runs import default_path
 
-    gates = [parse_gate(text) for text in fail_under or ()]
-    gates += [parse_gate(text, ceiling=True) for text in fail_over or ()]
+    gates = Gates.parse(fail_under or (), fail_over or (), min_coverage)
     if out_csv is not None:
         OutputPath(out_csv, "--out-csv").check_file(
             "worst.csv", overwrite=options.get("overwrite", False)
@@ -86,21 +82,22 @@ def score(
         if out_csv.exists() and any(Path(f).exists() and out_csv.samefile(f) for f in files):
             raise OutputError(f"{out_csv} is what is to be scored; choose another --out-csv")
     unique = "out" not in options
-    if unique and shard:
-        raise UsageError(f"--shard {shard} needs --out: the place that all shards share")
+    if unique and options.get("shard"):
+        raise UsageError(f"--shard {options['shard']} needs --out: the place that all shards share")
     if unique:
         name = "stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0]
         options["out"] = default_path(name)
     with screen.progress() as progress:
         options |= {
-            "require": [gate.metric for gate in gates],
+            "require": gates.metrics,
             "command": command_line(),
             "progress": progress,
         }
-        if engine or shards or shard or "://" in str(options["out"]):
+        in_shards = any(options.get(name) for name in ("engine", "shards", "shard"))
+        if in_shards or "://" in str(options["out"]):
             from trueground.api import score_shards
 
-            result = score_shards(files, **options, engine=engine, shards=shards, shard=shard)
+            result = score_shards(files, **options)
             if result is None:
                 return
         else:
@@ -108,7 +105,7 @@ def score(
     if out_csv is not None:
         result.write_csv(out_csv)
     _show(result, str(options["out"]), screen, worst, whole=all_ or "metrics" in options)
-    verdict = judge_gates(result.summary, gates, min_coverage, chosen="metrics" in options)
+    verdict = gates.judge(result.summary, chosen="metrics" in options)
     for line in verdict.messages:
         echo_note(line)
     end_with(Outcome(gate_failed=verdict.failed, uncovered=verdict.uncovered))
@@ -142,13 +139,13 @@ def merge(
 ) -> None:
     """Make one of all shards: a run of `score`'s, one log of `run`'s, one store of `build`'s."""
     from trueground.api import merge as merge_shards
-    from trueground.evaluate import open_store, read_plan
+    from trueground.evaluate import ShardedRun
 
     if (part := next((Path(out) / "shards").glob("*-of-*"), None)) is not None:
         found, told = _join(Path(out), part)
         screen.show({"out": out, **found}, lambda: told)
         return
-    plan = read_plan(open_store(out))  # merging removes it
+    plan = ShardedRun(out).plan  # merging removes it
     result = screen.call(merge_shards, out, command=command_line())
     _show(result, out, screen)
     end_with(check_scored(result.summary, chosen=plan is None or plan.settings.metrics is not None))
@@ -182,8 +179,8 @@ def _join(out: Path, part: Path) -> tuple[dict[str, Any], str]:
                 else (": with --shard for another round, or without, which does the rest")
             )
             return {"complete": complete}, f"all is in {out}. Go on with the same command{rest}"
-    from trueground.evaluate import join_logs
+    from trueground.evaluate import ShardedRun
 
-    replies, command = join_logs(out)
+    replies, command = ShardedRun(out).join_logs()
     words = f"{replies:,} replies are in {out}. Score them with:\n  {join(command)}"
     return {"replies": replies, "next": join(command)}, words

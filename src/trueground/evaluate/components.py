@@ -6,23 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from trueground.claims import (
-    Decomposer,
-    SupportsDecompose,
-    decomposers as decomposer_registry,
-    get_decomposer,
-)
+from trueground.claims import Decomposer, decomposers as decomposer_registry, get_decomposer
 from trueground.components import Component, ComponentSpec
 from trueground.errors import UsageError
-from trueground.judges import (
-    Judge,
-    SupportsJudge,
-    get_judge,
-    judges as judge_registry,
-    with_calibration,
-)
+from trueground.judges import Judge, get_judge, judges as judge_registry, with_calibration
 from trueground.metrics import Role
 
 if TYPE_CHECKING:
@@ -30,7 +19,7 @@ if TYPE_CHECKING:
     from trueground.types import PromptFile, Usage
 
 
-JudgeName = str | SupportsJudge
+JudgeName = str | Judge
 Calibrations = str | Path | Sequence[str | Path]
 
 
@@ -58,6 +47,75 @@ class Components:
     cache: bool = True
     comparers: dict[str, Comparer] = field(default_factory=dict, repr=False)
     calibrations: tuple[str, ...] = ()
+
+    @classmethod
+    def make(
+        cls,
+        judge: JudgeName | Sequence[JudgeName] | None = "lexical",
+        decomposer: str | Decomposer = "rules",
+        rater: str | Rater | None = None,
+        *,
+        cache: bool = True,
+        calibration: Calibrations | None = None,
+    ) -> Self:
+        """Return the components of these names, or adapt the objects.
+
+        Args:
+            judge: Names `NAME:MODEL(option=value)`, or objects. None for no judge.
+            decomposer: The same for who splits answers.
+            rater: The same for who rates. If None, a judge that is a language model rates, too.
+            cache: Whether replies are kept and reused.
+            calibration: Files of `judge calibrate`, each for the judge that it is of.
+
+        Raises:
+            UsageError: A name or option is unknown.
+            InputError: A model can't be found, or a calibration can't be used.
+        """
+        requested = _as_list(judge)
+        for name, component in (("judge", requested or judge), ("decomposer", decomposer)):
+            if not component:
+                raise UsageError(f"{name}={component!r}; leave it out for the default, or name one")
+        if twice := [text for text in requested if requested.count(text) > 1]:
+            raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
+        adapted = [one if isinstance(one, str) else Judge.adapt(one) for one in requested]
+        if not isinstance(decomposer, str):
+            decomposer = Decomposer.adapt(decomposer)
+        if rater is not None and not isinstance(rater, str):
+            from trueground.judges import Rater
+
+            rater = Rater.adapt(rater)
+        written = tuple(one if isinstance(one, str) else None for one in (*requested, decomposer))
+        files = _as_paths(calibration)
+        named = with_calibration(adapted, files, cache=cache)
+        judges = tuple(get_judge(one, cache=cache) for one in named)
+        splits = get_decomposer(decomposer, cache=cache)
+        if rater is None:
+            rater = _find_rater(named)
+        rater_spec = (
+            ComponentSpec.parse("rater", rater, cache=cache) if isinstance(rater, str) else None
+        )
+        if isinstance(rater, str):
+            from trueground.judges import Rater
+
+            rates: Rater | None = Rater.make(rater, cache=cache)
+        else:
+            rates = rater
+        own: list[Component[Any, Any]] = []
+        specs = (*named, decomposer, rater)
+        for written_as, made in zip(specs, (*judges, splits, rates), strict=True):
+            if isinstance(written_as, str) and made is not None:
+                own.append(made)
+        return cls(
+            judges,
+            splits,
+            rates,
+            _names_of(named, decomposer, (*judges, splits)),
+            written,
+            tuple(own),
+            rater_spec,
+            cache,
+            calibrations=files,
+        )
 
     def comparer(self, written: str) -> Comparer:
         """The comparer `NAME:MODEL(option=value)`, one for all metrics that name the same.
@@ -135,70 +193,18 @@ class Components:
                 stack.callback(component.close)
 
 
-def make_components(
-    judge: JudgeName | Sequence[JudgeName] | None = "lexical",
-    decomposer: str | SupportsDecompose = "rules",
-    rater: str | Rater | None = None,
-    *,
-    cache: bool = True,
-    calibration: Calibrations | None = None,
-) -> Components:
-    """Return the components behind these names, `NAME:MODEL(option=value)` each, or the objects.
+def _find_rater(judges: Sequence[str | Judge]) -> str | None:
+    """Return the spec of a rater with the model of the first judge that is a language model."""
+    llms = [
+        judge for judge in judges if isinstance(judge, str) and judge.strip().startswith("llm:")
+    ]
+    if not llms:
+        return None
+    from trueground.models import LLMComponent
 
-    A judge that is a language model rates too, where no rater is named. `calibration` is a file of
-    `judge calibrate` for the one of the judges that it is of, or several such files. Raises
-    UsageError, and InputError for a model that cannot be found, and a calibration that cannot be
-    used.
-    """
-    wanted = _as_list(judge)
-    for name, component in (("judge", wanted or judge), ("decomposer", decomposer)):
-        if not component:
-            raise UsageError(f"{name}={component!r}; leave it out for the default, or name one")
-    if twice := [text for text in wanted if wanted.count(text) > 1]:
-        raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
-    adapted = [one if isinstance(one, str) else Judge.adapt(one) for one in wanted]
-    if not isinstance(decomposer, str):
-        decomposer = Decomposer.adapt(decomposer)
-    if rater is not None and not isinstance(rater, str):
-        from trueground.judges import Rater
-
-        rater = Rater.adapt(rater)
-    written = tuple(one if isinstance(one, str) else None for one in (*wanted, decomposer))
-    files = _as_paths(calibration)
-    named = with_calibration(adapted, files, cache=cache)
-    judges = tuple(get_judge(one, cache=cache) for one in named)
-    splits = get_decomposer(decomposer, cache=cache)
-    llms = [j for j in named if isinstance(j, str) and j.strip().startswith("llm:")]
-    if rater is None and llms:
-        from trueground.models import LLMComponent
-
-        spec = ComponentSpec.parse("judge", llms[0])  # without the options that only judges have
-        options = LLMComponent.shared_options(spec)
-        rater = ComponentSpec("rater", "llm", spec.model, options).written
-    rater_spec = (
-        ComponentSpec.parse("rater", rater, cache=cache) if isinstance(rater, str) else None
-    )
-    if isinstance(rater, str):
-        from trueground.judges import Rater
-
-        rates: Rater | None = Rater.make(rater, cache=cache)
-    else:
-        rates = rater
-    own: list[Component[Any, Any]] = []
-    for written_as, made in zip((*named, decomposer, rater), (*judges, splits, rates), strict=True):
-        if isinstance(written_as, str) and made is not None:
-            own.append(made)
-    return Components(
-        judges,
-        splits,
-        rates,
-        _names_of(named, decomposer, (*judges, splits)),
-        written,
-        tuple(own),
-        rater_spec,
-        cache,
-        calibrations=files,
-    )
+    spec = ComponentSpec.parse("judge", llms[0])  # without the options that only judges have
+    options = LLMComponent.shared_options(spec)
+    return ComponentSpec("rater", "llm", spec.model, options).written
 
 
 def _as_paths(paths: Calibrations | None) -> tuple[str, ...]:

@@ -16,17 +16,9 @@ from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
 from trueground.files import file_digest
-from trueground.labels import (
-    TIED,
-    LabelDraw,
-    LabelFiles,
-    LabelRule,
-    RecordLabel,
-    describe_changed,
-    list_paths,
-)
+from trueground.labels import LabelDraw, LabelFiles, LabelRule, RecordLabel
 from trueground.metrics import AnswerVerdict, Metric, Spec
-from trueground.stats import LabelSample, count_true, mean, total
+from trueground.stats import LabelSample, mean, sum_counts, total
 from trueground.types import Record
 
 # The label that metrics of a family predict.
@@ -64,13 +56,13 @@ class LabelledSlice:
     ) -> tuple[LabelSample, list[str]]:
         """How the labels of these rows were drawn, and what is to know of it. InputError."""
         labelled = ~np.isnan(self.labels[label][rows])
-        done = count_true(labelled)
+        done = sum_counts(labelled)
         LabelSample.check_enough(done, f"labelled answers with {label!r}")
         probability = self.probability[rows]
         notes: list[str] = []
         if labelled.all() or self.random[rows][labelled].all():
             return LabelSample.random(labelled, clusters), notes
-        if unknown := count_true(np.isnan(probability[labelled])):
+        if unknown := sum_counts(np.isnan(probability[labelled])):
             raise InputError(
                 f"{unknown:,} of {done:,} labels do not say how they were drawn, or with which "
                 "probability; a rate can be corrected by a random or a weighted draw only. If it "
@@ -119,9 +111,9 @@ def read_slice(
     InputError: files without such labels, ids that are all unknown, too few labels, or a draw that
     is neither random nor weighted.
     """
-    paths = list_paths(paths)
-    files = LabelFiles(paths)
-    where = ", ".join(map(str, paths))
+    label_paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    files = LabelFiles(label_paths)
+    where = ", ".join(map(str, label_paths))
     if files.of_parts:
         raise InputError(
             f"{where}: labels of parts of answers ({files.label}); expected labels of whole "
@@ -144,7 +136,7 @@ def read_slice(
                 (own,) = files.labelled(own, source, runs)
             for label in LABELS:
                 found = LabelRule(label).read(own)
-                tied += found == TIED
+                tied += found == LabelRule.TIED
                 values[label].append(found.value if isinstance(found, RecordLabel) else np.nan)
             how: Any = files.draws.get(record.id, files.draws.get(f"{source}:{record.id}"))
             if not (how in (None, RANDOM) or isinstance(how, LabelDraw)):
@@ -170,7 +162,7 @@ def read_slice(
         )
     notes = [f"{tied:,} labels are tied between people, and left out"] if tied else []
     names = np.unique(strata, return_inverse=True)[1] if any(strata) else None
-    told = [{"path": str(path), "sha256": file_digest(path)} for path in paths]
+    told = [{"path": str(path), "sha256": file_digest(path)} for path in label_paths]
     drawing = np.array(probability), names, np.array(random, np.bool_)
     slice_ = LabelledSlice(told, labels, *drawing, unknown, changed, notes)
     everything = np.arange(len(probability))
@@ -188,7 +180,9 @@ def note_unknown(ids: Sequence[str], changed: Collection[str]) -> list[str]:
     noun = "id is" if len(missing) == 1 else "ids are"
     some = f"{', '.join(missing[:_SHOWN])}{', …' if len(missing) > _SHOWN else ''}"
     told = f"{len(missing):,} labelled {noun} not among the answers ({some})"
-    return [note for note in (told if missing else "", describe_changed(changed)) if note]
+    return [
+        note for note in (told if missing else "", LabelFiles.describe_changed(changed)) if note
+    ]
 
 
 def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[str, dict[str, Any]]:
@@ -255,7 +249,7 @@ def count_labelled(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[
     codes = AnswerVerdict.encode(table.scores[rows][:, at], table.status[rows][:, at])
     unsupported = faithful[rows] == 0
     return {
-        name: [count_true(codes == place), count_true(unsupported & (codes == place))]
+        name: [sum_counts(codes == place), sum_counts(unsupported & (codes == place))]
         for place, name in enumerate(AnswerVerdict.NAMES)
     }
 

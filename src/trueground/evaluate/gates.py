@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from trueground.components import ResultKey
 from trueground.errors import UsageError
@@ -29,6 +30,38 @@ class Gate:
     limit: float
     ceiling: bool = False
     written: str | None = None
+
+    @classmethod
+    def parse(cls, text: str, *, ceiling: bool = False) -> Self:
+        """Parse `k_precision(abstain=zero)=0.8` or `grounded=0.5`. Raises UsageError."""
+        from trueground.evaluate.plan import macro_key, micro_key
+        from trueground.metrics import METRICS
+
+        option = f"--fail-{'over' if ceiling else 'under'}"
+        name, number = split_pair(option, text, _GATE_FORM, last=True)
+        try:
+            limit = _GATE_LIMIT.parse(number)
+        except ValueError:
+            raise UsageError(f"{option} {text!r} cannot be read; write {_GATE_FORM}") from None
+        if name in AnswerVerdict.NAMES:
+            if not 0 <= limit <= 1:
+                raise UsageError(
+                    f"{option} {text!r}: a share of answers lies between 0 and 1; 0.5 is 50 %"
+                )
+            return cls(name, limit, ceiling)
+        _, plain, judge = ResultKey.parse(name)
+        macro = macro_key(plain)
+        # A metric's own name comes first, then that of a micro value.
+        micro = macro != plain and ResultKey.parse(plain).name not in METRICS.load()
+        spec = METRICS.parse(macro if micro else plain)
+        written = ResultKey.parse(macro if micro else plain).name
+        label = f"@{judge.rstrip()}" if judge else ""
+        return cls(
+            (micro_key(spec.key) if micro else spec.key) + label,
+            limit,
+            ceiling,
+            written if written != spec.metric.name else None,
+        )
 
     @property
     def is_share(self) -> bool:
@@ -61,93 +94,84 @@ class GateOutcome:
     messages: tuple[str, ...]
 
 
-def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
-    """`k_precision(abstain=zero)=0.8` or `grounded=0.5` → Gate. Raises UsageError."""
-    from trueground.evaluate.plan import macro_key, micro_key
-    from trueground.metrics import METRICS
+@dataclass(frozen=True)
+class Gates:
+    """All gates of a run, and the share of items that each metric must have scored."""
 
-    option = f"--fail-{'over' if ceiling else 'under'}"
-    name, number = split_pair(option, text, _GATE_FORM, last=True)
-    try:
-        limit = _GATE_LIMIT.parse(number)
-    except ValueError:
-        raise UsageError(f"{option} {text!r} cannot be read; write {_GATE_FORM}") from None
-    if name in AnswerVerdict.NAMES:
-        if not 0 <= limit <= 1:
-            raise UsageError(
-                f"{option} {text!r}: a share of answers lies between 0 and 1; 0.5 is 50 %"
+    gates: tuple[Gate, ...] = ()
+    min_coverage: float = 0.0
+
+    @classmethod
+    def parse(cls, floors: Sequence[str], ceilings: Sequence[str], min_coverage: float) -> Self:
+        """Parse the texts of `--fail-under` and `--fail-over`. Raises UsageError."""
+        gates = [Gate.parse(text) for text in floors]
+        gates += [Gate.parse(text, ceiling=True) for text in ceilings]
+        return cls(tuple(gates), min_coverage)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics and verdicts that must be in the run."""
+        return [gate.metric for gate in self.gates]
+
+    def judge(self, summary: Summary, *, chosen: bool = True) -> GateOutcome:
+        """Compare a run with the gates. A gate whose metric has no mean fails.
+
+        Args:
+            summary: The numbers of the run.
+            chosen: Whether its metrics were chosen by name. If not, a run that only has whether
+                answers decline counts as one in which nothing could be scored, unless its records
+                say what can be answered.
+        """
+        gates, min_coverage = self.gates, self.min_coverage
+        from trueground.metrics import METRICS
+
+        messages = []
+        for gate in gates:
+            mean = gate.value_in(summary)
+            wanted = f"{'at most ' if gate.ceiling else ''}{gate.limit:g} wanted"
+            if mean is None:
+                what = "no answer that could be judged" if gate.is_share else "no scored item"
+                messages.append(f"gate failed: {gate.metric} has {what}, {wanted}")
+            elif mean > gate.limit if gate.ceiling else mean < gate.limit:
+                of = " (share of answers)" if gate.is_share else ""
+                messages.append(f"gate failed: {gate.metric} is {mean:.4f}{of}, {wanted}")
+        failed = bool(messages)
+        messages += [
+            f"note: this gate reads {gate.written} as {gate.metric}"
+            for gate in gates
+            if gate.written
+        ]
+        messages += [
+            f"note: {'higher' if gate.ceiling else 'lower'} is better for {gate.metric}; this gate "
+            f"is a {'ceiling' if gate.ceiling else 'floor'}"
+            for gate in gates
+            if gate.higher_is_better is gate.ceiling
+        ]
+        scored = {name for name, m in summary.items() if m.scored}
+        if scored == {ABSTAINED} and not chosen and summary.abstention is None:
+            why = (summary.missing or "").partition(":")[0]  # the warning had the rest
+            messages.append(
+                f"nothing could be scored but whether answers decline{': ' * bool(why)}{why}. If "
+                f"that is all you want, name it: --metrics {ABSTAINED}"
             )
-        return Gate(name, limit, ceiling)
-    _, plain, judge = ResultKey.parse(name)
-    macro = macro_key(plain)
-    # A metric's own name comes first, then that of a micro value.
-    micro = macro != plain and ResultKey.parse(plain).name not in METRICS.load()
-    spec = METRICS.parse(macro if micro else plain)
-    written = ResultKey.parse(macro if micro else plain).name
-    label = f"@{judge.rstrip()}" if judge else ""
-    return Gate(
-        (micro_key(spec.key) if micro else spec.key) + label,
-        limit,
-        ceiling,
-        written if written != spec.metric.name else None,
-    )
-
-
-def judge_gates(
-    summary: Summary, gates: Sequence[Gate], min_coverage: float, *, chosen: bool = True
-) -> GateOutcome:
-    """A gate whose metric has no mean fails: what was not measured was not reached.
-
-    Where metrics were not `chosen` by name, a run that only tells whether answers decline counts as
-    one in which nothing could be scored, unless its records say what can be answered.
-    """
-    from trueground.metrics import METRICS
-
-    messages = []
-    for gate in gates:
-        mean = gate.value_in(summary)
-        wanted = f"{'at most ' if gate.ceiling else ''}{gate.limit:g} wanted"
-        if mean is None:
-            what = "no answer that could be judged" if gate.is_share else "no scored item"
-            messages.append(f"gate failed: {gate.metric} has {what}, {wanted}")
-        elif mean > gate.limit if gate.ceiling else mean < gate.limit:
-            of = " (share of answers)" if gate.is_share else ""
-            messages.append(f"gate failed: {gate.metric} is {mean:.4f}{of}, {wanted}")
-    failed = bool(messages)
-    messages += [
-        f"note: this gate reads {gate.written} as {gate.metric}" for gate in gates if gate.written
-    ]
-    messages += [
-        f"note: {'higher' if gate.ceiling else 'lower'} is better for {gate.metric}; this gate is "
-        f"a {'ceiling' if gate.ceiling else 'floor'}"
-        for gate in gates
-        if gate.higher_is_better is gate.ceiling
-    ]
-    scored = {name for name, m in summary.items() if m.scored}
-    if scored == {ABSTAINED} and not chosen and summary.abstention is None:
-        why = (summary.missing or "").partition(":")[0]  # the warning had the rest
-        messages.append(
-            f"nothing could be scored but whether answers decline{': ' * bool(why)}{why}. If that "
-            f"is all you want, name it: --metrics {ABSTAINED}"
-        )
-        return GateOutcome(failed, True, tuple(messages))
-    if not scored:
-        reasons = []
-        for name, m in summary.items():
-            metric = METRICS.of_key(name)
-            needs = ""
-            if metric is not None and metric.default_needs and "missing_field" in m.unscored:
-                needs = f" (it needs {', '.join(metric.default_needs)})"
-            why = ", ".join(f"{n:,} {status}" for status, n in m.unscored.items())
-            reasons.append(f"{name}: {why}{needs}")
-        messages.append(f"nothing could be scored; {'; '.join(reasons[:_MOST_NAMED])}")
-        return GateOutcome(failed, True, tuple(messages))
-    short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
-    if short:
-        (name, coverage), *rest = sorted(short.items(), key=lambda one: one[1])
-        told = [f"{name} was scored for {coverage:.1%} of the items"]
-        told += [f"{name} for {coverage:.1%}" for name, coverage in rest[: _MOST_NAMED - 1]]
-        more = len(short) - len(told)
-        told += [f"{more} more metric{'' if more == 1 else 's'} for too few"] * bool(more)
-        messages.append(f"coverage too low: {', '.join(told)}, {min_coverage:.1%} wanted")
-    return GateOutcome(failed, bool(short), tuple(messages))
+            return GateOutcome(failed, True, tuple(messages))
+        if not scored:
+            reasons = []
+            for name, m in summary.items():
+                metric = METRICS.of_key(name)
+                needs = ""
+                if metric is not None and metric.default_needs and "missing_field" in m.unscored:
+                    needs = f" (it needs {', '.join(metric.default_needs)})"
+                why = ", ".join(f"{n:,} {status}" for status, n in m.unscored.items())
+                reasons.append(f"{name}: {why}{needs}")
+            messages.append(f"nothing could be scored; {'; '.join(reasons[:_MOST_NAMED])}")
+            return GateOutcome(failed, True, tuple(messages))
+        short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
+        if short:
+            (name, coverage), *rest = sorted(short.items(), key=lambda one: one[1])
+            told = [f"{name} was scored for {coverage:.1%} of the items"]
+            told += [f"{name} for {coverage:.1%}" for name, coverage in rest[: _MOST_NAMED - 1]]
+            more = len(short) - len(told)
+            told += [f"{more} more metric{'' if more == 1 else 's'} for too few"] * bool(more)
+            messages.append(f"coverage too low: {', '.join(told)}, {min_coverage:.1%} wanted")
+        return GateOutcome(failed, bool(short), tuple(messages))

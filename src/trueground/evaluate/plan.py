@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ from trueground.evaluate.components import Components
 from trueground.metrics import METRICS, AnswerVerdict, ClaimCheck, Spec
 from trueground.records import Check
 from trueground.runs import MetricSummary
-from trueground.stats import percentiles
+from trueground.stats import Bootstrap
 
 if TYPE_CHECKING:
     from trueground.types import PromptFile
@@ -78,6 +78,7 @@ class RunLevel:
         means in each resample, shape (resamples,).
         """
         entries, draws = dict(entries), dict(draws)
+        bootstrap = Bootstrap(level=level)
 
         def add(
             key: str, like: str, mean: float | None, drawn: NDArray[np.float64], *parts: str
@@ -85,7 +86,7 @@ class RunLevel:
             # Without an interval of its own, or of a part, there are too few items to draw from.
             if mean is None or any(entries[one].ci is None for one in (like, *parts)):
                 drawn = np.full_like(drawn, np.nan)
-            ci = percentiles(drawn, level)
+            ci = bootstrap.interval(drawn)
             entries[key] = msgspec.structs.replace(entries[like], mean=mean, ci=ci)
             draws[key] = drawn
 
@@ -161,6 +162,27 @@ class Plan:
                 f"{unrated[0]} is rated by a language model, and none is named; add "
                 '--rater "llm:MODEL(base_url=URL)"'
             )
+
+    @classmethod
+    def make(
+        cls,
+        fields: Sequence[str],
+        metrics: str | Sequence[str | Spec] | None,
+        components: Components,
+        **choices: object,
+    ) -> Self:
+        """Return the plan for metrics by name.
+
+        Args:
+            fields: The record fields that occur.
+            metrics: Names or specs; None for the default set.
+            components: Who judges, splits and rates.
+            choices: Other fields of the plan.
+
+        Raises:
+            UsageError: A name or option is unknown.
+        """
+        return cls(tuple(METRICS.parse_all(metrics, fields)), components, **choices)  # type: ignore[arg-type]
 
     @property
     def width(self) -> int:
@@ -265,17 +287,6 @@ class Plan:
         if spec.comparer:
             tail = f"|comparer:{components.comparer(spec.comparer).signature}"
         return spec.signature + tail
-
-
-def make_plan(
-    fields: Sequence[str],
-    metrics: str | Sequence[str | Spec] | None,
-    components: Components,
-    **rest: object,
-) -> Plan:
-    """Read the names. `fields` are the record fields that occur. Raises UsageError."""
-    specs = METRICS.parse_all(metrics, fields)
-    return Plan(tuple(specs), components, **rest)  # type: ignore[arg-type]
 
 
 def check_breakdowns(by: Sequence[str], check: Check) -> None:

@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from trueground.benchmarks import Question, Task
 from trueground.errors import InputError, fails_alone
-from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
+from trueground.evaluate.plan import Plan, check_breakdowns
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.table import BY_ID, REPEAT
-from trueground.models import (
-    ChatModel,
-    ChatRequest,
-    ModelRequest,
-    Reply,
-    ReplySlot,
-    ReplyStore,
-)
+from trueground.models import ChatModel, ChatRequest, ModelRequest, Reply, ReplySlot, ReplyStore
 from trueground.net import raised
 from trueground.records import LARGEST_RESPONSE, Check
-from trueground.runs import Manifest, Response, ResponseLog
+from trueground.runs import Manifest, Response, ResponseLog, as_stored
 from trueground.types import Answered, Failure, Record, Status
 
 _BATCH = 1024
@@ -42,15 +36,78 @@ class Drawn(NamedTuple):
 
 
 class Questionnaire:
-    """What is asked in a run: a task's questions, how many of them, how often, and how."""
+    """What a run asks, and what it computes of the answers: a task under the settings."""
 
     def __init__(self, task: Task, settings: RunSettings) -> None:
         self.task = task
+        self.settings = settings
         self.limit, self.repeats = settings.limit, settings.repeats
         self._number, self._shards = settings.shard or (0, 1)
         own = msgspec.structs.asdict(settings.params)
         own = {k: v for k, v in own.items() if v not in (None, ()) and (k != "extra" or v)}
         self.params = msgspec.structs.replace(task.params, **own)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The task's metrics under the settings. Repeated runs are also summed up one by one."""
+        task, settings = self.task, self.settings
+        by = (settings.by,) if isinstance(settings.by, str) else settings.by
+        repeats = [f"meta.{REPEAT}"] if settings.repeats > 1 else []
+        return Plan.make(
+            (),
+            [*task.metrics, *settings.also],
+            settings.components,
+            by=tuple(dict.fromkeys((*task.by, *by, *repeats))),
+            seed=settings.seed,
+            resamples=settings.resamples,
+            keep_records=settings.keep_records,
+            repeats_of=BY_ID if settings.repeats > 1 else None,
+        )
+
+    def check(self) -> Check:
+        """Read every question once. Return how many answers are needed, and the fields of records.
+
+        Raises:
+            InputError: A row isn't a question.
+            UsageError: A breakdown doesn't exist, or the task ignores a setting of the user.
+        """
+        progress = self.settings.progress
+
+        def read() -> Iterator[Record]:
+            for n, drawn in enumerate(self.drawn(), start=1):
+                yield drawn.question.record
+                if n % 1024 == 0:
+                    progress("check", n, None)
+
+        check = Check.of_records(read(), self.task.files)
+        progress("check", check.n, check.n)
+        self.task.check_settings()
+        own = [name for name in self.plan.by if name != f"meta.{REPEAT}"]
+        check_breakdowns(own, check)
+        return check
+
+    def identify(self, signature: str) -> dict[str, Any]:
+        """Return what makes two runs the same run: all that fixes questions, answers and scores.
+
+        Args:
+            signature: That of the model. Its endpoint isn't part of it.
+        """
+        task, plan = self.task, self.plan
+        identity = {
+            "benchmark": f"{task.benchmark}/{task.name}",
+            "options": dict(task.options),
+            "data": sorted(file.sha256 for file in task.files),
+            "prompts": {prompt.id: prompt.sha256 for prompt in task.prompts},
+            "model": signature,
+            "params": msgspec.to_builtins(self.params),
+            "limit": self.limit,
+            "repeats": self.repeats,
+            "metrics": plan.signatures,
+            "by": list(plan.by),
+            "seed": plan.seed,
+            "resamples": plan.resamples,
+        }
+        return as_stored(identity)
 
     def drawn(self) -> Iterator[Drawn]:
         """Every answer wanted, in input order. Raises InputError for a row that is no question."""
@@ -71,44 +128,6 @@ class Questionnaire:
                 params = msgspec.structs.replace(params, seed=seed + draw)
             request = ChatRequest(question.messages, params, draw)
             yield ModelRequest(request, id_, request.prompt_sha256)
-
-
-def make_run_plan(task: Task, settings: RunSettings) -> Plan:
-    """The task's metrics under these settings; repeated runs are also summed up one by one."""
-    by = (settings.by,) if isinstance(settings.by, str) else settings.by
-    repeats = [f"meta.{REPEAT}"] if settings.repeats > 1 else []
-    return make_plan(
-        (),
-        [*task.metrics, *settings.also],
-        settings.components,
-        by=tuple(dict.fromkeys((*task.by, *by, *repeats))),
-        seed=settings.seed,
-        resamples=settings.resamples,
-        keep_records=settings.keep_records,
-        repeats_of=BY_ID if settings.repeats > 1 else None,
-    )
-
-
-def check_questions(task: Task, settings: RunSettings) -> Check:
-    """Read every question once: how many answers are wanted, and what stands in the records.
-
-    Raises InputError for a row that is no question, UsageError for a breakdown that is not there,
-    and for a setting of the user that the task ignores.
-    """
-    progress = settings.progress
-
-    def read() -> Iterator[Record]:
-        for n, drawn in enumerate(Questionnaire(task, settings).drawn(), start=1):
-            yield drawn.question.record
-            if n % 1024 == 0:
-                progress("check", n, None)
-
-    check = Check.of_records(read(), task.files)
-    progress("check", check.n, check.n)
-    task.check_settings()
-    own = [name for name in make_run_plan(task, settings).by if name != f"meta.{REPEAT}"]
-    check_breakdowns(own, check)
-    return check
 
 
 @dataclass

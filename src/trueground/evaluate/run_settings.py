@@ -2,22 +2,13 @@
 
 # No `from __future__ import annotations`: options are read from the annotations as values.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from trueground.evaluate.page_writer import PageWriter
-from trueground.evaluate.score import (
-    By,
-    DecomposerName,
-    JudgeCalibrations,
-    Judges,
-    KeepRecords,
-    RaterName,
-    check_resamples,
-)
-from trueground.models import ModelOptions, Params, PriceTable
+from trueground.evaluate.score import By, KeepRecords, check_resamples
+from trueground.models import Params, PriceTable
 from trueground.options import (
     Cache,
     LabelsDrawn,
@@ -30,17 +21,15 @@ from trueground.options import (
 
 if TYPE_CHECKING:
     from trueground.evaluate.components import Components
-    from trueground.models import ChatModel
 
 
 _NO_PARAMS = Params()
-_NO_MODEL_OPTIONS = ModelOptions()
 
 
 def _default_components() -> "Components":
-    from trueground.evaluate.components import make_components
+    from trueground.evaluate.components import Components
 
-    return make_components()
+    return Components.make()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,34 +89,3 @@ class RunSettings(RunOptions):
     shard: tuple[int, int] | None = None
     progress: Progress = do_nothing
     write_page: PageWriter | None = None
-
-
-@dataclass(frozen=True)
-class RunRequest(RunOptions):
-    """What `tg.run` gets: a benchmark's task, a model, and each of the options."""
-
-    benchmark: str
-    model: "str | ChatModel"
-    _: KW_ONLY
-    out: str | Path | None = None
-    options: Mapping[str, str | bool | None] | None = None
-    data: Annotated[
-        str | Path | None,
-        Option("The benchmark's data: a file or folder of your own.", type=Path | None),
-    ] = None
-    prompt: str | Path | None = None
-    model_options: ModelOptions = _NO_MODEL_OPTIONS
-    judge: Judges = None
-    judge_calibration: JudgeCalibrations = None
-    decomposer: DecomposerName = "rules"
-    rater: RaterName = None
-    progress: Progress | bool = do_nothing
-
-    def settings(
-        self, components: "Components", progress: Progress, write_page: PageWriter | None
-    ) -> RunSettings:
-        """Return the settings of the run, with these components and hooks."""
-        shared = {option.name: getattr(self, option.name) for option in fields(RunOptions)}
-        return RunSettings(
-            **shared, components=components, progress=progress, write_page=write_page
-        )

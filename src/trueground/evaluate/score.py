@@ -158,62 +158,71 @@ class ScoreRequest:
         """The fields of `by`."""
         return (self.by,) if isinstance(self.by, str) else tuple(self.by)
 
+    def score(self, write_page: PageWriter | None = None) -> "Result":
+        """Score the records.
+
+        Args:
+            write_page: Adds the page of a run directory.
+
+        Returns:
+            The result, of a run directory if `out` is set.
+
+        Raises:
+            TruegroundError: What `tg.score` raises.
+        """
+        from trueground.errors import tell
+        from trueground.evaluate.components import Components
+        from trueground.evaluate.scoring import Scoring, identify_score
+        from trueground.execution import open_progress
+        from trueground.metrics import METRICS
+        from trueground.records import RecordSource
+
+        parts = Components.make(
+            self.judge,
+            self.decomposer,
+            self.rater,
+            cache=self.cache,
+            calibration=self.judge_calibration,
+        )
+        with closing(parts), open_progress(self.progress) as report:
+            # Names are read before the file is: a slip in an option should not cost a pass over it.
+            _make_plan(self, parts).prepare()
+            if self.metrics is not None and (renamed := METRICS.describe_renamed(self.metrics)):
+                tell(renamed)
+            # How rows are read also identifies the run.
+            reading: _Reading = {
+                "split_contexts": self.split_contexts,
+                "on_bad_row": self.on_bad_row,
+                "limit": self.limit,
+            }
+            with RecordSource.open(self.records, mapping=self.mapping, **reading) as source:
+                check = source.check(lambda done: report("check", done, None))
+                plan = _make_checked_plan(self, parts, check)
+                labelled = _read_labels(self, plan, source)
+                scoring = Scoring(plan, source, check, self.workers, report, labelled, write_page)
+                if self.out is None:
+                    return scoring.in_memory()
+                labels = None if labelled is None else labelled.files
+                identity = identify_score(
+                    plan,
+                    check,
+                    labels=labels,
+                    labels_drawn=self.labels_drawn,
+                    mapping=dict(self.mapping or {}),
+                    **reading,
+                )
+                return scoring.to_folder(
+                    Path(self.out),
+                    self.command,
+                    identity=identity,
+                    overwrite=self.overwrite,
+                    unique=self.unique,
+                )
+
 
 def check_resamples(resamples: int) -> None:
     """Check a number of bootstrap samples, which is no option of a command. Raises UsageError."""
     _RESAMPLES.check(resamples)
-
-
-def score_request(request: ScoreRequest, write_page: PageWriter | None = None) -> "Result":
-    """Score as the request says; `write_page` adds the page of a run directory."""
-    from trueground.errors import tell
-    from trueground.evaluate.components import make_components
-    from trueground.evaluate.scoring import Scoring, identify_score
-    from trueground.execution import open_progress
-    from trueground.metrics import METRICS
-    from trueground.records import RecordSource
-
-    parts = make_components(
-        request.judge,
-        request.decomposer,
-        request.rater,
-        cache=request.cache,
-        calibration=request.judge_calibration,
-    )
-    with closing(parts), open_progress(request.progress) as report:
-        # Names are read before the file is: a slip in an option should not cost a pass over it.
-        _make_plan(request, parts).prepare()
-        if request.metrics is not None and (renamed := METRICS.describe_renamed(request.metrics)):
-            tell(renamed)
-        # How rows are read also identifies the run.
-        reading: _Reading = {
-            "split_contexts": request.split_contexts,
-            "on_bad_row": request.on_bad_row,
-            "limit": request.limit,
-        }
-        with RecordSource.open(request.records, mapping=request.mapping, **reading) as source:
-            check = source.check(lambda done: report("check", done, None))
-            plan = _make_checked_plan(request, parts, check)
-            labelled = _read_labels(request, plan, source)
-            scoring = Scoring(plan, source, check, request.workers, report, labelled, write_page)
-            if request.out is None:
-                return scoring.in_memory()
-            labels = None if labelled is None else labelled.files
-            identity = identify_score(
-                plan,
-                check,
-                labels=labels,
-                labels_drawn=request.labels_drawn,
-                mapping=dict(request.mapping or {}),
-                **reading,
-            )
-            return scoring.to_folder(
-                Path(request.out),
-                request.command,
-                identity=identity,
-                overwrite=request.overwrite,
-                unique=request.unique,
-            )
 
 
 def _make_plan(
@@ -224,9 +233,9 @@ def _make_plan(
     keep_records: bool = True,
 ) -> "Plan":
     """The plan for records with these fields."""
-    from trueground.evaluate.plan import make_plan
+    from trueground.evaluate.plan import Plan
 
-    return make_plan(
+    return Plan.make(
         fields,
         metrics=request.metrics,
         components=parts,

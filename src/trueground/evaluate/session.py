@@ -11,17 +11,8 @@ from typing import Any
 
 import msgspec
 
-from trueground.benchmarks import Task
 from trueground.errors import UnreachableError, WriteError, tell
-from trueground.evaluate.questions import (
-    AnsweredQuestions,
-    Outcome,
-    Questionnaire,
-    RunReplies,
-    check_questions,
-    make_run_plan,
-)
-from trueground.evaluate.run_settings import RunSettings
+from trueground.evaluate.questions import AnsweredQuestions, Outcome, Questionnaire, RunReplies
 from trueground.evaluate.scoring import Scoring, end_manifest, make_manifest
 from trueground.models import ChatModel, ModelRequest, RequestRunner
 from trueground.net import ResponseCache
@@ -30,7 +21,6 @@ from trueground.runs import (
     BATCHES,
     RESPONSES,
     Manifest,
-    ResponseIndex,
     ResponseLog,
     Result,
     RunBenchmark,
@@ -38,46 +28,12 @@ from trueground.runs import (
     RunDirectory,
     RunFiles,
     UsedComponent,
-    as_stored,
-    find_earlier,
     next_session,
     noting_end,
 )
 from trueground.types import PromptFile, Usage
 
-# Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
-_USUAL_TOKENS_OUT = 64
 _ADVICE = "What was answered is kept; fix the cause and run the same command again to go on"
-
-
-def identify_run(task: Task, settings: RunSettings, signature: str) -> dict[str, Any]:
-    """What makes two runs the same run, as it stands in the manifest: all that fixes the questions,
-    the answers and the scores. `signature` is the model's; the endpoint is no part of it.
-    """
-    questionnaire, plan = Questionnaire(task, settings), make_run_plan(task, settings)
-    identity = {
-        "benchmark": f"{task.benchmark}/{task.name}",
-        "options": dict(task.options),
-        "data": sorted(file.sha256 for file in task.files),
-        "prompts": {prompt.id: prompt.sha256 for prompt in task.prompts},
-        "model": signature,
-        "params": msgspec.to_builtins(questionnaire.params),
-        "limit": questionnaire.limit,
-        "repeats": questionnaire.repeats,
-        "metrics": plan.signatures,
-        "by": list(plan.by),
-        "seed": plan.seed,
-        "resamples": plan.resamples,
-    }
-    return as_stored(identity)
-
-
-def check_same(run: Path, identity: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The manifest of an earlier session of this very run; None where there was none.
-
-    Raises OutputError where the folder holds another run, and says in what they differ.
-    """
-    return find_earlier(run, identity, resume=True) if run.is_dir() else None
 
 
 class Session(AbstractContextManager["Session"]):
@@ -85,30 +41,32 @@ class Session(AbstractContextManager["Session"]):
 
     def __init__(
         self,
-        task: Task,
+        questionnaire: Questionnaire,
         model: ChatModel,
         out: Path,
-        settings: RunSettings,
         check: Check | None = None,
     ) -> None:
-        """Read the questions, unless `check` tells that they have been read, and take the folder.
+        """Read the questions, unless `check` has what was read of them, and take the folder.
 
-        Raises InputError for a row that is no question, OutputError for a folder in use or with
-        another run in it, UsageError for a model without batches where it is to use them.
+        Raises:
+            InputError: A row isn't a question.
+            OutputError: The folder is in use or has another run.
+            UsageError: The model has no batches, and the settings require them.
         """
+        settings = questionnaire.settings
         if settings.batch:
             from trueground.models import BatchRequestRunner
 
             BatchRequestRunner.check_model(model)
         self._model = model
         self._settings = settings
-        self._plan = make_run_plan(task, settings)
-        self._questionnaire = Questionnaire(task, settings)
+        self._questionnaire = questionnaire
+        self._plan = questionnaire.plan
         self._price = None if settings.prices is None else settings.prices.of(model.name)
         self._done = 0
-        self._check = check_questions(task, settings) if check is None else check
+        self._check = questionnaire.check() if check is None else check
         with ExitStack() as stack:
-            identity = identify_run(task, settings, model.signature)
+            identity = questionnaire.identify(model.signature)
             run = RunDirectory(out, identity=identity, resume=True)
             self._directory = stack.enter_context(run)
             self._files = RunFiles(out)
@@ -278,43 +236,3 @@ class Session(AbstractContextManager["Session"]):
             manifest.set_judging_usage(self._judged_before + (spent - self._spent_before))
         if parts.problem and not manifest.cache_problem:
             manifest.cache_problem = parts.problem
-
-
-def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> dict[str, Any]:
-    """Count the calls that `out` and the cache do not spare, and estimate their tokens.
-
-    Tokens of the input are a quarter of its characters: a rule of thumb for English. `tokens_out`
-    and `usd` are upper bounds where `bounded`. `judged`: language models judge or rate too, which
-    is not counted. Reads only. Raises OutputError where `out` holds another run, UsageError for a
-    setting of the user that the task ignores.
-    """
-    check_same(out, identify_run(task, settings, model.signature))
-    index = ResponseIndex(out / RESPONSES)
-    use_cache = settings.cache and model.cacheable
-    questionnaire = Questionnaire(task, settings)
-    items = answered = cached = tokens_in = 0
-    with ResponseCache.known_keys(ResponseCache.path_of() if use_cache else None) as is_cached:
-        for item in questionnaire.requests():
-            items += 1
-            if index.has(item.id, item.prompt_sha256, retry_failed=settings.retry_failed):
-                answered += 1
-            elif is_cached(item.request.cache_key(model.signature)):
-                cached += 1
-            else:
-                tokens_in += item.request.estimate_prompt_tokens()
-    task.check_settings()
-    calls = items - answered - cached
-    limit = questionnaire.params.max_tokens
-    tokens_out = calls * (limit or _USUAL_TOKENS_OUT)
-    prices = settings.prices
-    return {
-        "items": items,
-        "answered": answered,
-        "cached": cached,
-        "calls": calls,
-        "tokens_in": tokens_in,
-        "tokens_out": tokens_out,
-        "bounded": limit is not None,
-        "usd": None if prices is None else prices.of(model.name).cost(tokens_in, tokens_out),
-        "judged": settings.components.spent is not None,
-    }

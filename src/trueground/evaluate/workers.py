@@ -86,12 +86,12 @@ _scorer: Scorer | None = None
 
 def _start(job: dict[str, Any]) -> None:
     """Build this worker's scorer."""
-    from trueground.evaluate.components import make_components
-    from trueground.evaluate.plan import make_plan
+    from trueground.evaluate.components import Components
+    from trueground.evaluate.plan import Plan
     from trueground.evaluate.scorer import Scorer
 
     global _scorer
-    _scorer = Scorer(make_plan((), components=make_components(*job.pop("names")), **job))
+    _scorer = Scorer(Plan.make((), components=Components.make(*job.pop("names")), **job))
 
 
 def _score(packed: bytes) -> Scored:

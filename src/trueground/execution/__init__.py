@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from trueground.execution.loop import (
         LoopClosedError as LoopClosedError,
         LoopThread as LoopThread,
+        run_in_own_loop as run_in_own_loop,
     )
     from trueground.execution.processes import (
         ChildProcess as ChildProcess,
@@ -24,6 +25,7 @@ __getattr__, __dir__ = load_lazily(
         "loop": (
             "LoopClosedError",
             "LoopThread",
+            "run_in_own_loop",
         ),
         "processes": (
             "ChildProcess",

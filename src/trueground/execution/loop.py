@@ -6,7 +6,7 @@ import asyncio
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import CancelledError, wait
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -98,3 +98,35 @@ def _close(
     if threading.current_thread() is not thread:
         thread.join()
         future.result()
+
+
+def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of the work, which gets an event loop for itself.
+
+    If a loop runs already, the new one runs in a thread. Ctrl-C cancels the work in either case.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+    unwanted = threading.Event()
+
+    async def noted() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        loops.append((asyncio.get_running_loop(), task))
+        if unwanted.is_set():  # before there was a task to cancel
+            task.cancel()
+        return await work
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(asyncio.run, noted())
+        try:
+            return future.result()
+        except BaseException:
+            unwanted.set()
+            for loop, task in loops:
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from trueground.components import Component, ComponentSpec
 from trueground.encoders import EncoderOptions
 from trueground.errors import InputError, UsageError
+from trueground.files import OutputPath
 from trueground.judges.base import MODELS, Judge
 from trueground.judges.calibrated import CalibrationFile, read_fitted, rethresholded
 from trueground.judges.evidence import EVIDENCE_RULE, EvidenceFinder
 from trueground.judges.lexical import LexicalJudge
 from trueground.judges.lexical.weights import AGAINST, NAMES
 from trueground.judges.people import FitFigures
-from trueground.stats import combine, log, logistic
+from trueground.stats import combine, exp, log
 from trueground.types import JudgeRequest, PromptFile, ReasonKind, Status, Usage, Verdict
 
 MakeJudge = Callable[..., Judge]
@@ -65,6 +66,13 @@ class StackFile(msgspec.Struct, frozen=True):
     threshold: float
     digest: str = ""
     fitted: FitFigures | None = None
+
+    @classmethod
+    def check_free(cls, path: Path, overwrite: bool = False) -> None:
+        """OutputError where such a file may not be written; only a stack is ever replaced."""
+        output = OutputPath(path)
+        output.check_file("my-judge.json", overwrite=overwrite)
+        output.check_mark(cls.FORMAT, "stack of judges of ours")
 
 
 class _LeftOut(msgspec.Struct, frozen=True):
@@ -360,9 +368,9 @@ class StackJudge(Judge):
                 request,
                 [verdicts[n] for verdicts, _ in told],
                 [features[n] for _, features in told],
-                logistic(p),
+                1.0 / (1.0 + exp(-log_odds)),
             )
-            for n, (request, p) in enumerate(zip(requests, odds.tolist(), strict=True))
+            for n, (request, log_odds) in enumerate(zip(requests, odds.tolist(), strict=True))
         ]
 
     def _verdict(

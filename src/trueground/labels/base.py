@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from trueground.types import Record
 
-DEFAULT_LABEL = "faithful"
-NO_LABEL = "no_label"
-TIED = "tied"
-BY = ":"  # between a label and its annotator
 Votes = Mapping[str, float]
 
 
@@ -32,41 +28,6 @@ class LabelDraw(msgspec.Struct, frozen=True, omit_defaults=True):
         except msgspec.ValidationError:
             return None
         return draw if 0 < draw.probability <= 1 else None
-
-
-class LabelStratum(msgspec.Struct):
-    """Answers with scores from `low` to `high`: how many, and how many of them to label."""
-
-    low: float
-    high: float
-    answers: int
-    labels: int
-
-
-class PlannedLabels(msgspec.Struct):
-    """The answers of a run that `annotate plan` sampled for labeling.
-
-    Attributes:
-        expected: The half-width of the interval that these labels should give.
-        alone: How many labels the same interval needs without the judge.
-        basis: Where the judge's accuracy is known from: "pilot", "labelled sets" or "nothing".
-    """
-
-    file: str
-    run: str
-    metric: str
-    label: str
-    half_width: float
-    level: float
-    expected: float
-    labels: int
-    alone: int
-    answers: int
-    unscored: int
-    basis: str
-    pilot: int
-    seed: int
-    strata: list[LabelStratum]
 
 
 @dataclass(frozen=True)
@@ -92,7 +53,17 @@ class LabelRule:
     The labels of several annotators are called LABEL:ANNOTATOR. If LABEL itself is absent, more
     than half of the annotators decide. With `ordinal`, the label is their mean. With `graded`
     (preferences), it is their mean too, and never tied.
+
+    Attributes:
+        DEFAULT: The label that is read if none is named.
+        NO_LABEL: The reason if a record has no label.
+        TIED: The reason if as many annotators are for it as against.
     """
+
+    DEFAULT: ClassVar = "faithful"
+    NO_LABEL: ClassVar = "no_label"
+    TIED: ClassVar = "tied"
+    _SEPARATOR: ClassVar = ":"
 
     label: str
     positive_above: float = 0.5
@@ -104,18 +75,28 @@ class LabelRule:
         votes = self.votes(record)
         declared = (record.human or {}).get(self.label)
         if declared is None and not votes:
-            return NO_LABEL
+            return self.NO_LABEL
         if self.ordinal or self.graded:
             value = fmean(votes.values()) if declared is None else declared
             return RecordLabel(value, value, votes)
         if declared is not None:
             return RecordLabel(float(declared > self.positive_above), declared, votes)
         share = fmean(vote > self.positive_above for vote in votes.values())
-        return TIED if share == 0.5 else RecordLabel(float(share > 0.5), share, votes)
+        return self.TIED if share == 0.5 else RecordLabel(float(share > 0.5), share, votes)
+
+    @classmethod
+    def name_vote(cls, label: str, annotator: str) -> str:
+        """Return the name of an annotator's label, LABEL:ANNOTATOR."""
+        return f"{label}{cls._SEPARATOR}{annotator}"
+
+    @classmethod
+    def label_of(cls, name: str) -> str:
+        """Return the label of LABEL:ANNOTATOR; any other name as it is."""
+        return name.partition(cls._SEPARATOR)[0]
 
     def votes(self, record: Record) -> Votes:
         """Return the label of each annotator, tied or not."""
-        start = self.label + BY
+        start = self.name_vote(self.label, "")
         labels = (record.human or {}).items()
         return {name[len(start) :]: value for name, value in labels if name.startswith(start)}
 

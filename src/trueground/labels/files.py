@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trueground.errors import InputError, UsageError
-from trueground.labels.base import BY, DEFAULT_LABEL, LabelDraw, Votes
+from trueground.labels.base import LabelDraw, LabelRule, Votes
 from trueground.labels.formats import LabelScope, TaskLabels, label_formats
 from trueground.labels.lines import decode_lines
 from trueground.records import UNREADABLE, DataPath, shorten
@@ -19,22 +19,6 @@ from trueground.types import Record
 
 _LABELS: dict[str, LabelScope] = {"faithful": "record", "correct": "record"}
 _EXAMPLE = '{"id": "q1", "human": {"faithful": 1}}'
-
-
-def list_paths(paths: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Return one path or several as a list."""
-    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-
-
-def describe_changed(ids: Collection[str]) -> str:
-    """Return the warning about labels of answers whose text has changed; empty without any."""
-    if not ids:
-        return ""
-    labels, them = ("label is", "it") if len(ids) == 1 else ("labels are", "them")
-    return (
-        f"{len(ids):,} {labels} of another text than the answer has now, {next(iter(ids))!r} the "
-        f"first: export and label {them} again, or give the answers as they were labelled"
-    )
 
 
 class LabelLine(msgspec.Struct):
@@ -93,7 +77,7 @@ class LabelFiles:
         self.found: set[str] = set()
         self._claims = claims
         self._by_id: dict[tuple[str, str], Votes] = {}  # id and run, "" if none is named
-        files = list(dict.fromkeys(list_paths(paths)))
+        files = list(dict.fromkeys(map(Path, [paths] if isinstance(paths, str | Path) else paths)))
         of_format: dict[type[TaskLabels], list[Path]] = {}
         for path in files:
             other_format = self._read_file(path, formats, scopes, wanted)
@@ -102,13 +86,24 @@ class LabelFiles:
         self._tasks = [format_(of_it) for format_, of_it in of_format.items()]
         for tasks in self._tasks:
             self.draws |= tasks.draws
-        named = {name.partition(BY)[0] for human in self._by_id.values() for name in human}
+        named = {LabelRule.label_of(name) for human in self._by_id.values() for name in human}
         available = [label for tasks in self._tasks for label in tasks.labels]
         available += [label for label in scopes if label in named]
         if not available or wanted not in (None, *available):
             raise _no_labels(files, formats, wanted, named)
         self.label = wanted or available[0]
         self.of_parts = scopes[self.label] == "part"
+
+    @staticmethod
+    def describe_changed(ids: Collection[str]) -> str:
+        """Return the warning about labels of answers whose text has changed; empty without any."""
+        if not ids:
+            return ""
+        labels, them = ("label is", "it") if len(ids) == 1 else ("labels are", "them")
+        return (
+            f"{len(ids):,} {labels} of another text than the answer has now, {next(iter(ids))!r} "
+            f"the first: export and label {them} again, or give the answers as they were labelled"
+        )
 
     @property
     def ids(self) -> set[str]:
@@ -144,7 +139,7 @@ class LabelFiles:
             self.found.add(record.id)
         # Labels in files replace those of the same name in the record.
         declared = (record.human or {}).items()
-        others = {name: v for name, v in declared if name.partition(BY)[0] != self.label}
+        others = {name: v for name, v in declared if LabelRule.label_of(name) != self.label}
         record = replace(record, human={**others, **human})
         if not self.of_parts:
             yield record
@@ -217,7 +212,7 @@ def _no_labels(
     return InputError(
         f"{', '.join(map(str, files))}: no labels of the kind {', '.join(kinds or _LABELS)}; "
         f"{found}expected {tasks if formats else ''}lines such as {_EXAMPLE}, or a table (.csv) "
-        f"with the columns id and {DEFAULT_LABEL}{missing}"
+        f"with the columns id and {LabelRule.DEFAULT}{missing}"
     )
 
 
@@ -231,7 +226,9 @@ def _read_table(path: Path, labels: Collection[str]) -> Iterator[tuple[int, Labe
         for row in reader:
             filled = ((name, cell) for name, cell in row.items() if name and isinstance(cell, str))
             cells = {name: cell.strip() for name, cell in filled if cell.strip()}
-            human = {name: cell for name, cell in cells.items() if name.partition(BY)[0] in labels}
+            human = {
+                name: cell for name, cell in cells.items() if LabelRule.label_of(name) in labels
+            }
             try:
                 yield (
                     reader.line_num,
@@ -241,7 +238,7 @@ def _read_table(path: Path, labels: Collection[str]) -> Iterator[tuple[int, Labe
                 found = ", ".join(f"{name} {shorten(cell)!r}" for name, cell in cells.items())
                 raise InputError(
                     f"{path}, line {reader.line_num}: no label ({found}); expected an id, and 1 or "
-                    f"0 under {', '.join(human) or DEFAULT_LABEL}"
+                    f"0 under {', '.join(human) or LabelRule.DEFAULT}"
                 ) from None
 
 

@@ -1,22 +1,21 @@
 """Formats of label files that other packages add: labels by task instead of by record.
 
 A package names a module as an entry point of the group `trueground.labels`. The module registers a
-subclass of `TaskLabels` with `label_format`.
+subclass of `TaskLabels`: `class StarLabels(TaskLabels, name="stars")`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal
 
 from trueground.components import Registry
 from trueground.labels.base import LabelDraw, Votes
 from trueground.types import Record
 
 LabelScope = Literal["record", "passages", "part"]
-FormatT = TypeVar("FormatT", bound="type[TaskLabels]")
 _formats: Registry[type[TaskLabels]] = Registry("format of labels", group="trueground.labels")
 
 
@@ -35,6 +34,12 @@ class TaskLabels(ABC):
     scopes: ClassVar[Mapping[str, LabelScope]]
     draws: dict[str, LabelDraw]
     changed: dict[str, str]
+
+    def __init_subclass__(cls, *, name: str | None = None) -> None:
+        """Register the format, if it has a name."""
+        super().__init_subclass__()
+        if name is not None:
+            _formats.register(name, cls)
 
     @classmethod
     @abstractmethod
@@ -67,17 +72,6 @@ class TaskLabels(ABC):
 
         With `claims`, parts are claims with their texts, as judges read them.
         """
-
-
-def label_format(name: str) -> Callable[[FormatT], FormatT]:
-    """Register a subclass of `TaskLabels` under a name."""
-
-    def register(format_: FormatT) -> FormatT:
-        registered: type[TaskLabels] = format_
-        _formats.register(name, registered)
-        return format_
-
-    return register
 
 
 def label_formats() -> list[type[TaskLabels]]:

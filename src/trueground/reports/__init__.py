@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         Head as Head,
         Menu as Menu,
         Only as Only,
-        Page as Page,
         Pair as Pair,
         Part as Part,
         Rich as Rich,
@@ -40,10 +39,6 @@ if TYPE_CHECKING:
         Table as Table,
         Text as Text,
         Tiles as Tiles,
-        code as code,
-        link as link,
-        quiet as quiet,
-        strong as strong,
     )
     from trueground.reports.items import (
         claims_of as claims_of,
@@ -51,14 +46,13 @@ if TYPE_CHECKING:
         item_links as item_links,
         way_to as way_to,
     )
-    from trueground.reports.markdown import render_markdown as render_markdown
-    from trueground.reports.notebook import render_html as render_html
     from trueground.reports.overview import (
         RunText as RunText,
         format_spread as format_spread,
         group_by_question as group_by_question,
         summary_page as summary_page,
     )
+    from trueground.reports.page import Page as Page
     from trueground.reports.run_pages import (
         run_page as run_page,
         unfinished_run_page as unfinished_run_page,
@@ -79,12 +73,7 @@ if TYPE_CHECKING:
         refusal_rules as refusal_rules,
         short_checksums as short_checksums,
     )
-    from trueground.reports.text import COLUMNS as COLUMNS, render_text as render_text
-    from trueground.reports.viewer import (
-        find_page as find_page,
-        viewer_assets as viewer_assets,
-        write_page as write_page,
-    )
+    from trueground.reports.viewer import find_page as find_page, viewer_assets as viewer_assets
 __getattr__, __dir__ = load_lazily(
     __name__,
     {
@@ -111,7 +100,6 @@ __getattr__, __dir__ = load_lazily(
             "Head",
             "Menu",
             "Only",
-            "Page",
             "Pair",
             "Part",
             "Rich",
@@ -122,10 +110,6 @@ __getattr__, __dir__ = load_lazily(
             "Table",
             "Text",
             "Tiles",
-            "code",
-            "link",
-            "quiet",
-            "strong",
         ),
         "items": (
             "claims_of",
@@ -133,14 +117,13 @@ __getattr__, __dir__ = load_lazily(
             "item_links",
             "way_to",
         ),
-        "markdown": ("render_markdown",),
-        "notebook": ("render_html",),
         "overview": (
             "RunText",
             "format_spread",
             "group_by_question",
             "summary_page",
         ),
+        "page": ("Page",),
         "run_pages": (
             "run_page",
             "unfinished_run_page",
@@ -161,14 +144,9 @@ __getattr__, __dir__ = load_lazily(
             "refusal_rules",
             "short_checksums",
         ),
-        "text": (
-            "COLUMNS",
-            "render_text",
-        ),
         "viewer": (
             "find_page",
             "viewer_assets",
-            "write_page",
         ),
     },
 )

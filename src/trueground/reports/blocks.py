@@ -12,6 +12,8 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+COLUMNS = 80  # of a text, if its width is not given
+
 Style = Literal[
     "strong", "code", "quiet", "mark", "added", "removed", "supported", "unsupported", "unknown"
 ]
@@ -27,6 +29,26 @@ class Span(msgspec.Struct, omit_defaults=True):
     style: Style | None = None
     href: str | None = None
     title: str | None = None
+
+    @classmethod
+    def strong(cls, text: object) -> Span:
+        """Return words that are emphasized."""
+        return cls(str(text), "strong")
+
+    @classmethod
+    def code(cls, text: object) -> Span:
+        """Return words of a program: names of metrics, options, files."""
+        return cls(str(text), "code")
+
+    @classmethod
+    def quiet(cls, text: object) -> Span:
+        """Return words that are less important than the others."""
+        return cls(str(text), "quiet")
+
+    @classmethod
+    def link(cls, text: object, href: str | None) -> str | Span:
+        """Return a link, or the bare words if `href` is empty."""
+        return cls(str(text), href=href) if href else str(text)
 
 
 Rich = str | list[str | Span]
@@ -298,46 +320,6 @@ Block = (
     | Framed
     | AnswerBrowser
 )  # fmt: skip
-
-
-class Page(msgspec.Struct, omit_defaults=True):
-    """A whole page. `mark` tells our pages from other people's files; `kind` is what it shows.
-
-    `home` leads to the list of runs that the page is one of.
-    """
-
-    kind: str
-    mark: str
-    title: str
-    blocks: list[Block]
-    lead: Rich = ""
-    notices: list[str] = []
-    version: str | None = None
-    home: str | None = None
-
-    def for_viewer(self) -> Page:
-        """Return the page without what other faces show."""
-        return replace(self, blocks=[*select_blocks(self.blocks, "page")])
-
-
-def strong(text: object) -> Span:
-    """Words that stand out."""
-    return Span(str(text), "strong")
-
-
-def code(text: object) -> Span:
-    """Words of a program: names of metrics, options, files."""
-    return Span(str(text), "code")
-
-
-def quiet(text: object) -> Span:
-    """Words that stay behind the others."""
-    return Span(str(text), "quiet")
-
-
-def link(text: object, href: str | None) -> str | Span:
-    """A link, or the bare words where there is nowhere to go."""
-    return Span(str(text), href=href) if href else str(text)
 
 
 def select_blocks(blocks: Iterable[Block], face: Face) -> Iterator[Block]:

@@ -11,8 +11,8 @@ from trueground.reports.blocks import (
     Chart,
     Fold,
     Grid,
-    Page,
     Part,
+    Rich,
     Table,
     Text,
     Tiles,
@@ -24,15 +24,11 @@ from trueground.reports.text import cell_text, plain
 _SIGNS = re.compile(r"([\\`*_\[\]<>|~&$])")
 
 
-def render_markdown(page: Page) -> str:
-    """Return a page as Markdown: title, lead, and blocks; parts have headings of the second level.
-
-    Lists that are searched are left out. Of charts of one spread the numbers are kept.
-    """
-    head = [f"# {escaped(page.title)}", escaped(plain(page.lead))]
-    return (
-        "\n\n".join([*filter(None, head), *_pieces(select_blocks(page.blocks, "markdown"))]) + "\n"
-    )
+def render_markdown(title: str, lead: Rich, blocks: Iterable[Block]) -> str:
+    """Return a page as Markdown, see `Page.to_markdown`."""
+    head = [f"# {escaped(title)}", escaped(plain(lead))]
+    pieces = _pieces(select_blocks(blocks, "markdown"))
+    return "\n\n".join([*filter(None, head), *pieces]) + "\n"
 
 
 def _pieces(blocks: Iterable[Block]) -> Iterator[str]:

@@ -9,16 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.reports.blocks import (
-    Block,
-    Cell,
-    Fold,
-    Head,
-    Row,
-    Table,
-    Text,
-    code,
-)
+from trueground.reports.blocks import Block, Cell, Fold, Head, Row, Span, Table, Text
 from trueground.runs import REPEATS
 from trueground.text import docs_page, several
 
@@ -40,7 +31,7 @@ def _tabulate(repeats: Mapping[str, Any]) -> Table:
             " … ".join(f"{end:.4f}" for end in entry[key]) if entry[key] else None
             for key in ("ci", "ci_one")
         ]
-        row: list[Cell] = [[code(name)], entry["mean"], *ends, (entry["sd"] or {}).get("mean")]
+        row: list[Cell] = [[Span.code(name)], entry["mean"], *ends, (entry["sd"] or {}).get("mean")]
         row += [entry["share"], some, flips.get("two_differ")]
         rows += [Row(row)] if entry["mean"] is not None else []
     return Table(columns, rows)
@@ -149,7 +140,7 @@ def show_noise(
             Table(columns, rows),
             Text("repeats.jsonl has all questions; their answers are in the list above.", "quiet"),
         ]
-        blocks.append(Fold(["Least steady questions by ", code(metric or "")], least))
+        blocks.append(Fold(["Least steady questions by ", Span.code(metric or "")], least))
     return [Fold("Noise: the same question asked again", blocks)]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from trueground.reports.blocks import Page, Table, Text, select_blocks
+from trueground.reports.blocks import Block, Table, Text, select_blocks
 from trueground.reports.text import cell_text, plain
 
 
-def render_html(page: Page) -> str:
+def render_html(blocks: Iterable[Block]) -> str:
     """Return texts and tables as HTML; everything that comes from data is escaped."""
     pieces = []
-    for block in select_blocks(page.blocks, "text"):
+    for block in select_blocks(blocks, "text"):
         if isinstance(block, Text):
             lines = plain(block.text).split("\n")
             pieces.append("".join(f"<p>{escape(line)}</p>" for line in lines))

@@ -9,7 +9,8 @@ from typing import Any
 
 from trueground.components import ResultKey
 from trueground.errors import spoken
-from trueground.reports.blocks import Block, Head, Page, Part, Row, Table, Text
+from trueground.reports.blocks import COLUMNS, Block, Head, Part, Row, Table, Text
+from trueground.reports.page import Page
 from trueground.reports.sentences import (
     REPEAT,
     corrected_rates,
@@ -17,7 +18,7 @@ from trueground.reports.sentences import (
     opening,
     trust_sentence,
 )
-from trueground.reports.text import COLUMNS, clip, wrap
+from trueground.reports.text import clip, wrap
 from trueground.runs import REPORT, WorstItem, worst_metrics, worst_order
 from trueground.text import NO_VALUE, number, one_line, several
 

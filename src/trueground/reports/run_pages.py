@@ -27,18 +27,15 @@ from trueground.reports.blocks import (
     Head,
     Menu,
     Only,
-    Page,
     Part,
     Rich,
     Row,
     Series,
+    Span,
     Table,
     Text,
     Tile,
     Tiles,
-    code,
-    quiet,
-    strong,
 )
 from trueground.reports.items import gap_notices
 from trueground.reports.overview import (
@@ -48,6 +45,7 @@ from trueground.reports.overview import (
     point_to_more,
     shorten_metrics,
 )
+from trueground.reports.page import Page
 from trueground.reports.selection import choose_items, read_numbers
 from trueground.reports.sentences import (
     REPEAT,
@@ -66,7 +64,6 @@ from trueground.reports.sentences import (
     similar_sets,
     trust_sentence,
 )
-from trueground.reports.viewer import write_page
 from trueground.runs import REPORT, Gaps, RunFiles, headline_metric
 from trueground.text import number, percent, several
 from trueground.types import ReasonKind
@@ -154,9 +151,7 @@ def write_run_page(
         has_gaps=leave_out,
     )
     path = (out or run_dir) / REPORT
-    write_page(
-        path, page, lambda out: write_answers(out, path.parent, run_dir, shown), files=beside
-    )
+    page.write(path, lambda out: write_answers(out, path.parent, run_dir, shown), files=beside)
     return path
 
 
@@ -344,7 +339,7 @@ def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
     edges = np.linspace(low, high, BINS + 1)[:-1].round(6).tolist()
     series = Series("answers", edges, counts.tolist())
     note = f"{len(values):,} scored, median {np.median(exact):.4f}"
-    title: Rich = ["How ", code(name), " is spread"]
+    title: Rich = ["How ", Span.code(name), " is spread"]
     return Chart("bars", title, Axis(name), Axis("answers"), [series], note)
 
 
@@ -384,8 +379,8 @@ def _all_metrics(
             note = f"± {number(spread['sd'])} over {spread['values']} repeats"
         lost = {k: n for k, n in (entry.get("unscored") or {}).items() if n}
         why = "; ".join(f"{n:,}: {STATUS_WORDS.get(k, k)}" for k, n in lost.items())
-        cells: list[Cell] = [[metric_words(name), " ", code(name)], _estimate(entry, note)]
-        cells += [_coverage(entry), [quiet(why)] if why else ""]
+        cells: list[Cell] = [[metric_words(name), " ", Span.code(name)], _estimate(entry, note)]
+        cells += [_coverage(entry), [Span.quiet(why)] if why else ""]
         rows.append(Row(cells, "first" if name == first else None))
     columns = [Head("Metric"), Head("Mean", "estimate", digits=4)]
     columns += [Head("Answers scored"), Head("Not scored")]
@@ -439,7 +434,7 @@ def _breakdowns(
                 name = f"average of {n}" + (f" of {of}" if of > n else "")
                 rows.append(Row([name, _estimate(entry), ""], "total"))
             columns = [Head(field), Head("Mean", "estimate", digits=4), Head("Scored")]
-            caption: Rich = [code(metric), " by ", strong(field)]
+            caption: Rich = [Span.code(metric), " by ", Span.strong(field)]
             tables.append(Table(columns, rows, caption, sortable=True))
             if len(shown) < len(values):
                 more = f"{len(shown)} of {len(values):,} values: those with the most answers."
@@ -461,9 +456,9 @@ def _declined(summary: Mapping[str, Any], *, in_text: bool) -> list[Block]:
     found = summary.get("abstention") or {}
     if (rate := summary.get("abstention_rate")) is not None:
         tail = f" of the answers decline to answer (abstention rate {number(rate)})."
-        blocks.append(Text([strong(f"{rate:.1%}"), tail]))
+        blocks.append(Text([Span.strong(f"{rate:.1%}"), tail]))
         rates = [
-            Row([[code(name)], words, found[name]])
+            Row([[Span.code(name)], words, found[name]])
             for name, words in _ABSTENTION_WORDS.items()
             if name in found
         ]
@@ -495,6 +490,6 @@ def _settings(
     """How the numbers are to be read, and the signatures that say what exactly was computed."""
     blocks: list[Block] = [Bullets(reading_notes(summary, manifest, of_items))]
     if lines := signatures(manifest):
-        rows = [Row([name, [code(text)]]) for name, text in lines]
+        rows = [Row([name, [Span.code(text)]]) for name, text in lines]
         blocks.append(Table([Head("Part", "code"), Head("Signature")], rows))
     return [Fold("Settings and signatures", blocks)]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trueground.metrics import METRICS
 from trueground.runs import Gaps, ItemScores, RunFiles
-from trueground.stats import count_true
+from trueground.stats import sum_counts
 
 _BLOCK = 4096
 _LARGEST = float(np.finfo(np.float32).max)
@@ -138,5 +138,5 @@ def choose_items(
         worst = order[free][: limit - limit // 2]
         taken[worst] = True
     rest = shuffled[~taken[shuffled]]
-    taken[rest[: limit - count_true(taken)]] = True
+    taken[rest[: limit - sum_counts(taken)]] = True
     return Selection(np.flatnonzero(taken), total, len(worst), metric, seed)

@@ -15,7 +15,7 @@ import msgspec
 
 from trueground.judges import FitFigures, LabelledVerdicts
 from trueground.metrics import AnswerVerdict
-from trueground.reports.blocks import Rich, strong
+from trueground.reports.blocks import Rich, Span
 from trueground.text import docs_page, percent, several
 from trueground.types import Status
 
@@ -285,12 +285,12 @@ def run_lead(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Rich:
     names = input_names(manifest.get("input"))
     lead: list[Any] = [f"{n:,} {'answer' if n == 1 else 'answers'}"]
     if names:
-        lead += [" from ", strong(", ".join(names))]
+        lead += [" from ", Span.strong(", ".join(names))]
     if run := asked(manifest):
         lead.append(f", asked with {run['how']}" if run["how"] else "")
         lead.append(f"; prompts {run['prompts']}" if run["prompts"] else "")
     for place, judge in enumerate(judges(manifest)):
-        lead += [" and " if place else "; claims judged by ", strong(judge)]
+        lead += [" and " if place else "; claims judged by ", Span.strong(judge)]
     return lead
 
 

@@ -17,6 +17,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 
 from trueground.records import shorten
 from trueground.reports.blocks import (
+    COLUMNS,
     Axis,
     Block,
     Bullets,
@@ -30,7 +31,6 @@ from trueground.reports.blocks import (
     Grid,
     Head,
     Menu,
-    Page,
     Part,
     Rich,
     Row,
@@ -43,7 +43,6 @@ from trueground.reports.blocks import (
 )
 from trueground.text import NO_VALUE
 
-COLUMNS = 80
 _MAX_CHART_POINTS = 12  # of a series that is shown as a table
 _MAX_HEAD_COLUMNS = 40  # of a head that is not replaced by a number in a wide table
 _MIN_HEAD_COLUMNS = 8  # of a head that is wrapped
@@ -55,19 +54,14 @@ _LABEL = re.compile(r" *\S{1,16} {2,3}(?=\S)")  # before the text of a line
 _WORDS = re.compile(r"(\s*)(\S+)")
 
 
-def render_text(page: Page | Iterable[Block], width: int = COLUMNS) -> str:
-    """Return a page as text: its notices and its blocks, with empty lines between.
-
-    Title and lead are for the page in a browser; who calls a command knows them.
+def render_text(blocks: Iterable[Block], width: int = COLUMNS) -> str:
+    """Return blocks as text, with empty lines between.
 
     Args:
-        page: A page, or blocks alone.
+        blocks: The blocks.
         width: The columns of a line. Only paths and names with hyphens are longer.
     """
-    if isinstance(page, Page):
-        notices: list[Block] = [Text(notice, "note") for notice in page.notices]
-        page = [*notices, *page.blocks]
-    paragraphs = _paragraphs(select_blocks(page, "text"), width)
+    paragraphs = _paragraphs(select_blocks(blocks, "text"), width)
     return "\n\n".join(text for text in paragraphs if text)
 
 

@@ -10,17 +10,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
-from trueground._version import __version__
 from trueground.files import OutputPath
-from trueground.reports.blocks import Page
 
 _SCRIPTS = (
     "vendor/htm-preact.js",
@@ -116,38 +112,18 @@ def find_page(path: Path, mark: str) -> Path:
     return page
 
 
-def render_page(page: Page) -> str:
-    """The whole page as text."""
-    head, tail = _frame(page, files=False)
-    return (head + json_block("page", page.for_viewer()) + tail).decode()
+def make_frame(title: str, mark: str, *, files: bool = False) -> tuple[bytes, bytes]:
+    """Return what is before the data of a page, and what is after it.
 
-
-def write_page(
-    path: Path,
-    page: Page,
-    write_data: Callable[[BinaryIO], None] | None = None,
-    *,
-    files: bool = False,
-) -> None:
-    """Write the page, atomically. `write_data` may add blocks of data behind that of the page.
-
-    With `files` the page may load scripts that lie beside it. Raises WriteError.
+    Args:
+        title: The title of the page.
+        mark: What tells our pages from other people's files.
+        files: The page may load scripts from its folder.
     """
-    head, tail = _frame(page, files)
-    with OutputPath(path).replacing() as out:
-        out.write(head + json_block("page", page.for_viewer()))
-        if write_data is not None:
-            write_data(out)
-        out.write(tail)
-
-
-def _frame(page: Page, files: bool) -> tuple[bytes, bytes]:
-    if page.version is None:
-        page.version = __version__
     script, style = _joined(_SCRIPTS), _joined(_STYLES)
     head = _HEAD.format(
-        mark=html.escape(page.mark),
-        title=html.escape(page.title),
+        mark=html.escape(mark),
+        title=html.escape(title),
         script_hash=_hash(script),
         style_hash=_hash(style),
         style=style,

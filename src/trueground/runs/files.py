@@ -122,6 +122,25 @@ class RunFiles:
         self.responses = path / RESPONSES
         self.page = path / REPORT
 
+    @staticmethod
+    def find_folders(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+        """The run directories that the paths are, or hold at most two levels deep; and problems."""
+        found: dict[Path, Path] = {}
+        problems = []
+        for path in paths:
+            first = sorted(p for p in path.glob("*/") if RunFiles(p).is_run)
+            second = (p for p in path.glob("*/*/") if RunFiles(p).is_run and p.parent not in first)
+            folders = [path] if RunFiles(path).is_run else [*first, *sorted(second)]
+            if not folders:
+                what = "holds no run" if path.is_dir() else "is no folder"
+                problems.append(
+                    f"{path} {what}: no manifest.json in it or two levels below. Name a folder "
+                    "that `trueground score` or `trueground run` has written."
+                )
+            for folder in folders:
+                found.setdefault(folder.resolve(), folder)
+        return list(found.values()), problems
+
     @property
     def is_run(self) -> bool:
         """Whether the folder has a manifest, of a finished run or not."""

@@ -8,49 +8,28 @@ from trueground._lazy import load_lazily
 if TYPE_CHECKING:
     from trueground.stats.agreement import (
         Correlation as Correlation,
-        Statistic as Statistic,
+        LabelAgreement as LabelAgreement,
+        TwoJudges as TwoJudges,
         bootstrap_agreement as bootstrap_agreement,
-        cohen as cohen,
-        cohen_kappa as cohen_kappa,
-        fleiss_kappa as fleiss_kappa,
         krippendorff_alpha as krippendorff_alpha,
-        raw_agreement as raw_agreement,
-        table_of as table_of,
-        two_judges as two_judges,
     )
     from trueground.stats.arithmetic.distributions import normal_quantile as normal_quantile
-    from trueground.stats.arithmetic.scalars import (
-        exp as exp,
-        log as log,
-        log1p as log1p,
-        log2 as log2,
-        log10 as log10,
-        logistic as logistic,
-    )
+    from trueground.stats.arithmetic.scalars import exp as exp, log as log, log1p as log1p
     from trueground.stats.arithmetic.sums import (
         combine as combine,
-        count_true as count_true,
         dot as dot,
         mean as mean,
         sum_counts as sum_counts,
         total as total,
         variance as variance,
     )
-    from trueground.stats.bootstrap import (
-        NumberTable as NumberTable,
-        all_alike as all_alike,
-        intervals as intervals,
-        percentiles as percentiles,
-        resampled_means as resampled_means,
-        stratum_seed as stratum_seed,
-        sum_clusters as sum_clusters,
-    )
+    from trueground.stats.bootstrap import Bootstrap as Bootstrap, sum_clusters as sum_clusters
     from trueground.stats.calibration import (
         IsotonicCurve as IsotonicCurve,
         LabelledProbabilities as LabelledProbabilities,
         LogisticCurve as LogisticCurve,
     )
-    from trueground.stats.effects import Sizes as Sizes, allocate_labels as allocate_labels
+    from trueground.stats.effects import Sizes as Sizes
     from trueground.stats.human.estimates import OverSets as OverSets
     from trueground.stats.human.measure import (
         Measured as Measured,
@@ -66,12 +45,7 @@ if TYPE_CHECKING:
         LabelledClaims as LabelledClaims,
         LogisticModel as LogisticModel,
     )
-    from trueground.stats.paired_tests import (
-        Paired as Paired,
-        differences as differences,
-        holm as holm,
-        paired as paired,
-    )
+    from trueground.stats.paired_tests import Paired as Paired
     from trueground.stats.rates import (
         LabelSample as LabelSample,
         clopper_pearson as clopper_pearson,
@@ -88,28 +62,19 @@ __getattr__, __dir__ = load_lazily(
     {
         "agreement": (
             "Correlation",
-            "Statistic",
+            "LabelAgreement",
+            "TwoJudges",
             "bootstrap_agreement",
-            "cohen",
-            "cohen_kappa",
-            "fleiss_kappa",
             "krippendorff_alpha",
-            "raw_agreement",
-            "table_of",
-            "two_judges",
         ),
         "arithmetic.distributions": ("normal_quantile",),
         "arithmetic.scalars": (
             "exp",
             "log",
-            "log10",
             "log1p",
-            "log2",
-            "logistic",
         ),
         "arithmetic.sums": (
             "combine",
-            "count_true",
             "dot",
             "mean",
             "sum_counts",
@@ -117,12 +82,7 @@ __getattr__, __dir__ = load_lazily(
             "variance",
         ),
         "bootstrap": (
-            "NumberTable",
-            "all_alike",
-            "intervals",
-            "percentiles",
-            "resampled_means",
-            "stratum_seed",
+            "Bootstrap",
             "sum_clusters",
         ),
         "calibration": (
@@ -130,10 +90,7 @@ __getattr__, __dir__ = load_lazily(
             "LabelledProbabilities",
             "LogisticCurve",
         ),
-        "effects": (
-            "Sizes",
-            "allocate_labels",
-        ),
+        "effects": ("Sizes",),
         "human.estimates": ("OverSets",),
         "human.measure": (
             "Measured",
@@ -149,12 +106,7 @@ __getattr__, __dir__ = load_lazily(
             "LabelledClaims",
             "LogisticModel",
         ),
-        "paired_tests": (
-            "Paired",
-            "differences",
-            "holm",
-            "paired",
-        ),
+        "paired_tests": ("Paired",),
         "rates": (
             "LabelSample",
             "clopper_pearson",

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypedDict
+from functools import partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +22,6 @@ from trueground.stats.bootstrap import Floats, Interval, Ints, percentiles
 
 Statistic = Callable[..., float | None]  # of (labels, *, weights), as the functions below
 Measure = Literal["nominal", "ordinal", "interval"]
-
-
-class TwoJudges(TypedDict):
-    """`n` things judged by both, the share judged alike, Cohen's kappa and its 95% interval, or
-    None.
-    """
-
-    n: int
-    agree: float | None
-    kappa: float | None
-    kappa_ci: Interval | None
 
 
 class _RatedItems(NamedTuple):
@@ -187,37 +177,106 @@ def bootstrap_agreement(
     return percentiles(draws, level)
 
 
-def table_of(pairs: Iterable[tuple[bool, bool]]) -> Ints:
-    """Counts, shape (2, 2): the first judge in rows, the second in columns; yes first."""
-    table = np.zeros((2, 2), np.int64)
-    for first, second in pairs:
-        table[int(not first), int(not second)] += 1
-    return table
+class EstimatedAgreement(NamedTuple):
+    """A statistic with its interval; both None if it is undefined."""
+
+    value: float | None
+    ci: Interval | None
 
 
-def two_judges(
-    pairs: Iterable[tuple[bool, bool]],
-    groups: Sequence[Hashable] | None = None,
-) -> TwoJudges:
-    """How two judges agree: (the first says yes, the second says yes) of each thing.
+@dataclass(frozen=True, eq=False)
+class LabelAgreement:
+    """How well annotators agree, with bootstrap intervals over items.
 
-    The interval is a bootstrap over the things, or over `groups` of them, such as a fact's item.
+    Attributes:
+        labels: Shape (items, annotators), NaN where a label is missing.
+        groups: The group of each item, shape (items,). Items of a group are resampled together.
+        resamples: Bootstrap samples.
+        seed: Seed of the samples.
+        level: Confidence level of the intervals.
     """
-    verdicts = list(pairs)
-    if not verdicts:
-        return TwoJudges(n=0, agree=None, kappa=None, kappa_ci=None)
-    table = table_of(verdicts)
-    unit = None
-    if groups is not None:
-        numbers: dict[Hashable, int] = {}
-        unit = np.array([numbers.setdefault(one, len(numbers)) for one in groups], np.int64)
-    labels = np.array(verdicts, np.float64)
-    return TwoJudges(
-        n=len(verdicts),
-        agree=float(np.trace(table)) / len(verdicts),
-        kappa=cohen_kappa(table),
-        kappa_ci=bootstrap_agreement(labels, cohen, groups=unit),
-    )
+
+    labels: Floats
+    groups: Ints | None = None
+    resamples: int = 2_000
+    seed: int = 0
+    level: float = 0.95
+
+    def estimate(self, statistic: Statistic) -> EstimatedAgreement:
+        """Return a statistic of labels and weights, such as `raw_agreement`."""
+        value = statistic(self.labels)
+        if value is None:
+            return EstimatedAgreement(None, None)
+        ci = bootstrap_agreement(
+            self.labels, statistic, self.resamples, self.seed, self.level, groups=self.groups
+        )
+        return EstimatedAgreement(value, ci)
+
+    def raw(self) -> EstimatedAgreement:
+        """Return the share of pairs of labels that are equal."""
+        return self.estimate(raw_agreement)
+
+    def cohen(self) -> EstimatedAgreement:
+        """Return Cohen's kappa. Raises UsageError unless there are two annotators."""
+        return self.estimate(cohen)
+
+    def fleiss(self) -> EstimatedAgreement:
+        """Return Fleiss' kappa."""
+        return self.estimate(fleiss_kappa)
+
+    def krippendorff(self, measure: Measure) -> EstimatedAgreement:
+        """Return Krippendorff's alpha; `measure` as in `krippendorff_alpha`."""
+        return self.estimate(partial(krippendorff_alpha, measure=measure))
+
+
+@dataclass(frozen=True, eq=False)
+class TwoJudges:
+    """How two judges of the same things agree.
+
+    Attributes:
+        table: Counts of pairs of verdicts, shape (k, k), the first judge in rows.
+        kappa_ci: 95% interval of Cohen's kappa. None if it is undefined, or from a table alone.
+    """
+
+    table: NDArray[np.integer]
+    kappa_ci: Interval | None = None
+
+    @classmethod
+    def of(
+        cls, pairs: Iterable[tuple[bool, bool]], groups: Sequence[Hashable] | None = None
+    ) -> TwoJudges:
+        """Compare two judges by pairs: the first says yes, the second says yes.
+
+        The table has yes first. The interval is a bootstrap over the things, or over `groups` of
+        them, such as a fact's item.
+        """
+        table = np.zeros((2, 2), np.int64)
+        verdicts = list(pairs)
+        if not verdicts:
+            return cls(table)
+        for first, second in verdicts:
+            table[int(not first), int(not second)] += 1
+        unit = None
+        if groups is not None:
+            numbers: dict[Hashable, int] = {}
+            unit = np.array([numbers.setdefault(one, len(numbers)) for one in groups], np.int64)
+        labels = np.array(verdicts, np.float64)
+        return cls(table, bootstrap_agreement(labels, cohen, groups=unit))
+
+    @property
+    def n(self) -> int:
+        """How many things both have judged."""
+        return sum_counts(self.table)
+
+    @property
+    def agreement(self) -> float | None:
+        """The share of them that both judge alike; None without any."""
+        return float(np.trace(self.table)) / self.n if self.n else None
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa; None if it is undefined."""
+        return cohen_kappa(self.table)
 
 
 def _rated_items(labels: Floats, weights: Floats | None) -> _RatedItems:

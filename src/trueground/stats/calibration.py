@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trueground.stats.arithmetic.arrays import interpolate, log_of_exp_plus_one, logistic
 from trueground.stats.arithmetic.scalars import logit
-from trueground.stats.arithmetic.sums import count_true, dot, mean, solve, standard_deviation, total
+from trueground.stats.arithmetic.sums import dot, mean, solve, standard_deviation, sum_counts, total
 from trueground.stats.bootstrap import Floats, Mask
 from trueground.stats.thresholds import ScoredLabels
 
@@ -46,7 +46,7 @@ class LogisticCurve(NamedTuple):
         InputError.
         """
         ScoredLabels(scores, labels).check()
-        positives, negatives = count_true(labels), count_true(~labels)
+        positives, negatives = sum_counts(labels), sum_counts(~labels)
         targets = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
         if scores.min() == scores.max():
             return cls(0.0, logit(mean(targets)))
@@ -100,7 +100,7 @@ class IsotonicCurve(NamedTuple):
         distinct, place = np.unique(scores, return_inverse=True)
         number = np.bincount(place).astype(np.float64)
         edges, shares, sizes = _pool(np.bincount(place, labels) / number, number)
-        smoothed = (shares * sizes + _PRIOR * count_true(labels) / len(labels)) / (sizes + _PRIOR)
+        smoothed = (shares * sizes + _PRIOR * sum_counts(labels) / len(labels)) / (sizes + _PRIOR)
         again, values, _ = _pool(smoothed, sizes)
         edges = edges[again]
         first, last = distinct[edges[:-1]], distinct[edges[1:] - 1]
@@ -143,7 +143,7 @@ class LabelledProbabilities(NamedTuple):
                 "low": float(own.min()),
                 "high": float(own.max()),
                 "mean_probability": mean(own),
-                "share_positive": count_true(labels[place == number]) / len(own),
+                "share_positive": sum_counts(labels[place == number]) / len(own),
                 "n": len(own),
             }
             for number in np.unique(place)

@@ -14,6 +14,7 @@ hundred labels (docs/rates.md has the table). `ci_new` is about further items li
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -23,7 +24,7 @@ from trueground.errors import InputError
 from trueground.stats.agreement import pearson
 from trueground.stats.arithmetic.distributions import beta_quantile, t_quantile as quantile_of_t
 from trueground.stats.arithmetic.scalars import logistic, logit, power
-from trueground.stats.arithmetic.sums import count_true, dot, mean, total, variance
+from trueground.stats.arithmetic.sums import dot, mean, sum_counts, total, variance
 from trueground.stats.bootstrap import Floats, Interval, Ints, Mask, variance_of_mean
 
 _FEW = 15  # labels that carry nearly all of the variance
@@ -50,8 +51,43 @@ class LabelSample:
     @classmethod
     def random(cls, labelled: Mask, clusters: Ints | None = None) -> LabelSample:
         """All items had the same chance."""
-        share = count_true(labelled) / len(labelled)
+        share = sum_counts(labelled) / len(labelled)
         return cls(labelled, np.full(len(labelled), share), None, clusters)
+
+    @classmethod
+    def allocate(
+        cls, shares: Floats, strata: Ints, half_width: float, *, level: float = 0.95
+    ) -> tuple[Ints, float]:
+        """Labels of each stratum (strata,) for an interval of ± `half_width`, and that expected.
+
+        `shares` (items,) is how likely people label the item 1, as far as is known; `strata`
+        (items,) count from 0. Each gets labels by its size and its spread (Neyman 1934), never
+        taken for less than that of a share of 0.1: two at least, LEAST_LABELS of all, so that
+        LEAST_OF_A_CLASS are likely.
+        """
+        sizes, n = np.bincount(strata), len(shares)
+        p = np.bincount(strata, shares) / sizes
+        spread = np.sqrt(np.maximum(p * (1 - p), 0.09))
+        likely_share = mean(shares)
+        rarer = max(min(likely_share, 1 - likely_share), 1e-3)
+
+        def counts_for(labels: int) -> Ints:
+            ends = np.rint(labels * np.cumsum(sizes * spread) / dot(sizes, spread)).astype(np.int64)
+            return np.asarray(np.minimum(sizes, np.maximum(2, np.diff(ends, prepend=0))))
+
+        def width_of(counts: Ints) -> float:
+            weighted = sizes / n * spread
+            error = total(weighted * weighted * (1 / counts - 1 / sizes))
+            freedom = sum_counts(counts) - len(sizes) - 1
+            return t_quantile(freedom, level) * math.sqrt(max(error, 0.0))
+
+        likely = cls.LEAST_OF_A_CLASS + 2 * math.sqrt(cls.LEAST_OF_A_CLASS)
+        label_counts = range(min(n, max(cls.LEAST_LABELS, math.ceil(likely / rarer))), n)
+        narrow = bisect_left(
+            label_counts, True, key=lambda k: width_of(counts_for(k)) <= half_width
+        )
+        counts = counts_for(label_counts.start + narrow)
+        return counts, width_of(counts)
 
     @property
     def equal(self) -> bool:
@@ -80,9 +116,9 @@ class LabelSample:
             return units, np.zeros(int(units.max(initial=-1)) + 1, np.int64)
         strata = np.unique(self.strata[own], return_inverse=True)[1]
         for k in range(int(strata.max(initial=0)), 0, -1):
-            if count_true(strata == k) == 1:
+            if sum_counts(strata == k) == 1:
                 strata[strata == k] = k - 1
-        if count_true(strata == 0) == 1:
+        if sum_counts(strata == 0) == 1:
             strata[strata == 0] = strata[strata > 0].min(initial=0)
         return np.arange(len(own)), np.unique(strata, return_inverse=True)[1]
 
@@ -107,7 +143,7 @@ class LabelSample:
         y = labels[self.labelled]
         self.check_enough(len(y))
         alone = self.weighted_mean(y)
-        positives = count_true(y > 0)
+        positives = sum_counts(y > 0)
         if len(y) == len(labels):  # all are labelled: nothing is left to estimate about these
             few = min(positives, len(y) - positives) < self.LEAST_OF_A_CLASS
             more = _variance_new(scores, self, 0.0, alone)
@@ -142,7 +178,7 @@ class LabelSample:
         """
         y = labels[self.labelled]
         self.check_enough(len(y), "items with labels of both")
-        if (other := count_true(y != 0)) < self.LEAST_OF_A_CLASS:
+        if (other := sum_counts(y != 0)) < self.LEAST_OF_A_CLASS:
             raise InputError(
                 f"the labels differ on {other} of {len(y)} items; expected at least "
                 f"{self.LEAST_OF_A_CLASS}"
@@ -300,7 +336,7 @@ def lower_bound(hits: Mask, clusters: Ints | None = None, *, level: float = 0.95
     size = _effective_size(hits, clusters, level) if len(hits) >= 2 else None
     if size is None:
         return None
-    return clopper_pearson(count_true(hits) / len(hits) * size, size, 2 * level - 1)[0]
+    return clopper_pearson(sum_counts(hits) / len(hits) * size, size, 2 * level - 1)[0]
 
 
 def share_interval(
@@ -310,7 +346,7 @@ def share_interval(
     size = _effective_size(hits, clusters, (1 + level) / 2) if len(hits) else None
     if size is None:
         return None
-    share = count_true(hits) / len(hits)
+    share = sum_counts(hits) / len(hits)
     return clopper_pearson(share * size, size, level)
 
 
@@ -327,7 +363,7 @@ def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
 
 def _effective_size(hits: Mask, clusters: Ints | None, level: float) -> float | None:
     """Items that would vary as much by themselves, at most all; None where they are one cluster."""
-    n, share = len(hits), count_true(hits) / len(hits)
+    n, share = len(hits), sum_counts(hits) / len(hits)
     if clusters is None:
         return float(n)
     number = len(np.unique(clusters))

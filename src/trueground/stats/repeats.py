@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.stats.arithmetic.distributions import draw_normal, normal_quantile
-from trueground.stats.arithmetic.sums import count_true, dot, mean, sum_counts, total, variance
+from trueground.stats.arithmetic.sums import dot, mean, sum_counts, total, variance
 from trueground.stats.bootstrap import (
     Floats,
     Interval,
@@ -130,7 +130,7 @@ class PerQuestion:
         normal = draw_normal(generator, resamples)
         results = []
         for i in range(metrics):
-            scored = count_true(self.scored[:, i] > 0)
+            scored = sum_counts(self.scored[:, i] > 0)
             one = both[i] + np.sqrt(added[i] / max(scored, 1)) * normal
             one = np.clip(one, self.low[i], self.high[i])  # where every drawn mean lies
             intervals = [
@@ -225,7 +225,7 @@ def _noise(
 ) -> Noise:
     scored, means, variances = answers.scored[:, i], answers.means[:, i], answers.variances[:, i]
     known, several = scored > 0, scored > 1
-    counts = (count_true(known), count_true(several), count_true(known & (scored < answers.asked)))
+    counts = (sum_counts(known), sum_counts(several), sum_counts(known & (scored < answers.asked)))
     if not counts[0]:
         return Noise(*counts, *(None,) * 10)
     center = mean(means[known])
@@ -251,7 +251,7 @@ def _noise(
     sds, flips = np.sqrt(variances[several]), None
     if answers.has_verdicts[i]:
         sides, apart = answers.flips[several, i], mean(answers.differ[several, i])
-        n = count_true(sides > 0)
+        n = sum_counts(sides > 0)
         flips = Flips(n, counts[1], n / counts[1], flipped, apart, differ)
     return Noise(
         *counts,
@@ -272,7 +272,7 @@ def _errors(
     scored: Ints, means: Floats, known: Mask, within: float, clusters: Ints | None
 ) -> StandardErrors | None:
     """None below two questions (clusters)."""
-    questions = count_true(known)
+    questions = sum_counts(known)
     now = variance_of_mean(means[known], None if clusters is None else clusters[known])
     if now is None:
         return None

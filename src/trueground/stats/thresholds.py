@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.stats.arithmetic.sums import count_true, dot, total
+from trueground.stats.arithmetic.sums import dot, sum_counts, total
 from trueground.stats.bootstrap import Floats, Ints, Mask, ratio
 
 MEASURES = (
@@ -96,9 +96,9 @@ class ScoredLabels:
                 f"{scores.shape} scores and {labels.shape} labels; expected one for each"
             )
         if not np.isfinite(scores).all():
-            bad = count_true(~np.isfinite(scores))
+            bad = sum_counts(~np.isfinite(scores))
             raise InputError(f"{bad} of {len(scores)} scores are not finite; leave these out")
-        positives = count_true(labels)
+        positives = sum_counts(labels)
         if positives in (0, len(labels)):
             raise InputError(
                 f"{positives} of {len(labels)} labels are positive; expected some of both kinds"
@@ -138,8 +138,8 @@ class ScoredLabels:
         """Return MEASURES at a threshold, or at one for each score; None if undefined."""
         labels = self.labels
         above = self.scores > threshold
-        tp, fp = count_true(above & labels), count_true(above & ~labels)
-        values = measures(np.array(tp), np.array(fp), count_true(labels), count_true(~labels))
+        tp, fp = sum_counts(above & labels), sum_counts(above & ~labels)
+        values = measures(np.array(tp), np.array(fp), sum_counts(labels), sum_counts(~labels))
         return {name: None if np.isnan(value) else float(value) for name, value in values.items()}
 
     def best_threshold(self, objective: str = "balanced_accuracy") -> float:

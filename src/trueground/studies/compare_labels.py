@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.evaluate import Drawn, LabelledSlice, note_unknown, predicted_label, read_slice
-from trueground.labels import list_paths
 from trueground.metrics import METRICS
-from trueground.stats import LabelSample, count_true, mean
+from trueground.stats import LabelSample, mean, sum_counts
 from trueground.studies.compare_pair import PairComparison
-from trueground.studies.finished import FinishedRun, read_records
+from trueground.studies.finished import FinishedRun
 from trueground.studies.pairing import Aligned
 from trueground.types import Answered
 
@@ -43,7 +42,7 @@ class RunLabels:
             )
         self.slices: dict[str, LabelledSlice] = {}
         self.missing: dict[str, str] = {}
-        paths = list_paths(paths)
+        paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
         each = len(paths) == len(runs)
         for number, (run, name) in enumerate(zip(runs, names, strict=True)):
             run.files.check_records()
@@ -51,7 +50,7 @@ class RunLabels:
                 self.slices[name] = read_slice(
                     [paths[number]] if each else paths,
                     drawn,
-                    ([record] for record in read_records(run, Answered)),
+                    ([record] for record in run.iter_records(Answered)),
                     source=1 if each else number + 1,
                     runs=[*filter(None, (name, run.path.name, str(run.path), run.model))],
                     by_run=not each,
@@ -139,7 +138,7 @@ def _draw_of_both(
     """How items came to have a label of both: in one draw where the probabilities are the same."""
     if labelled.all() or all(slice_.random[rows][labelled].all() for slice_, rows in sides):
         return LabelSample.random(labelled, clusters)
-    share = count_true(labelled) / len(labelled)
+    share = sum_counts(labelled) / len(labelled)
     one, other = (
         np.where(slice_.random[rows], share, slice_.probability[rows]) for slice_, rows in sides
     )

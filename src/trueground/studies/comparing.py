@@ -23,6 +23,7 @@ from trueground.options import (
 )
 
 if TYPE_CHECKING:
+    from trueground.reports import Page
     from trueground.studies.compare_pair import MetricComparison, PairComparison
 
 
@@ -55,7 +56,9 @@ class ComparedRun:
 class RunComparison:
     """All comparisons. Holm's adjustment is over the one test of every metric of every pair.
 
-    Planning is for a test at `alpha` that finds a difference with probability `power`.
+    Planning is for a test at `alpha` that finds a difference with probability `power`. `worse` are
+    sentences on the metrics that `fail_if_worse` limits, and `page_path` is the page that was
+    written.
     """
 
     runs: tuple[ComparedRun, ...]
@@ -65,14 +68,23 @@ class RunComparison:
     seed: int
     alpha: float
     power: float
+    worse: tuple[str, ...] = ()
+    page_path: Path | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers; `corrected` only where labels were given."""
         raw = dataclasses.asdict(self)
+        del raw["worse"], raw["page_path"]
         for pair in raw["pairs"]:
             if not pair["corrected"]:
                 del pair["corrected"]
         return raw
+
+    def page(self, places: Sequence[str] | None = None, *, shows_all: bool = False) -> "Page":
+        """The page. `places` are what leads to each run; `shows_all`: also of details in texts."""
+        from trueground.studies.comparison_pages import comparison_page
+
+        return comparison_page(self.as_dict(), places=places, shows_all=shows_all)
 
     def find_worse(self, limits: Mapping[str, float]) -> list[str]:
         """A sentence for each metric on which a later run is surely worse by more than its limit.
@@ -146,6 +158,15 @@ def compare(
     ] = (0.02,),
     labels: RateLabels = (),
     labels_drawn: LabelsDrawn = None,
+    fail_if_worse: Annotated[
+        Sequence[str],
+        Option(
+            "METRIC or METRIC=X: exit 1 if a later run is surely worse by more than X "
+            "(default 0). Repeatable.",
+            type=list[str] | None,
+        ),
+    ] = (),
+    out: Annotated[Path | None, Option("Also write a page: a folder, or FILE.html.")] = None,
 ) -> RunComparison:
     """Compare run directories: every later one with the first, item by item.
 
@@ -154,26 +175,32 @@ def compare(
     the one found, it is told how many items a test at 1 − `level` needs to find them with
     probability `power`. `labels` are files with people's labels of the runs' answers: one for each
     run, or each line tells of which run it is; `corrected` of a pair has the differences that
-    people would see. Raises UsageError for options, for
+    people would see. `worse` of the result has a sentence for each metric of `fail_if_worse`
+    (METRIC or METRIC=X) on which a later run is surely worse by more than X. With `out`, a folder
+    or FILE.html, a page is written. Raises UsageError for options, for
     the same run twice and, unless `allow_mismatch`, where items, questions, signatures or tasks
-    differ; InputError for a run that is not finished or cannot be read.
+    differ; InputError for a run that is not finished or cannot be read; OutputError, WriteError.
     """
     from dataclasses import replace
     from itertools import chain
 
     import numpy as np
 
+    from trueground.reports import find_page
     from trueground.studies.compare_pair import CompareOptions, adjust, compare_pair
-    from trueground.studies.finished import open_run, read_scores, with_questions
+    from trueground.studies.comparison_pages import COMPARISON_MARK, write_comparison
+    from trueground.studies.finished import FinishedRun, with_questions
     from trueground.studies.pairing import Side, align, common_metrics
     from trueground.studies.run_level import columns_for
 
+    limits = parse_limits(fail_if_worse)
+    page_path = None if out is None else find_page(out, COMPARISON_MARK)
     declared_options(compare).check(
         {"resamples": resamples, "seed": seed, "level": level, "flips": flips, "power": power}
     )
     detect = tuple(dict.fromkeys(detect))
     options = CompareOptions(resamples, seed, level, allow_mismatch, flips, power, detect)
-    runs = with_questions([open_run(Path(path)) for path in paths])
+    runs = with_questions([FinishedRun.open(Path(path)) for path in paths])
     if len(runs) < 2:
         raise UsageError(f"{len(runs)} run was given; name two or more run directories")
     folders = [run.path.resolve() for run in runs]
@@ -196,10 +223,10 @@ def compare(
         from trueground.studies.compare_labels import RunLabels
 
         of_people = RunLabels(labels, labels_drawn, runs, called)
-    first_scores = read_scores(first, every)
+    first_scores = first.read_scores(every)
     sizes, pairs = [len(first_scores.ids)], []
     for label, run, chosen, columns in zip(called[1:], others, names, needed, strict=True):
-        scores = read_scores(run, columns)
+        scores = run.read_scores(columns)
         mine = first_scores.of([every.index(metric) for metric in columns])
         a = Side(called[0], first, np.arange(len(mine.ids)), mine)
         b = Side(label, run, np.arange(len(scores.ids)), scores)
@@ -212,7 +239,13 @@ def compare(
         ComparedRun(name, str(run.path), n, run.task, run.model, run.notices)
         for name, run, n in zip(called, runs, sizes, strict=True)
     )
-    return RunComparison(tuple(compared), adjusted, level, resamples, seed, options.alpha, power)
+    comparison = RunComparison(
+        tuple(compared), adjusted, level, resamples, seed, options.alpha, power
+    )
+    worse = comparison.find_worse(limits)
+    if page_path is not None:
+        write_comparison(page_path, comparison.as_dict())
+    return replace(comparison, worse=tuple(worse), page_path=page_path)
 
 
 def _name_runs(paths: Sequence[Path]) -> list[str]:

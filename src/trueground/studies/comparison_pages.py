@@ -30,11 +30,7 @@ from trueground.reports import (
     Style,
     Table,
     Text,
-    link,
-    quiet,
-    strong,
     way_to,
-    write_page,
 )
 from trueground.runs import REPORT
 from trueground.studies.comparison_words import (
@@ -64,7 +60,7 @@ _LEAST_ALIKE = 0.2  # answers with fewer words in common are other answers, not 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
     """Write the page of what `RunComparison.as_dict` gives, and its folder. Raises WriteError."""
     OutputPath(path).make_folder()
-    write_page(path, comparison_page(comparison, path.parent))
+    comparison_page(comparison, path.parent).write(path)
 
 
 def comparison_page(
@@ -103,7 +99,7 @@ def comparison_page(
         start = starts[run["label"]]
         page = start + REPORT if start and (Path(run["path"]) / REPORT).exists() else None
         told = map(run.get, ("path", "task", "model", "n"))
-        rows.append(Row([[link(run["label"], page)], *told]))
+        rows.append(Row([[Span.link(run["label"], page)], *told]))
     columns = [Head("run"), Head("directory", "code"), Head("task"), Head("model")]
     table = Table([*columns, Head("items", "number")], rows)
     reading = Fold("How to read this", [Bullets(list(_how_to_read(comparison)))])
@@ -155,7 +151,7 @@ def _pair(
     blocks += [Text(sentence, "lead") for sentence in corrected_differences(pair)]
     for question, own in groups:
         sentences = Bullets([one.words for one in own])
-        title: Rich = question if question == OTHERS else [strong(question)]
+        title: Rich = question if question == OTHERS else [Span.strong(question)]
         fold = Fold(title, [sentences])
         heading: list[Block] = [Text(title)] if question else []
         if question == OTHERS:
@@ -267,11 +263,11 @@ def _answers(
     heads = []
     for label, to in zip(labels, (change["link_a"], change["link_b"]), strict=True):
         start = starts[label]
-        heads.append(link(label, start + to) if to and start else strong(label))
+        heads.append(Span.link(label, start + to) if to and start else Span.strong(label))
     if old is None or new is None:
-        return Text([heads[0], " · ", heads[1], quiet(" not both texts were kept")])
+        return Text([heads[0], " · ", heads[1], Span.quiet(" not both texts were kept")])
     if old == new:
-        return Text([heads[0], " · ", heads[1], quiet(" (the same answer)"), "\n", new])
+        return Text([heads[0], " · ", heads[1], Span.quiet(" (the same answer)"), "\n", new])
     marked = zip(heads, mark_changes(old, new), strict=True)
     texts = ([head, "\n", *([text] if isinstance(text, str) else text)] for head, text in marked)
     return Grid([Text(text) for text in texts], least=26)

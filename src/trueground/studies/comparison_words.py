@@ -14,8 +14,6 @@ from trueground.reports import (
     Table,
     first_of_labels,
     group_by_question,
-    quiet,
-    strong,
 )
 from trueground.studies.wording import p_value
 from trueground.text import NO_VALUE, percent, several
@@ -79,7 +77,7 @@ def _find_difference(
         more = [float(f"{n:.2g}") for n in needed if n > planning["n"]]
         take = f" (it would take about {int(more[0]):,} items)" if more else ""
         return Finding(name, "none", [f"no difference can be shown{on}{take}"])
-    better = strong(pair["b" if (d > 0) == metric["higher_is_better"] else "a"])
+    better = Span.strong(pair["b" if (d > 0) == metric["higher_is_better"] else "a"])
     interval = f" [{_three(low)}, {_three(high)}]" if result["ci"] else " for every item"
     told = f"{on}: {'+' if d > 0 else ''}{_three(d)}{interval}"
     told += "" if metric["higher_is_better"] else ", lower is better"
@@ -118,7 +116,10 @@ def compare_shares(pair: Mapping[str, Any]) -> list[str | Span] | None:
         return [f"{said}{in_a} in {a}, {in_b} in {b}, {told}"]
     more, less = (a, b) if one["difference"] < 0 else (b, a)
     first, other = (in_a, in_b) if more == a else (in_b, in_a)
-    return [strong(more), f" has more grounded answers: {first} against {other} in {less}; {told}"]
+    return [
+        Span.strong(more),
+        f" has more grounded answers: {first} against {other} in {less}; {told}",
+    ]
 
 
 def corrected_differences(pair: Mapping[str, Any]) -> list[str]:
@@ -279,7 +280,7 @@ def _size(name: str, effect: Mapping[str, Any] | None) -> list[str | Span]:
     defined = effect["value"] is not None or effect["ci"] is not None
     ends = " … ".join(_effect(name, end) for end in effect["ci"] or ())
     told = _effect(name, effect["value"]) + (f" ({ends})" if ends else "") if defined else NO_VALUE
-    return [told, *([quiet(f" {effect['why']}")] if effect["why"] else [])]
+    return [told, *([Span.quiet(f" {effect['why']}")] if effect["why"] else [])]
 
 
 def _effect(name: str, value: float | None) -> str:

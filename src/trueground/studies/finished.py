@@ -159,26 +159,92 @@ class FinishedRun:
         """The metric of that key; where there is none, all with that bare name."""
         return ResultKey.find(name, self.signatures)
 
+    @classmethod
+    def open(cls, path: Path) -> FinishedRun:
+        """Read the manifest. InputError: no run there, or one that is not finished."""
+        files = RunFiles(path)
+        manifest = files.check_finished()
+        files.check_items()
+        if not manifest.metrics:
+            raise InputError(
+                f"{files.manifest}: found no metric signatures under 'metrics'; run it again"
+            )
+        return cls(path, manifest)
 
-def open_run(path: Path) -> FinishedRun:
-    """Read the manifest. InputError: no run there, or one that is not finished."""
-    files = RunFiles(path)
-    manifest = files.check_finished()
-    files.check_items()
-    if not manifest.metrics:
-        raise InputError(
-            f"{files.manifest}: found no metric signatures under 'metrics'; run it again"
+    def iter_records(self, kind: type[LineT]) -> Iterator[LineT]:
+        """All records that were kept with the run, as structs of this kind, which have an `id`.
+
+        InputError: lines that cannot be read.
+        """
+        records = self.files.iter_records(kind)
+        return records if self.questions is None else self.questions.name_first_answers(records)
+
+    def read_scores(self, metrics: Sequence[str]) -> Scores:
+        """The scores of these metrics. InputError: a line that is no item, a repeated id."""
+        ids, values, status, counts, verdicts = [], [], [], [], []
+        for block in _blocks(self.files.iter_items(ItemNumbers)):
+            ids.append(hash_texts(item.id for item in block))
+            numbers = [[item.scores.get(metric) for metric in metrics] for item in block]
+            values.append(np.array(numbers, np.float64))
+            status.append(
+                np.array([_status_codes(self, item, metrics) for item in block], np.uint8)
+            )
+            hits = [
+                [item.counts(metric) or (np.nan, np.nan) for metric in metrics] for item in block
+            ]
+            counts.append(np.array(hits, np.float64))
+            given = np.array([item.verdict for item in block], object)[:, None]
+            verdicts.append((given == np.array(AnswerVerdict.NAMES, object)).astype(np.float64))
+        width = len(metrics)
+        scores = Scores(
+            np.concatenate([np.empty(0, np.int64), *ids]),
+            np.concatenate([np.empty((0, width)), *values]),
+            np.concatenate([np.empty((0, width), np.uint8), *status]),
+            np.concatenate([np.empty((0, width, 2)), *counts]),
+            np.concatenate([np.empty((0, len(AnswerVerdict.NAMES))), *verdicts]),
         )
-    return FinishedRun(path, manifest)
+        if len(np.unique(scores.ids)) < len(scores.ids):
+            raise InputError(
+                f"{self.files.items}: an id comes twice; expected unique ids. Run again"
+            )
+        if self.questions is None:
+            return scores
+        if not np.array_equal(scores.ids, self.questions.ids):
+            raise self.files.wrong_records
+        return _merge_answers(scores, self.questions.questions)
 
+    def iter_scored(
+        self, kind: type[LineT], metrics: Sequence[str]
+    ) -> Iterator[tuple[LineT, list[float]]]:
+        """Each record with its values of these metrics, NaN where it has none.
 
-def read_records(run: FinishedRun, kind: type[LineT]) -> Iterator[LineT]:
-    """All records that were kept with the run, as structs of this kind, which have an `id`.
+        InputError: records that are not those of the items.
+        """
+        scores = self.read_scores(metrics)
+        row = -1
+        for row, record in enumerate(self.iter_records(kind)):
+            if row >= len(scores.ids) or hash_texts([record.id])[0] != scores.ids[row]:
+                raise self.files.wrong_records
+            yield record, scores.values[row].tolist()
+        if row + 1 != len(scores.ids):
+            raise self.files.wrong_records
 
-    InputError: lines that cannot be read.
-    """
-    records = run.files.iter_records(kind)
-    return records if run.questions is None else run.questions.name_first_answers(records)
+    def read_contents(self, ids: Hashes, fields: Sequence[str]) -> dict[str, Hashes]:
+        """Hashes of each record's `group`, `question` and `fields`, (n,); NO_HASH where none is.
+
+        InputError: records that are not those of the items.
+        """
+        names = ("id", "group", "question", *fields)
+        columns: dict[str, list[Hashes]] = {name: [np.empty(0, np.int64)] for name in names}
+        for block in _blocks(self.iter_records(_RecordFields)):
+            for name, column in columns.items():
+                column.append(
+                    hash_texts(_canonical(name, getattr(record, name)) for record in block)
+                )
+        contents = {name: np.concatenate(column) for name, column in columns.items()}
+        if not np.array_equal(contents.pop("id"), ids):
+            raise self.files.wrong_records
+        return contents
 
 
 def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
@@ -195,7 +261,7 @@ def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     by_question = []
     for run, rule in zip(runs, rules, strict=True):
         if run.files.has_records:
-            records = read_records(dataclasses.replace(run, questions=None), Answered)
+            records = dataclasses.replace(run, questions=None).iter_records(Answered)
             named = ((record.id, question_of(record, rule or shared)) for record in records)
             by_question.append(dataclasses.replace(run, questions=_parse_questions(named)))
         elif run.repeats > 1:  # a model was asked: an id is the question's, `#` and the repeat
@@ -268,35 +334,6 @@ class Scores:
         )
 
 
-def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
-    """The scores of these metrics. InputError: a line that is no item, an id that comes twice."""
-    ids, values, status, counts, verdicts = [], [], [], [], []
-    for block in _blocks(run.files.iter_items(ItemNumbers)):
-        ids.append(hash_texts(item.id for item in block))
-        numbers = [[item.scores.get(metric) for metric in metrics] for item in block]
-        values.append(np.array(numbers, np.float64))
-        status.append(np.array([_status_codes(run, item, metrics) for item in block], np.uint8))
-        hits = [[item.counts(metric) or (np.nan, np.nan) for metric in metrics] for item in block]
-        counts.append(np.array(hits, np.float64))
-        given = np.array([item.verdict for item in block], object)[:, None]
-        verdicts.append((given == np.array(AnswerVerdict.NAMES, object)).astype(np.float64))
-    width = len(metrics)
-    scores = Scores(
-        np.concatenate([np.empty(0, np.int64), *ids]),
-        np.concatenate([np.empty((0, width)), *values]),
-        np.concatenate([np.empty((0, width), np.uint8), *status]),
-        np.concatenate([np.empty((0, width, 2)), *counts]),
-        np.concatenate([np.empty((0, len(AnswerVerdict.NAMES))), *verdicts]),
-    )
-    if len(np.unique(scores.ids)) < len(scores.ids):
-        raise InputError(f"{run.files.items}: an id comes twice; expected unique ids. Run again")
-    if run.questions is None:
-        return scores
-    if not np.array_equal(scores.ids, run.questions.ids):
-        raise run.files.wrong_records
-    return _merge_answers(scores, run.questions.questions)
-
-
 def _status_codes(run: FinishedRun, item: ItemNumbers, metrics: Sequence[str]) -> list[int]:
     statuses = [item.status.get(metric, Status.NOT_APPLICABLE) for metric in metrics]
     try:
@@ -306,22 +343,6 @@ def _status_codes(run: FinishedRun, item: ItemNumbers, metrics: Sequence[str]) -
             f"{run.files.items}, id {item.id!r}: found the status {error}; expected one of "
             f"{', '.join(Status)}. Run again"
         ) from None
-
-
-def read_contents(run: FinishedRun, ids: Hashes, fields: Sequence[str]) -> dict[str, Hashes]:
-    """Hashes of each record's `group`, `question` and `fields`, (n,); NO_HASH where it has none.
-
-    InputError: records that are not those of the items.
-    """
-    names = ("id", "group", "question", *fields)
-    columns: dict[str, list[Hashes]] = {name: [np.empty(0, np.int64)] for name in names}
-    for block in _blocks(read_records(run, _RecordFields)):
-        for name, column in columns.items():
-            column.append(hash_texts(_canonical(name, getattr(record, name)) for record in block))
-    contents = {name: np.concatenate(column) for name, column in columns.items()}
-    if not np.array_equal(contents.pop("id"), ids):
-        raise run.files.wrong_records
-    return contents
 
 
 def _merge_answers(scores: Scores, questions: Hashes) -> Scores:

@@ -6,18 +6,54 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
+
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from trueground.labels import PlannedLabels
     from trueground.studies.finished import FinishedRun
 
 
 STRATA = 5
 _METRICS = ("support", "correct_support")
+
+
+class LabelStratum(msgspec.Struct):
+    """Answers with scores from `low` to `high`: how many, and how many of them to label."""
+
+    low: float
+    high: float
+    answers: int
+    labels: int
+
+
+class PlannedLabels(msgspec.Struct):
+    """The answers of a run that `annotate plan` sampled for labeling.
+
+    Attributes:
+        expected: The half-width of the interval that these labels should give.
+        alone: How many labels the same interval needs without the judge.
+        basis: Where the judge's accuracy is known from: "pilot", "labelled sets" or "nothing".
+    """
+
+    file: str
+    run: str
+    metric: str
+    label: str
+    half_width: float
+    level: float
+    expected: float
+    labels: int
+    alone: int
+    answers: int
+    unscored: int
+    basis: str
+    pilot: int
+    seed: int
+    strata: list[LabelStratum]
 
 
 def plan_labels(
@@ -43,7 +79,7 @@ def plan_labels(
     level: Level = 0.95,
     seed: Seed = 0,
     overwrite: Overwrite = False,
-) -> "PlannedLabels":
+) -> PlannedLabels:
     """How many answers of a run to label for an interval of ± `half_width`, and draw these.
 
     The answers are drawn within five strata of the judge's scores, more where it is less sure, and
@@ -58,10 +94,9 @@ def plan_labels(
     from trueground.errors import UsageError
     from trueground.evaluate import LABEL_OF
     from trueground.files import OutputPath
-    from trueground.labels import LabelStratum, PlannedLabels
     from trueground.metrics import METRICS
-    from trueground.stats import allocate_labels, mean, sum_counts
-    from trueground.studies.finished import open_run, read_scores
+    from trueground.stats import LabelSample, mean, sum_counts
+    from trueground.studies.finished import FinishedRun
 
     if not 0 < half_width < 0.5 or not 0 < level < 1:
         raise UsageError(
@@ -69,9 +104,9 @@ def plan_labels(
             "(0.03 for 3 points of 100), and a level between 0 and 1"
         )
     OutputPath(out).check_file("drawn.jsonl", overwrite=overwrite)
-    finished = open_run(Path(run))
+    finished = FinishedRun.open(Path(run))
     key = _choose_metric(finished, metric)
-    values = read_scores(finished, [key]).values[:, 0]
+    values = finished.read_scores([key]).values[:, 0]
     rows = np.flatnonzero(~np.isnan(values))
     scores = values[rows]
     edges = np.quantile(scores, np.arange(1, STRATA) / STRATA) if len(rows) else scores
@@ -79,9 +114,9 @@ def plan_labels(
     declared = METRICS.of_key(key)
     label = LABEL_OF.get(declared.family if declared else "", "faithful")
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
-    counts, expected = allocate_labels(shares, strata, half_width, level=level)
+    counts, expected = LabelSample.allocate(shares, strata, half_width, level=level)
     plain = np.full(len(rows), mean(shares))
-    alone, _ = allocate_labels(plain, np.zeros_like(strata), half_width, level=level)
+    alone, _ = LabelSample.allocate(plain, np.zeros_like(strata), half_width, level=level)
     _write_drawn(finished, out, rows, strata, counts, seed)
     return PlannedLabels(
         str(out),
@@ -153,11 +188,10 @@ def _guess_shares(
     from trueground.evaluate import read_slice
     from trueground.judges import LabelledVerdicts
     from trueground.stats import combine, total
-    from trueground.studies.finished import read_records, read_scores
     from trueground.types import Answered
 
     if labels:
-        records = ([record] for record in read_records(run, Answered))
+        records = ([record] for record in run.iter_records(Answered))
         names = [run.path.name, *filter(None, [run.model])]
         slice_ = read_slice(labels, labels_drawn, records, runs=names)
         if label not in slice_.labels:
@@ -171,7 +205,7 @@ def _guess_shares(
         hits, sizes = np.bincount(at, weights * own, width), np.bincount(at, weights, width)
         # Few labels of a stratum are drawn to the share of all, by two more labels.
         return ((hits + 2 * total(hits) / len(own)) / (sizes + 2))[strata], "pilot", len(own)
-    verdicts = read_scores(run, [key]).verdicts
+    verdicts = run.read_scores([key]).verdicts
     measured = LabelledVerdicts.of(str(run.verdict_signature))
     if label == "faithful" and measured is not None and verdicts is not None:
         shares = [measured.pooled(name).share for name in ("grounded", "partly", "not")]
@@ -197,10 +231,10 @@ def _write_drawn(
 
     from trueground.files import OutputPath
     from trueground.labels import LabelDraw
-    from trueground.studies.finished import hash_texts, read_records
+    from trueground.studies.finished import hash_texts
     from trueground.types import Answered, Record
 
-    ranks = hash_texts(f"{seed}/label/{record.id}" for record in read_records(run, Answered))
+    ranks = hash_texts(f"{seed}/label/{record.id}" for record in run.iter_records(Answered))
     drawn: dict[int, LabelDraw] = {}
     sizes = np.bincount(strata)
     for k, count in enumerate(counts.tolist()):
@@ -208,7 +242,7 @@ def _write_drawn(
         draw = LabelDraw(count / int(sizes[k]), str(k + 1))
         drawn |= dict.fromkeys(own[np.argsort(ranks[own], kind="stable")][:count].tolist(), draw)
     with OutputPath(out).replacing() as file:
-        for row, record in enumerate(read_records(run, Record)):
+        for row, record in enumerate(run.iter_records(Record)):
             if (how := drawn.get(row)) is not None:
                 meta = {**(record.meta or {}), "drawn": msgspec.to_builtins(how)}
                 line = msgspec.structs.replace(record, human=None, meta=meta)

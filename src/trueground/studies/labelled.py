@@ -16,25 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.labels import (
-    BY,
-    DEFAULT_LABEL,
-    NO_LABEL,
-    TIED,
-    LabelFiles,
-    LabelRule,
-    RecordLabel,
-    Votes,
-    describe_changed,
-)
+from trueground.labels import LabelFiles, LabelRule, RecordLabel
 from trueground.options import split_pair
 from trueground.records import Check, RecordSource
-from trueground.studies.finished import FinishedRun, hash_texts, open_run
+from trueground.studies.finished import FinishedRun, hash_texts
 from trueground.types import Record
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_NOT_OF_USE = {NO_LABEL, TIED, "bad_row"}  # reasons that do not come from `use`
+_NOT_OF_USE = {LabelRule.NO_LABEL, LabelRule.TIED, "bad_row"}  # reasons that do not come from `use`
 
 
 def parse_keep(texts: Iterable[str]) -> dict[str, float]:
@@ -68,7 +58,7 @@ def why_dropped(record: Record, keep: Mapping[str, float]) -> str | None:
 class AnnotatorVotes:
     """The votes of annotators, an entry for each record that anybody voted on."""
 
-    _votes: list[Votes] = field(default_factory=list)
+    _votes: list[Mapping[str, float]] = field(default_factory=list)
     _clusters: list[int] = field(default_factory=list)
 
     @property
@@ -76,7 +66,7 @@ class AnnotatorVotes:
         """Who voted, sorted."""
         return sorted({name for own in self._votes for name in own})
 
-    def add(self, votes: Votes, cluster: int) -> None:
+    def add(self, votes: Mapping[str, float], cluster: int) -> None:
         """Count the votes on one record in, if there are any."""
         if votes:
             self._votes.append(votes)
@@ -145,7 +135,7 @@ class LabelledSets:
         label: str | None,
         rule: Mapping[str, Any],
         labels: LabelFiles | None = None,
-        default: str = DEFAULT_LABEL,
+        default: str = LabelRule.DEFAULT,
         use: Callable[[Record], str | None] = lambda _record: None,
         keep: Mapping[str, float] | None = None,
         mapping: Mapping[str, str] | None = None,
@@ -163,7 +153,7 @@ class LabelledSets:
             for number, (one, name) in enumerate(_name_sources(source), 1):
                 run, path = None, one if isinstance(one, str) else "the records given"
                 if isinstance(one, str) and one != "-" and Path(one).is_dir():
-                    run = open_run(Path(one))
+                    run = FinishedRun.open(Path(one))
                     run.files.check_records()
                     opened = RecordSource.open(str(run.files.records), **options)
                 else:
@@ -230,7 +220,7 @@ class LabelledSets:
         for one in self.all_sets:
             for batch in self._records(one):
                 for record in batch:
-                    names.update(name.partition(BY)[0] for name in record.human or ())
+                    names.update(LabelRule.label_of(name) for name in record.human or ())
         if not names:
             raise InputError(
                 f'{where}: no record has a human label; expected a field such as "human": '
@@ -260,7 +250,7 @@ class LabelledSets:
                 label = self._read(record)
                 if isinstance(label, str):
                     one.unused[label] += 1
-                    if label == TIED and not why_dropped(record, self._keep):
+                    if label == LabelRule.TIED and not why_dropped(record, self._keep):
                         votes = self.rule.votes(record)
                         one.votes.add(votes, key)
                         people.append(fmean(votes.values()))
@@ -287,7 +277,7 @@ class LabelledSets:
     def _check(self) -> None:
         """Tell of sets without a label. InputError where nothing is left, or of one kind only."""
         self.notes += [self._why_empty(one) for one in self.all_sets if not one.n]
-        if changed := describe_changed(self._files.changed if self._files else ()):
+        if self._files and (changed := LabelFiles.describe_changed(self._files.changed)):
             self.notes.append(changed)
         if not self.sets:
             raise InputError("; ".join(self.notes))

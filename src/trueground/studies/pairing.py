@@ -14,7 +14,7 @@ from trueground.components import ResultKey
 from trueground.errors import UsageError
 from trueground.metrics import METRICS
 from trueground.records import shorten
-from trueground.studies.finished import FIELDS, NO_HASH, FinishedRun, Hashes, Scores, read_contents
+from trueground.studies.finished import FIELDS, NO_HASH, FinishedRun, Hashes, Scores
 from trueground.studies.run_level import names_of
 from trueground.types import Status
 
@@ -161,7 +161,7 @@ def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
     in_a, in_b = (
         {name: column[rows] for name, column in contents.items()}
         if side.run.files.has_records
-        and (contents := read_contents(side.run, side.scores.ids, (*readers,)))
+        and (contents := side.run.read_contents(side.scores.ids, (*readers,)))
         else None
         for side, rows in ((a, rows_a), (b, rows_b))
     )

@@ -15,25 +15,12 @@ from numpy.typing import NDArray
 
 from trueground.metrics import METRICS
 from trueground.runs import RunFiles
-from trueground.stats import (
-    PerQuestion,
-    count_true,
-    holm,
-    intervals,
-    mean,
-    paired,
-    sum_counts,
-    total,
-    variance,
-)
+from trueground.stats import Bootstrap, Paired, PerQuestion, mean, sum_counts, total, variance
 from trueground.studies.finished import (
     NO_HASH,
     FinishedRun,
     Hashes,
     number_questions,
-    open_run,
-    read_contents,
-    read_scores,
     with_questions,
 )
 from trueground.studies.leaderboard.runs import prompt_of
@@ -41,7 +28,7 @@ from trueground.types import PromptFile
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
 _OF_PROMPT = {"task-instruction", "instruction"}
-_DRAWS: Any = {"resamples": 2_000, "seed": 0, "level": 0.95}
+_BOOTSTRAP = Bootstrap()
 _ALIKE = ("benchmark", "data", "model", "params", "limit", "repeats")
 
 
@@ -62,7 +49,9 @@ def prompt_studies(paths: Sequence[Path]) -> list[dict[str, Any]]:
             options = {name: value for name, value in told.items() if name not in _OF_PROMPT}
             alike = _encode([[identity.get(name) for name in _ALIKE], options])
             groups.setdefault(alike, {}).setdefault(prompts, path)
-    several = [[*map(open_run, group.values())] for group in groups.values() if len(group) > 1]
+    several = [
+        [*map(FinishedRun.open, group.values())] for group in groups.values() if len(group) > 1
+    ]
     return [study for runs in several if (study := _study(runs)) is not None]
 
 
@@ -103,7 +92,7 @@ def _study(runs: Sequence[FinishedRun]) -> dict[str, Any] | None:
         "headline": first.manifest.benchmark and first.manifest.benchmark.headline,
         "questions": len(common),
         "repeats": first.repeats,
-        "ci_level": _DRAWS["level"],
+        "ci_level": _BOOTSTRAP.level,
         "prompts": [
             {"name": name, "files": files, "run": str(run.path)}
             for name, files, run in zip(names, prompts, runs, strict=True)
@@ -118,14 +107,14 @@ def _read_by_question(
     run: FinishedRun, metrics: tuple[str, ...]
 ) -> tuple[Hashes, PerQuestion, Hashes | None]:
     """Hashes of the questions, their numbers, and their groups (None where none is told)."""
-    scores = read_scores(run, metrics)
+    scores = run.read_scores(metrics)
     (by_question,) = with_questions([run])
     ids = scores.ids if by_question.questions is None else by_question.questions.questions
     first, codes = number_questions(ids)
     answers = PerQuestion.of(scores.values, codes, len(first), range(len(metrics)))
     clusters = None
     if run.files.has_records:
-        groups = read_contents(run, scores.ids, ())["group"]
+        groups = run.read_contents(scores.ids, ())["group"]
         groups = np.where(groups == NO_HASH, ids, groups)[first]  # a question alone is its own
         clusters = groups if len(np.unique(groups)) < len(groups) else None
     return ids[first], answers, clusters
@@ -176,7 +165,7 @@ def _metric(
         flips = _flips(used, share, of("differ")[known], groups)
     return numbers | {
         "means": averages,
-        "cis": intervals(used, groups, **_DRAWS),
+        "cis": _BOOTSTRAP.intervals(used, groups),
         "min": min(averages),
         "max": max(averages),
         "range": max(averages) - min(averages),
@@ -220,10 +209,10 @@ def _flips(
         for a, b in combinations(range(share.shape[1]), 2)
     ]
     return {
-        "flipped": count_true(flipped),
+        "flipped": sum_counts(flipped),
         "questions": len(used),
-        "rate": count_true(flipped) / len(flipped),
-        "ci": intervals(flipped[:, None].astype(np.float64), clusters, **_DRAWS)[0],
+        "rate": sum_counts(flipped) / len(flipped),
+        "ci": _BOOTSTRAP.intervals(flipped[:, None].astype(np.float64), clusters)[0],
         "two_differ": mean(np.concatenate(apart)),
         "two_differ_same": None if np.isnan(same).all() else mean(same[~np.isnan(same)]),
     }
@@ -235,7 +224,7 @@ def _differences(
     """Every later prompt against the first, paired by question; Holm over the prompts."""
     others = used.shape[1] - 1
     base = np.repeat(used[:, :1], others, axis=1)
-    results = paired(base, used[:, 1:], clusters, tests=others, **_DRAWS)
+    results = Paired.compare(base, used[:, 1:], clusters, tests=others)
     return [
         {
             "prompt": name,
@@ -248,6 +237,6 @@ def _differences(
             "lower": result.lower,
         }
         for name, result, p_holm in zip(
-            names[1:], results, holm([result.p for result in results]), strict=True
+            names[1:], results, Paired.adjust([result.p for result in results]), strict=True
         )
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueground.reports import Block, Estimate, Head, Only, Part, Row, Table, Text, code
+from trueground.reports import Block, Estimate, Head, Only, Part, Row, Span, Table, Text
 from trueground.studies.wording import p_value
 from trueground.text import docs_page, number, one_line
 
@@ -73,7 +73,9 @@ def _tabulate_prompts(study: Study) -> Table:
         if entry["means"] is not None:
             flips = entry["flips"]
             some = f"{flips['flipped']:,} of {flips['questions']:,}" if flips else None
-            rows.append(Row([[code(name)], *entry["means"], entry["range"], entry["sd"], some]))
+            rows.append(
+                Row([[Span.code(name)], *entry["means"], entry["range"], entry["sd"], some])
+            )
     heads = (Head(one_line(name, 24), "number", digits=4) for name in names)
     return Table([Head("prompts"), *heads], rows)
 

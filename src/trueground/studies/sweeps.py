@@ -11,18 +11,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from trueground.benchmarks import Benchmark, Sources, Task
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
-from trueground.evaluate import RunSettings, check_questions, check_same, identify_run, run_task
+from trueground.evaluate import RunSettings, TaskRun
 from trueground.files import safe_name
 from trueground.models import BatchRequestRunner, ChatModel
+from trueground.records import Check
 from trueground.runs import Manifest, Result, RunFiles, check_resumable, free_path
 from trueground.studies.leaderboard.runs import DEFAULT
 from trueground.studies.leaderboard.study import write_leaderboard
+
+if TYPE_CHECKING:
+    from trueground.reports import Block, Page
 
 PAGE = "leaderboard.html"  # of a sweep, beside its runs
 _PROMPT = "prompt"  # the common option that may be given several times
@@ -68,7 +72,7 @@ class SweepRun:
     label: str
 
 
-def variants(
+def prepare_variants(
     benchmark: Benchmark,
     tasks: Sequence[str],
     options: Mapping[str, str | bool | Sequence[str] | None],
@@ -161,20 +165,6 @@ def folders(names: Iterable[str]) -> list[str]:
     return taken
 
 
-def pairs_of(variants: Sequence[Variant], models: Sequence[ChatModel]) -> list[SweepRun]:
-    """Every model with every task. Raises UsageError for two models of one name."""
-    names = [model.name for model in models]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise UsageError(f"the model {min(twice)!r} is named twice; name each model once")
-    runs = []
-    for (model, folder), variant in product(zip(models, folders(names), strict=True), variants):
-        parts = [folder] * (len(models) > 1) + [variant.folder]
-        where = "/".join(filter(None, parts)) or "."
-        runs.append(SweepRun(variant.task, model, where, variant.label))
-    return runs
-
-
 @dataclass(frozen=True)
 class SweepOutcome:
     """A run of a sweep that came to its end, or the reason why it did not."""
@@ -235,82 +225,181 @@ class SweepOutcome:
             yield f"{self.path}: {wanted} was asked, {', '.join(others[:3])} answered"
 
 
-def place(name: str, runs: Sequence[SweepRun], settings: RunSettings) -> Path:
-    """Where a sweep without a folder of its own goes.
+@dataclass(frozen=True)
+class SweepResult:
+    """What the runs of a sweep came to.
 
-    The newest unfinished one of the same runs is resumed, a finished one to retry what failed.
+    Attributes:
+        outcomes: One per run.
+        prompts: What several prompts come to, for each model and task that was asked with several.
+        leaderboard: The page that sets the runs side by side; None if fewer than two have ended.
     """
-    fresh = free_path(name)
-    known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
-    for path in sorted(known, reverse=True):
-        try:
-            begun, finished = _count_ours(path, runs, settings)
-        except (InputError, OutputError):
-            continue  # it holds something else, or what can no longer be read
-        if begun and (finished < len(runs) or settings.retry_failed):
-            return path
-    return fresh
+
+    outcomes: Sequence[SweepOutcome]
+    prompts: Sequence[Mapping[str, Any]]
+    leaderboard: Path | None
+
+    def as_json(self) -> Any:
+        """The outcome of a single run, else a list of them; with studies of prompts if any."""
+        results = [outcome.as_json() for outcome in self.outcomes]
+        if self.prompts:
+            return {"runs": results, "prompts": self.prompts}
+        return results[0] if len(results) == 1 else results
+
+    def page(self) -> Page | None:
+        """The page of a single run, else a row for each; None if no run has ended."""
+        from trueground.reports import RunText, run_page
+        from trueground.studies.sweep_pages import sweep_page
+
+        finished = [outcome for outcome in self.outcomes if outcome.result is not None]
+        if not finished:
+            return None
+        if len(self.outcomes) == 1:
+            run = finished[0]
+            text = RunText(path=run.path, shows_all=True)
+            return run_page(run.summary, run.raw_manifest, text=text)
+        rows = [(run.run.label, run.summary, run.raw_manifest, run.path) for run in finished]
+        return sweep_page(rows, self.prompts)
 
 
-def _count_ours(out: Path, runs: Sequence[SweepRun], settings: RunSettings) -> tuple[int, int]:
-    """How many of the runs have begun in the folder, and how many have ended.
+@dataclass(frozen=True)
+class SweepEstimate:
+    """What the runs of a sweep would cost: model, task and estimate of each."""
 
-    Raises OutputError, InputError where a folder holds what these runs would not go on with.
-    """
-    begun = finished = 0
-    for run in runs:
-        identity = identify_run(run.task, settings, run.model.signature)
-        if (manifest := check_same(out / run.where, identity)) is not None:
-            begun += 1
-            finished += manifest.get("status") == "finished"
-    return begun, finished
+    rows: Sequence[tuple[str, str, Mapping[str, Any]]]
 
+    def as_json(self) -> list[dict[str, Any]]:
+        """An entry for each run."""
+        return [{"model": model, "task": task, **costs} for model, task, costs in self.rows]
 
-def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[SweepOutcome]:
-    """Make every run in turn; a model that cannot be reached does not stop the others.
+    def blocks(self) -> list[Block]:
+        """A row for each run, and the sum."""
+        from trueground.studies.sweep_pages import show_estimates
 
-    What can be refused is refused before the first call. Raises what `run_task` raises otherwise.
-    """
-    for run in runs:
-        if settings.prices is not None:
-            settings.prices.of(run.model.name)
-        if settings.batch:
-            BatchRequestRunner.check_model(run.model)
-    for run in runs:
-        check_resumable(out / run.where)
-    _count_ours(out, runs, settings)
-    tasks = {id(run.task): run.task for run in runs}
-    checks = {number: check_questions(task, settings) for number, task in tasks.items()}
-    outcomes: list[SweepOutcome] = []
-    for run in runs:
-        path = out / run.where
-        try:
-            result = run_task(run.task, run.model, path, settings, checks[id(run.task)])
-            outcome = SweepOutcome(run, path, result)
-        except UnreachableError as error:
-            outcome = SweepOutcome(run, path, None, error)
-        except RunInterrupted as error:
-            rest = len(runs) - len(outcomes) - 1
-            if not rest:
-                raise
-            raise RunInterrupted(f"{error} ({rest} more runs had not begun)") from None
-        outcomes.append(outcome)
-    return outcomes
+        return show_estimates(self.rows)
 
 
-def studies_of(outcomes: Sequence[SweepOutcome]) -> list[dict[str, Any]]:
-    """What several prompts come to, for each model and task that was asked with several."""
-    from trueground.studies.prompts import prompt_studies
+@dataclass(frozen=True)
+class SweepRuns:
+    """The runs of one command: every model with every variant of every task."""
 
-    return prompt_studies([outcome.path for outcome in outcomes if outcome.result is not None])
+    runs: Sequence[SweepRun]
+
+    @classmethod
+    def prepare(
+        cls,
+        benchmark: Benchmark,
+        tasks: Sequence[str],
+        models: Sequence[ChatModel],
+        options: Mapping[str, str | bool | Sequence[str] | None],
+        sources: Sources,
+        prompts: Sequence[str] = (),
+    ) -> SweepRuns:
+        """Return the runs of these models; the other arguments are those of `prepare_variants`.
+
+        Raises UsageError for two models of one name, and what `prepare_variants` raises.
+        """
+        return cls.of(prepare_variants(benchmark, tasks, options, sources, prompts), models)
+
+    @classmethod
+    def of(cls, variants: Sequence[Variant], models: Sequence[ChatModel]) -> SweepRuns:
+        """Every model with every task. Raises UsageError for two models of one name."""
+        names = [model.name for model in models]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise UsageError(f"the model {min(twice)!r} is named twice; name each model once")
+        runs = []
+        for (model, folder), variant in product(zip(models, folders(names), strict=True), variants):
+            parts = [folder] * (len(models) > 1) + [variant.folder]
+            where = "/".join(filter(None, parts)) or "."
+            runs.append(SweepRun(variant.task, model, where, variant.label))
+        return cls(runs)
+
+    def find_folder(self, name: str, settings: RunSettings) -> Path:
+        """Return the folder of a sweep if the user names none.
+
+        The newest unfinished one of the same runs is resumed, a finished one to retry what failed.
+        """
+        fresh = free_path(name)
+        known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
+        for path in sorted(known, reverse=True):
+            try:
+                begun, finished = self._count_begun(path, settings)
+            except (InputError, OutputError):
+                continue  # it holds something else, or what can no longer be read
+            if begun and (finished < len(self.runs) or settings.retry_failed):
+                return path
+        return fresh
+
+    def estimate(self, out: Path, settings: RunSettings) -> SweepEstimate:
+        """Return what the runs would cost; nothing is called."""
+        rows = []
+        for run in self.runs:
+            costs = TaskRun(run.task, run.model, settings).estimate(out / run.where)
+            rows.append((run.model.name, f"{run.task.benchmark}/{run.label}", costs))
+        return SweepEstimate(rows)
+
+    def run(self, out: Path, settings: RunSettings) -> SweepResult:
+        """Make every run in turn, and the page that sets them side by side.
+
+        A model that cannot be reached does not stop the others. What can be refused is refused
+        before the first call. Raises what `TaskRun.run` raises otherwise.
+        """
+        from trueground.studies.prompts import prompt_studies
+
+        outcomes = self._run_each(out, settings)
+        ended = [outcome.path for outcome in outcomes if outcome.result is not None]
+        prompts = prompt_studies(ended)
+        return SweepResult(outcomes, prompts, write_side_by_side(ended, out, prompts))
+
+    def _run_each(self, out: Path, settings: RunSettings) -> list[SweepOutcome]:
+        for run in self.runs:
+            if settings.prices is not None:
+                settings.prices.of(run.model.name)
+            if settings.batch:
+                BatchRequestRunner.check_model(run.model)
+        for run in self.runs:
+            check_resumable(out / run.where)
+        self._count_begun(out, settings)
+        checks: dict[int, Check] = {}  # one for each task, whatever the number of models
+        for run in self.runs:
+            if id(run.task) not in checks:
+                checks[id(run.task)] = TaskRun(run.task, run.model, settings).check()
+        outcomes: list[SweepOutcome] = []
+        for run in self.runs:
+            path = out / run.where
+            try:
+                result = TaskRun(run.task, run.model, settings).run(path, checks[id(run.task)])
+                outcome = SweepOutcome(run, path, result)
+            except UnreachableError as error:
+                outcome = SweepOutcome(run, path, None, error)
+            except RunInterrupted as error:
+                rest = len(self.runs) - len(outcomes) - 1
+                if not rest:
+                    raise
+                raise RunInterrupted(f"{error} ({rest} more runs had not begun)") from None
+            outcomes.append(outcome)
+        return outcomes
+
+    def _count_begun(self, out: Path, settings: RunSettings) -> tuple[int, int]:
+        """How many of the runs have begun in the folder, and how many have ended.
+
+        Raises OutputError, InputError where a folder holds what these runs would not go on with.
+        """
+        begun = finished = 0
+        for run in self.runs:
+            manifest = TaskRun(run.task, run.model, settings).find_earlier(out / run.where)
+            if manifest is not None:
+                begun += 1
+                finished += manifest.get("status") == "finished"
+        return begun, finished
 
 
-def draw(
-    outcomes: Sequence[SweepOutcome], out: Path, prompts: Sequence[Mapping[str, Any]] = ()
+def write_side_by_side(
+    ended: Sequence[Path], out: Path, prompts: Sequence[Mapping[str, Any]] = ()
 ) -> Path | None:
-    """The page that sets the runs of a sweep side by side; None where fewer than two have ended.
+    """Write the page of runs that have ended; None if they are fewer than two.
 
-    `prompts` are what `studies_of` returned. Raises OutputError, WriteError.
+    `prompts` are what `prompt_studies` returned. Raises OutputError, WriteError.
     """
-    ended = [outcome.path for outcome in outcomes if outcome.result is not None]
     return write_leaderboard(ended, out / PAGE, prompts=prompts) if len(ended) > 1 else None

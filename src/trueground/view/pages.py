@@ -23,7 +23,7 @@ import msgspec
 from trueground.errors import InputError, OutputError, TruegroundError, WriteError
 from trueground.execution import start_module_async
 from trueground.files import OutputPath
-from trueground.reports import Page, Pair, write_page, write_run_page
+from trueground.reports import Page, Pair, write_run_page
 from trueground.view.runs import MARK, FoundRun, RunFolders, list_page, readable
 
 PAIRED = 8  # runs, at most, of which every two are set side by side
@@ -60,24 +60,17 @@ async def work(task: str, *words: str, told: Callable[[int, int], None] | None =
 
 def compare_runs(a: Path, b: Path, places: Sequence[str]) -> Page:
     """The page of two runs; `places` are what leads to each."""
-    from trueground.studies import compare, comparison_page
+    from trueground.studies import compare
 
-    return _readable_page(comparison_page(compare([a, b]).as_dict(), places=places).for_viewer())
+    return _readable_page(compare([a, b]).page(places=places).for_viewer())
 
 
 def rank_runs(runs: Sequence[Path], places: Sequence[str]) -> Page:
     """The leaderboard's page; `places` are what leads to each run."""
-    from trueground.studies import (
-        in_order,
-        label_runs,
-        leaderboard_data,
-        leaderboard_page,
-        prompt_studies,
-    )
+    from trueground.studies import Leaderboard
 
-    hrefs = {label: place for (label, _), place in zip(label_runs(runs), places, strict=True)}
-    found = leaderboard_page(leaderboard_data(runs), prompt_studies(in_order(runs)), hrefs)
-    return _readable_page(found.for_viewer())
+    page = Leaderboard.of(runs).page(dict(zip(runs, places, strict=True)))
+    return _readable_page(page.for_viewer())
 
 
 def _readable_page(page: Page) -> Page:
@@ -185,10 +178,10 @@ def _write(runs: Sequence[FoundRun], named: str, out: Path) -> None:
             places = [hrefs[run.key] for run in finished]
             board = rank_runs([run.path for run in finished], places)
             board.home = INDEX
-            write_page(out / LEADERBOARD, board)
+            board.write(out / LEADERBOARD)
     pair = _write_pairs(finished, out) if 1 < len(finished) <= PAIRED else None
     board_href = LEADERBOARD if (out / LEADERBOARD).exists() else None
-    write_page(out / INDEX, list_page(runs, named, hrefs, pair, {}, board_href))
+    list_page(runs, named, hrefs, pair, {}, board_href).write(out / INDEX)
 
 
 def _write_pairs(runs: Sequence[FoundRun], out: Path) -> Pair:
@@ -204,5 +197,5 @@ def _write_pairs(runs: Sequence[FoundRun], out: Path) -> Pair:
                 refused[" ".join(run.key for run in pair)] = str(error)
             continue
         page.home = f"../{INDEX}"
-        write_page(out / "compare" / f"{older.key}--{newer.key}.html", page)
+        page.write(out / "compare" / f"{older.key}--{newer.key}.html")
     return Pair("Side by side", "compare/{a}--{b}.html", refused)

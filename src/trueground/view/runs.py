@@ -20,16 +20,13 @@ from trueground.reports import (
     Page,
     Pair,
     Row,
+    Span,
     Table,
     Text,
-    code,
     has_verdicts,
     input_names,
-    link,
-    quiet,
 )
 from trueground.runs import Manifest, RunFiles, Summary, headline_metric, resume_advice
-from trueground.studies import find_runs
 from trueground.text import few, several
 
 MARK = "trueground-runs-1"
@@ -79,7 +76,7 @@ class RunFolders:
 
     def runs(self) -> list[FoundRun]:
         """All of them, the newest first."""
-        folders, _ = find_runs(self._paths)
+        folders, _ = RunFiles.find_folders(self._paths)
         known = {folder: self._read(folder) for folder in folders}
         self._known = known  # as a whole: several requests may be here at once
         for folder, (_, run) in known.items():
@@ -202,7 +199,7 @@ def list_page(
     """The list of runs. `hrefs` and `progress` are by the runs' keys."""
     blocks: list[Any] = []
     if leaderboard:
-        blocks.append(Text([link("Leaderboard of all finished runs", leaderboard)]))
+        blocks.append(Text([Span.link("Leaderboard of all finished runs", leaderboard)]))
     if runs:
         grounded = Head("Grounded", "estimate", digits=0, percent=True)
         columns = [Head("Run"), grounded, Head("Headline", "estimate", digits=4)]
@@ -213,7 +210,7 @@ def list_page(
         search = len(runs) > _SEARCHED
         blocks.append(Table(columns, rows, sortable=len(runs) > 1, pair=pair, search=search))
     else:
-        named = (code("trueground score"), " and ", code("trueground run"))
+        named = (Span.code("trueground score"), " and ", Span.code("trueground run"))
         told = f" in {where}, or two levels below, appear when this page is loaded again."
         blocks.append(Text(["No run is here yet. Runs of ", *named, told], "note"))
     return Page("runs", MARK, "Runs", blocks, lead=f"{several(len(runs), 'run')} in {where}")
@@ -221,17 +218,17 @@ def list_page(
 
 def _row(run: FoundRun, href: str | None, progress: str | None) -> Row:
     manifest, summary = run.manifest, run.summary
-    cells: list[Cell] = [[link(run.label, href)]]
+    cells: list[Cell] = [[Span.link(run.label, href)]]
     if run.problem:
         cells += ["", "", "–", "–", None, _date(run), run.state]
         return Row(cells, "apart", run.problem)
     state: Cell = run.state
     if run.goes_on and run.is_written:
-        state = ["running ", quiet(progress or "")]
+        state = ["running ", Span.quiet(progress or "")]
     elif not run.is_finished:
         reason = "" if run.goes_on else f" ({run.state})"
         advice = progress or run.advice
-        state = [f"unfinished{reason} ", quiet(advice)]
+        state = [f"unfinished{reason} ", Span.quiet(advice)]
     asked, model, task = manifest.benchmark, "", ", ".join(input_names(manifest.raw["input"]))
     if manifest.model is not None:
         model = manifest.model.name

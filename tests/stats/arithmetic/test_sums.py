@@ -113,6 +113,6 @@ def test_singular_matrix_is_an_error() -> None:
 
 def test_counts() -> None:
     table = np.array([[True, False], [True, True]])
-    assert sums.count_true(table) == 3
+    assert sums.sum_counts(table) == 3
     assert sums.sum_counts(table, axis=0).tolist() == [2, 1]
     assert sums.sum_counts(np.array([2, 3], np.uint8)) == 5

@@ -13,7 +13,7 @@ from trueground.benchmarks.base import Question, Sources, Task, get_benchmark
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import Comparer
-from trueground.studies.sweeps import variants
+from trueground.studies.sweeps import prepare_variants
 from trueground.types import Record
 from trueground.wings.papers.instruct_qa.corpus import shuffled
 from trueground.wings.search.search_words import words
@@ -195,7 +195,7 @@ def test_options_without_effect_are_told(
     told: list[str] = []
     sources = Sources(data, note=told.append)
     given = {"corpus": str(corpus), **options}
-    variants(get_benchmark("instruct-qa"), ("questions",), given, sources)
+    prepare_variants(get_benchmark("instruct-qa"), ("questions",), given, sources)
     assert told == expected
 
 

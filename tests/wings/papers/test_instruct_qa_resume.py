@@ -19,7 +19,7 @@ from tests.marks import mostly_long
 from tests.wings.papers.instruct_qa_files import PEOPLE, jsonl, single, world
 
 from trueground.benchmarks.base import Sources, Task, get_benchmark
-from trueground.studies.sweeps import variants
+from trueground.studies.sweeps import prepare_variants
 from trueground.wings.search.building import add_retrievers, build_index, default_place
 
 BOTH = ("--retriever", "bm25", "--retriever", "bm25(k1=0.9)")
@@ -139,7 +139,7 @@ def test_a_copy_of_a_corpus_is_searched_with_several_retrievers(
     copy = Path(shutil.copy(corpus, tmp_path / "corpus.jsonl"))
     corpus.write_text(json.dumps({"text": "Something else."}) + "\n", encoding="utf-8")
     options = {"corpus": str(copy), "retriever": ["bm25", "bm25(b=0.4)"]}
-    found = variants(get_benchmark("instruct-qa"), ("questions",), options, Sources(data))
+    found = prepare_variants(get_benchmark("instruct-qa"), ("questions",), options, Sources(data))
     assert len(found) == 2
     assert len(list(found[1].task.questions())) == 7
     assert default_place(copy).is_dir()

@@ -35,7 +35,7 @@ from trueground.benchmarks.base import Sources, get_benchmark
 from trueground.benchmarks.data import count_data, fetch_data
 from trueground.errors import InputError, UsageError
 from trueground.models.options import ModelOptions
-from trueground.studies.sweeps import variants
+from trueground.studies.sweeps import prepare_variants
 
 V2 = "k_precision(abstention_passage=true)"
 
@@ -170,7 +170,7 @@ def test_hits_that_can_no_longer_be_kept_are_told_of_once(tmp_path: Path, home: 
     told: list[str] = []
     options = {"corpus": str(corpus), "retriever": ["bm25", "bm25(k1=0.9)"]}
     sources = Sources(data, note=told.append)
-    found = variants(get_benchmark("instruct-qa"), ("questions",), options, sources)
+    found = prepare_variants(get_benchmark("instruct-qa"), ("questions",), options, sources)
     with sqlite3.connect(home / "searches.sqlite") as connection:
         full = "BEGIN SELECT RAISE(ABORT, 'no room'); END"
         connection.execute(f"CREATE TRIGGER full BEFORE INSERT ON reply {full}")

@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 import numpy as np
@@ -75,36 +75,111 @@ _SHARD_FILE = re.compile(
 _ROWS = 1 << 16
 
 
-def merge_shards(
-    out: str | Path,
-    *,
-    command: Sequence[str] = (),
-    progress: Progress | bool = do_nothing,
-    write_page: PageWriter | None = None,
-) -> Result:
-    """Make one run of the shards as `tg.merge` does; `write_page` adds the page of the run."""
-    store = open_store(out)
-    plan = read_plan(store)
-    if plan is None:
-        raise _no_shards(store)
-    if (merged := finish_merge(store, plan)) is not None:
-        return merged
-    markers = require_markers(store, plan)
-    parts, scoring = make_scoring_plan(plan.settings, plan)
-    with ExitStack() as stack:
-        stack.enter_context(closing(parts))
-        report = stack.enter_context(open_progress(progress))
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trueground-")))
-        sampled = store.folder is None or plan.check.n > _LISTED
-        run = stack.enter_context(
-            RunDirectory(store.folder or scratch / "run", overwrite=True, sharded=True)
-        )
-        page = scratch / "page" if sampled else run.path
-        page.mkdir(exist_ok=True)
-        merging = _Merging(store, plan, markers, scoring, run.path, page, report, write_page)
-        result = merging.merge(command)
-    delete_shards(store)
-    return result
+class JoinedLog(NamedTuple):
+    """The log of a run whose shards are asked: how many replies, and the command to score them."""
+
+    replies: int
+    command: list[str]
+
+
+class ShardedRun:
+    """A run in shards, of `score` or of `run --shard`."""
+
+    def __init__(self, out: str | Path) -> None:
+        """Name a folder, or the URL of an object store. Nothing is read yet."""
+        self.out = out
+
+    @cached_property
+    def plan(self) -> ShardPlan | None:
+        """How `score` cut the input, as it was when first read. None if there is no plan.
+
+        Merging removes the plan.
+        """
+        return read_plan(open_store(self.out))
+
+    def merge(
+        self,
+        command: Sequence[str] = (),
+        *,
+        progress: Progress | bool = do_nothing,
+        write_page: PageWriter | None = None,
+    ) -> Result:
+        """Make one run of the shards of `score`, as `tg.merge` does.
+
+        Args:
+            command: The command line, for the manifest.
+            progress: See `open_progress`.
+            write_page: Adds the page of the run.
+
+        Raises:
+            TruegroundError: What `tg.merge` raises.
+        """
+        store, plan = open_store(self.out), self.plan
+        if plan is None:
+            raise _no_shards(store)
+        if (merged := finish_merge(store, plan)) is not None:
+            return merged
+        markers = require_markers(store, plan)
+        parts, scoring = make_scoring_plan(plan.settings, plan)
+        with ExitStack() as stack:
+            stack.enter_context(closing(parts))
+            report = stack.enter_context(open_progress(progress))
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trueground-")))
+            sampled = store.folder is None or plan.check.n > _LISTED
+            run = stack.enter_context(
+                RunDirectory(store.folder or scratch / "run", overwrite=True, sharded=True)
+            )
+            page = scratch / "page" if sampled else run.path
+            page.mkdir(exist_ok=True)
+            merging = _Merging(store, plan, markers, scoring, run.path, page, report, write_page)
+            result = merging.merge(command)
+        delete_shards(store)
+        return result
+
+    def join_logs(self) -> JoinedLog:
+        """Make one log of the replies that `run --shard` asked for, and remove the shards.
+
+        Raises:
+            OutputError: There are no shards, or they are of different commands.
+            WorkerError: A shard is missing or was broken off.
+        """
+        out = Path(self.out)
+        parts = sorted((out / SHARDS).glob("*-of-*"))
+        if not parts:
+            raise OutputError(f"{out} holds no shards; make some with --shard I/N --out {out}")
+        of = int(parts[0].name.rpartition("-")[2])
+        manifests = {int(part.name[:5]): RunFiles(part).find_manifest() for part in parts}
+        finished = {n for n, manifest in manifests.items() if manifest and manifest.is_finished}
+        missing = [n for n in range(1, of + 1) if n not in finished]
+        if missing:
+            raise WorkerError(
+                f"{out}: of {of} shards {', '.join(map(str, missing))} are not asked to the end; "
+                f"run the same command with --shard {missing[0]}/{of}"
+            )
+        first = manifests[1]
+        assert first is not None  # it is finished
+        for one, part in zip(manifests.values(), parts, strict=True):
+            if one is None or one.identity != first.identity or not part.name.endswith(f"-{of:05}"):
+                raise OutputError(
+                    f"{part} is of another command than {parts[0]}; remove the one that is not "
+                    "meant, and run it again"
+                )
+        with RunDirectory(out, resume=True, sharded=True):
+            with OutputPath(out / RESPONSES).replacing() as log:
+                joined: set[bytes] = set()  # a join that was killed may have written all of them
+                for path in (out / RESPONSES, *(part / RESPONSES for part in parts)):
+                    content = path.read_bytes() if path.exists() else b""
+                    for line in content.splitlines(keepends=True):
+                        if line.endswith(b"\n") and line not in joined:
+                            joined.add(line)
+                            log.write(line)
+                replies = len(joined)
+            files = RunFiles(out)
+            if files.find_manifest() is None:
+                first.status = "interrupted"
+                files.write_manifest(first)
+            Shards(out).remove()
+        return JoinedLog(replies, _without_shard(first.command))
 
 
 def _no_shards(store: RunStore) -> OutputError:
@@ -116,50 +191,6 @@ def _no_shards(store: RunStore) -> OutputError:
         f"{store.name} {'holds no shards' if there else 'does not exist'}; name the --out of a "
         "command with --shard I/N or --shards N that did not end"
     )
-
-
-def join_logs(out: Path) -> tuple[int, list[str]]:
-    """Make one log of the replies below `out` that `run --shard` asked for, and remove theirs.
-
-    (Number of replies, the command that scores them.) Raises OutputError where there are none,
-    WorkerError where a shard is missing or was broken off.
-    """
-    parts = sorted((out / SHARDS).glob("*-of-*"))
-    if not parts:
-        raise OutputError(f"{out} holds no shards; make some with --shard I/N --out {out}")
-    of = int(parts[0].name.rpartition("-")[2])
-    manifests = {int(part.name[:5]): RunFiles(part).find_manifest() for part in parts}
-    finished = {n for n, manifest in manifests.items() if manifest and manifest.is_finished}
-    missing = [n for n in range(1, of + 1) if n not in finished]
-    if missing:
-        raise WorkerError(
-            f"{out}: of {of} shards {', '.join(map(str, missing))} are not asked to the end; run "
-            f"the same command with --shard {missing[0]}/{of}"
-        )
-    first = manifests[1]
-    assert first is not None  # it is finished
-    for one, part in zip(manifests.values(), parts, strict=True):
-        if one is None or one.identity != first.identity or not part.name.endswith(f"-{of:05}"):
-            raise OutputError(
-                f"{part} is of another command than {parts[0]}; remove the one that is not meant, "
-                "and run it again"
-            )
-    with RunDirectory(out, resume=True, sharded=True):
-        with OutputPath(out / RESPONSES).replacing() as log:
-            joined: set[bytes] = set()  # a join that was killed may have written all of them
-            for path in (out / RESPONSES, *(part / RESPONSES for part in parts)):
-                content = path.read_bytes() if path.exists() else b""
-                for line in content.splitlines(keepends=True):
-                    if line.endswith(b"\n") and line not in joined:
-                        joined.add(line)
-                        log.write(line)
-            replies = len(joined)
-        files = RunFiles(out)
-        if files.find_manifest() is None:
-            first.status = "interrupted"
-            files.write_manifest(first)
-        Shards(out).remove()
-    return replies, _without_shard(first.command)
 
 
 def _without_shard(command: Sequence[str]) -> list[str]:

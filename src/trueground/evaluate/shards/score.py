@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,63 +55,72 @@ class ShardsRequest(ScoreRequest):
         if self.out is None:
             raise UsageError("a run in shards needs --out: the place that all shards share")
 
+    def score_shards(self, write_page: PageWriter | None = None) -> "Result | None":
+        """Score the files in shards.
 
-def score_shards_request(
-    request: ShardsRequest, write_page: PageWriter | None = None
-) -> "Result | None":
-    """Score in shards as the request says; `write_page` adds the page of the merged run."""
-    from trueground.errors import UsageError, tell
-    from trueground.evaluate.shards.engines import make_engine
-    from trueground.evaluate.shards.merge import DamagedShardsError, finish_merge, merge_shards
-    from trueground.evaluate.shards.store import open_store
-    from trueground.execution import open_progress
+        Args:
+            write_page: Adds the page of the merged run.
 
-    records, shards, shard = request.records, request.shards, request.shard
-    names = [str(one) for one in ([records] if isinstance(records, str | Path) else records)]
-    number, of = (None, shards) if shard is None else parse_shard(shard)
-    if shards not in (None, of):
-        raise UsageError(f"--shard {shard} and --shards {shards} differ; leave --shards out")
-    if "-" in names:
-        raise UsageError(
-            "standard input (-) cannot be cut into shards, as it is read once; write it to a file"
-        )
-    settings = _shard_settings(request)
-    out = request.out
-    assert out is not None
-    with open_progress(request.progress) as report:
-        store = open_store(out)
-        where = make_engine(request.engine or "local", request.workers)
-        made = _check_place(store, overwrite=request.overwrite)
-        try:
-            plan = _plan(
-                store,
-                settings,
-                names,
-                of,
-                where,
-                request.require,
-                report,
-                overwrite=request.overwrite,
+        Returns:
+            The merged run. None if only one shard was requested.
+
+        Raises:
+            TruegroundError: What `tg.score_shards` raises.
+        """
+        from trueground.errors import UsageError, tell
+        from trueground.evaluate.shards.engines import make_engine
+        from trueground.evaluate.shards.merge import DamagedShardsError, ShardedRun, finish_merge
+        from trueground.evaluate.shards.store import open_store
+        from trueground.execution import open_progress
+
+        records, shards, shard = self.records, self.shards, self.shard
+        names = [str(one) for one in ([records] if isinstance(records, str | Path) else records)]
+        number, of = (None, shards) if shard is None else parse_shard(shard)
+        if shards not in (None, of):
+            raise UsageError(f"--shard {shard} and --shards {shards} differ; leave --shards out")
+        if "-" in names:
+            raise UsageError(
+                "standard input (-) cannot be cut into shards, as it is read once; write it to a "
+                "file"
             )
-        except BaseException:
-            if made is not None:
-                made.remove_empty()
-            raise
-        if (merged := finish_merge(store, plan)) is not None:
-            return None if number is not None else merged
-        if number is not None:
-            _score_one(store, plan, names, number)
-            return None
-        for _ in range(MERGE_ATTEMPTS - 1):
-            _score_missing(store, plan, names, where, report)
+        settings = _shard_settings(self)
+        out = self.out
+        assert out is not None
+        with open_progress(self.progress) as report:
+            store = open_store(out)
+            where = make_engine(self.engine or "local", self.workers)
+            made = _check_place(store, overwrite=self.overwrite)
             try:
-                return merge_shards(
-                    out, command=request.command, progress=report, write_page=write_page
+                plan = _plan(
+                    store,
+                    settings,
+                    names,
+                    of,
+                    where,
+                    self.require,
+                    report,
+                    overwrite=self.overwrite,
                 )
-            except DamagedShardsError as error:
-                tell(f"WARNING: {error.finding}; they are scored again")
-        _score_missing(store, plan, names, where, report)
-        return merge_shards(out, command=request.command, progress=report, write_page=write_page)
+            except BaseException:
+                if made is not None:
+                    made.remove_empty()
+                raise
+            if (merged := finish_merge(store, plan)) is not None:
+                return None if number is not None else merged
+            if number is not None:
+                _score_one(store, plan, names, number)
+                return None
+            merge = partial(
+                ShardedRun(out).merge, self.command, progress=report, write_page=write_page
+            )
+            for _ in range(MERGE_ATTEMPTS - 1):
+                _score_missing(store, plan, names, where, report)
+                try:
+                    return merge()
+                except DamagedShardsError as error:
+                    tell(f"WARNING: {error.finding}; they are scored again")
+            _score_missing(store, plan, names, where, report)
+            return merge()
 
 
 def _shard_settings(request: ShardsRequest) -> "ShardSettings":
@@ -216,8 +226,6 @@ def score_table(
     """
     import polars as pl
 
-    from trueground.evaluate.score import score_request
-
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     empty = not len(frame)
@@ -226,7 +234,7 @@ def score_table(
         rows, metrics=metrics, judge=judge, decomposer=decomposer, rater=rater, cache=cache,
         mapping=None if empty else mapping, split_contexts=split_contexts,
     )  # fmt: skip
-    result = score_request(request)
+    result = request.score()
     items = result.items
     verdicts = [item.get("verdict") for item in result.evidence]
     if result.summary.verdicts is not None:

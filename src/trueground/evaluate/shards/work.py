@@ -19,9 +19,9 @@ import msgspec
 import zstandard
 
 from trueground.errors import OutputError
-from trueground.evaluate.components import Components, make_components
+from trueground.evaluate.components import Components
 from trueground.evaluate.numbers import decode_numbers, encode_numbers
-from trueground.evaluate.plan import Plan, make_plan
+from trueground.evaluate.plan import Plan
 from trueground.evaluate.scorer import Scorer
 from trueground.evaluate.scoring import cut_for_asking
 from trueground.evaluate.shards.plan import (
@@ -106,7 +106,7 @@ def make_scoring_plan(
     settings: ShardSettings, plan: ShardPlan | None = None, fields: Sequence[str] = ()
 ) -> tuple[Components, Plan]:
     """The parts, to be closed, and what they compute. UsageError, InputError."""
-    parts = make_components(
+    parts = Components.make(
         list(settings.judges),
         settings.decomposer,
         settings.rater,
@@ -122,7 +122,7 @@ def make_scoring_plan(
     }
     if plan is not None:
         rest |= {"repeats_of": plan.repeats_of, "missing": plan.missing}
-    return parts, make_plan(fields, None if metrics is None else list(metrics), parts, **rest)
+    return parts, Plan.make(fields, None if metrics is None else list(metrics), parts, **rest)
 
 
 _ready: tuple[str, Components, Scorer] | None = None

@@ -19,7 +19,7 @@ from trueground.judges.lexical.numerals import (
     number_in_words,
     unit_at,
 )
-from trueground.stats import log10
+from trueground.stats import log
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th)?"
@@ -368,7 +368,7 @@ def tolerance(one: Value, other: Value) -> float:
         or min(one.scale, other.scale) <= 0
     ):
         return EXACT
-    power = log10(one.scale / other.scale)
+    power = log(one.scale / other.scale, 10)
     return EXACT if abs(power - round(power)) < EXACT else _CONVERTED
 
 

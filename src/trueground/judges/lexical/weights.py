@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats import logistic
+from trueground.stats import exp
 
 FOR = (
     "words",  # words of the claim that stand in the texts, each as often as there
@@ -62,7 +62,8 @@ def read_weights(table: Mapping[str, object]) -> LexicalWeights:
 
 def probability(x: NDArray[np.float64], model: LexicalWeights) -> float:
     """The probability that a claim with these features, shape (7,), is supported."""
-    return logistic(math.fsum(map(mul, x.tolist(), model.signed())) + model.intercept)
+    log_odds = math.fsum(map(mul, x.tolist(), model.signed())) + model.intercept
+    return 1.0 / (1.0 + exp(-log_odds))
 
 
 def capped(probability: float) -> float:

@@ -8,6 +8,7 @@ take single IEEE operations only. Errors are below one unit in the last place, o
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 LN2 = 0.6931471805599453
 LN10 = 2.302585092994046
@@ -56,9 +57,12 @@ def exp(x: float) -> float:
     return y * math.ldexp(1.0, half) * math.ldexp(1.0, k - half)
 
 
-def log(x: float) -> float:
-    """Return the natural logarithm of x. Raises ValueError unless x is above 0."""
-    return log_of_sum(x, 0.0)
+def log(x: float, base: Literal[2, 10] | None = None) -> float:
+    """Return the logarithm of x, natural or to a base. Raises ValueError unless x is above 0."""
+    if base == 2:
+        return log2(x)
+    natural = log_of_sum(x, 0.0)
+    return natural if base is None else natural / LN10
 
 
 def log1p(x: float) -> float:
@@ -98,11 +102,6 @@ def log2(x: float) -> float:
     if m < SQRT_HALF:
         m, k = 2.0 * m, k - 1
     return k + log(m) / LN2
-
-
-def log10(x: float) -> float:
-    """Return the logarithm of x to base 10. Raises ValueError as `log`."""
-    return log(x) / LN10
 
 
 def power(base: float, exponent: float) -> float:

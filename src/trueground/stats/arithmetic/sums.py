@@ -6,7 +6,7 @@
 - `exact_product` multiplies matrices of which one holds whole numbers. It cuts the other into
   slices of so few bits that every partial sum is a whole number below 2⁵³, which is exact. So BLAS
   may take any order, and any number of threads.
-- `count_true` and its kin are for Booleans and whole numbers, exact in any order.
+- `sum_counts` and its kin are for Booleans and whole numbers, exact in any order.
 """
 
 from __future__ import annotations
@@ -24,11 +24,6 @@ _FAR = 1_000
 EXACT_BELOW = float(1 << 53)  # whole numbers below this are exact in a float
 
 
-def count_true(values: NDArray[np.bool_]) -> int:
-    """Return how many are true."""
-    return int(np.count_nonzero(values))
-
-
 @overload
 def sum_counts(values: NDArray[np.bool_] | NDArray[np.integer]) -> int: ...
 @overload
@@ -36,7 +31,9 @@ def sum_counts(values: NDArray[np.bool_] | NDArray[np.integer], axis: int) -> ND
 def sum_counts(
     values: NDArray[np.bool_] | NDArray[np.integer], axis: int | None = None
 ) -> int | NDArray[np.int64]:
-    """Return the sum of whole numbers, or how many are true: of all, or along an axis."""
+    """Return how many are true, or the sum of whole numbers: of all, or along an axis."""
+    if axis is None and values.dtype == np.bool_:
+        return int(np.count_nonzero(values))
     counts = values.sum(axis=axis, dtype=np.int64)
     return int(counts) if axis is None else np.asarray(counts)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
-from trueground.stats.arithmetic.sums import count_true
+from trueground.stats.arithmetic.sums import sum_counts
 from trueground.stats.bootstrap import Floats, Ints, Mask
 
 GRADES = 20  # more labels than this are a scale, and have no statistics label by label
@@ -157,7 +157,7 @@ def check_numbers(name: str, scores: Floats, labels: Floats) -> None:
             "expected one number for each item"
         )
     for kind, values in (("scores", scores), ("labels", labels)):
-        if bad := count_true(np.isinf(values)):
+        if bad := sum_counts(np.isinf(values)):
             raise InputError(
                 f"{name}: {bad} of {len(values)} {kind} are infinite; pass NaN to leave them out"
             )

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueground.errors import UsageError
-from trueground.stats.arithmetic.sums import count_true
-from trueground.stats.bootstrap import Floats, Mask, percentiles
+from trueground.stats.arithmetic.sums import sum_counts
+from trueground.stats.bootstrap import Floats, Mask, percentiles, varying_interval
 from trueground.stats.calibration import LabelledProbabilities
 from trueground.stats.human.column import (
     Clusters,
@@ -30,7 +30,6 @@ from trueground.stats.human.estimates import (
     calibration_by_chance,
     calibration_interval,
     raw_estimates,
-    varying_interval,
 )
 from trueground.stats.human.weighing import confusion_measures, resample, weigh, weigh_once
 from trueground.stats.rates import clopper_pearson
@@ -239,7 +238,7 @@ def assemble(
     by_label = [_label_stats(group, name, point, draws, level) for name, group in groups.items()]
     return Measured(
         n=one.n,
-        positives=count_true(one.positive),
+        positives=sum_counts(one.positive),
         level=level,
         threshold=one.threshold,
         estimates={
@@ -281,7 +280,7 @@ def paired_differences(
             common = ~(np.isnan(scores[key]) | np.isnan(scores[best]))
             pair = []
             for one in (key, best):
-                same = measured[one].n == count_true(common & ~np.isnan(labels))
+                same = measured[one].n == sum_counts(common & ~np.isnan(labels))
                 place = one, b"" if same else common.tobytes()
                 if place not in masked:
                     own = np.where(common, scores[one], np.nan)
@@ -323,11 +322,11 @@ def _estimate(
         "raw_agreement": (np.ones(one.n, np.bool_), above == positive),
     }
     members, hits = counted.get(name, counted["raw_agreement"])
-    n = count_true(members)
+    n = sum_counts(members)
     if not np.isfinite(value):
         return MeasureEstimate(None, None, n, _why_undefined(name, one, wanted))
     if name in counted and one.threshold is not None and one.alone:
-        ci = clopper_pearson(count_true(members & hits), n, level)
+        ci = clopper_pearson(sum_counts(members & hits), n, level)
         return MeasureEstimate(value, ci, n)
     if why := _why_no_interval(name, one):
         return MeasureEstimate(value, None, n, why)
@@ -339,7 +338,7 @@ def _estimate(
 
 
 def _why_undefined(name: str, column: LabelledScores, wants_probability: bool) -> str:
-    n, positives, distinct = column.n, count_true(column.positive), column.distinct
+    n, positives, distinct = column.n, sum_counts(column.positive), column.distinct
     both = _needs_both(name, column)
     if not n:
         return "no item has both a score and a label"

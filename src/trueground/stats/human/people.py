@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueground.errors import InputError
-from trueground.stats.arithmetic.sums import count_product, count_true, sum_counts, total
-from trueground.stats.bootstrap import Floats, Mask, ratio
+from trueground.stats.arithmetic.sums import count_product, sum_counts, total
+from trueground.stats.bootstrap import Floats, Mask, ratio, varying_interval
 from trueground.stats.human.column import Clusters, LabelledScores, check_numbers, number_units
 from trueground.stats.human.estimates import (
     Estimated,
     MeasureEstimate,
     OverSets,
     raw_estimates,
-    varying_interval,
 )
 from trueground.stats.human.measure import LEAST, assemble, units_of
 from trueground.stats.human.weighing import Draws, rank_measures, resample, weigh, weigh_once
@@ -101,7 +100,7 @@ def ceiling(
         others = table if ordinal else np.where(np.isnan(table), np.nan, table > positive_above)
         reference = _mean_of_others(others, k)
         even = (reference == 0.5) & (not ordinal)
-        tied.append({"tied": count_true(even & ~np.isnan(table[:, k]))})
+        tied.append({"tied": sum_counts(even & ~np.isnan(table[:, k]))})
         if not ordinal:
             unknown = np.isnan(reference) | even
             reference = np.where(unknown, np.nan, reference > 0.5)
@@ -169,7 +168,7 @@ def preferences(
         name: _estimate_preference(one, name, sides.get(name, every), point, draws, level)
         for name in PREFERENCES
     }
-    ties, metric_ties = count_true(labels == 0), count_true(scores == 0)
+    ties, metric_ties = sum_counts(labels == 0), sum_counts(scores == 0)
     own = {name: draws[name] for name in PREFERENCES if name in draws}
     return Preferences(one.n, estimates, own, ties, metric_ties)
 
@@ -234,7 +233,7 @@ def _estimate_preference(
     draws: dict[str, Floats],
     level: float,
 ) -> MeasureEstimate:
-    n = count_true(members)
+    n = sum_counts(members)
     value = float(point[name][0]) if name in point else np.nan
     if np.isnan(value):
         if not one.n:

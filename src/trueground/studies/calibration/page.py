@@ -24,13 +24,11 @@ from trueground.reports import (
     Part,
     Row,
     Series,
+    Span,
     Table,
     Text,
-    quiet,
-    strong,
-    write_page,
 )
-from trueground.stats import logistic
+from trueground.stats import exp
 from trueground.text import number, percent, percent_of, several
 
 MARK = "trueground-calibration-1"  # what tells our pages from other people's files
@@ -43,7 +41,7 @@ _LABELS = {"1": ("positive", "supported"), "0": ("negative", "unsupported")}
 
 def write_calibration(path: Path, raw: Raw) -> None:
     """Write the page of `Calibration.raw`. Raises WriteError."""
-    write_page(path, calibration_page(raw))
+    calibration_page(raw).write(path)
 
 
 def calibration_page(raw: Raw) -> Page:
@@ -61,7 +59,7 @@ def calibration_page(raw: Raw) -> Page:
 def _lead(raw: Raw) -> list[Any]:
     groups = "" if raw["groups"] is None else f", {raw['groups']:,} groups taken as clusters"
     unscored = "".join(f", {count:,} {why}" for why, count in raw["unscored"].items())
-    label = (" that people labelled ", strong(raw["label"]))
+    label = (" that people labelled ", Span.strong(raw["label"]))
     return [
         several(raw["n"], "record"),
         *label,
@@ -88,10 +86,10 @@ def _opening(raw: Raw) -> list[Any]:
         "On ",
         where,
         " ",
-        strong(raw["judge"]),
+        Span.strong(raw["judge"]),
         f" calls {percent(one['recall'])} of the positive and {percent(one['specificity'])} of "
         "the other answers rightly: balanced accuracy ",
-        strong(number(one["balanced_accuracy"])),
+        Span.strong(number(one["balanced_accuracy"])),
         f"{before}; 0.5 is guessing. Its probabilities are off by {number(off)} on {on}{was}. "
         f"AUROC {number(area['value'])}{ends}{reason}.",
     ]
@@ -219,7 +217,7 @@ def _formula(raw: Raw) -> str:
 
 
 def _platt(raw: Raw, score: float) -> float:
-    return logistic(raw["slope"] * score + raw["intercept"])
+    return 1.0 / (1.0 + exp(-(raw["slope"] * score + raw["intercept"])))
 
 
 def _files(files: Iterable[Raw]) -> Iterator[Block]:
@@ -311,11 +309,14 @@ def draw_confusion(caption: str, counts: Raw | None, measure: Raw) -> Block:
     rows = []
     for label, right, wrong in (("positive", "tp", "fn"), ("negative", "tn", "fp")):
         both = counts[right] + counts[wrong]
-        true: Cell = [strong(f"{counts[right]:,}"), quiet(f" {percent_of(counts[right], both)}")]
+        true: Cell = [
+            Span.strong(f"{counts[right]:,}"),
+            Span.quiet(f" {percent_of(counts[right], both)}"),
+        ]
         what = "negatives" if wrong == "fn" else "positives"
         false: Cell = [
             f"{counts[wrong]:,} ",
-            quiet(f"{percent_of(counts[wrong], both)}, false {what}"),
+            Span.quiet(f"{percent_of(counts[wrong], both)}, false {what}"),
         ]
         rows.append(Row([label, true, false] if right == "tp" else [label, false, true]))
     return Table(columns, rows, caption)

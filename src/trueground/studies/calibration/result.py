@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueground.errors import InputError, tell
 from trueground.files import OutputPath
 from trueground.judges import CalibrationFile
 from trueground.stats import LabelSample
+
+if TYPE_CHECKING:
+    from trueground.reports import Page
 
 _FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
 _CLEAR = 2  # standard errors
@@ -73,6 +76,12 @@ class Calibration:
         curve = "is level" if rise == 0 else "falls"
         reason = f"the curve {curve}, and judges refuse a file with such numbers"
         return f"{reason}. {CalibrationFile.USELESS}"
+
+    def page(self) -> Page:
+        """The page with all numbers."""
+        from trueground.studies.calibration.page import calibration_page
+
+        return calibration_page(self.raw)
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write FILE.json, which a judge reads, the page FILE.html, or both into a folder.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +29,20 @@ from trueground.stats import (
     LogisticCurve,
     LogisticModel,
     ScoredLabels,
-    count_true,
     dot,
     folds,
     mean,
     measure_all,
     normal_quantile,
+    sum_counts,
 )
 from trueground.studies.calibration.judging import context_texts
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Failure, JudgeRequest, Status
+
+if TYPE_CHECKING:
+    from trueground.reports import Block
+
 
 FOLDS = 5
 STACK = "stack"
@@ -61,19 +65,18 @@ class FittedStack:
         refused: str | None = self.raw["refused"]
         return refused
 
+    def blocks(self) -> list[Block]:
+        """The stack next to each of its judges, and its weights, as blocks."""
+        from trueground.studies.calibration.page import show_stack
+
+        return show_stack(self.raw)
+
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the file that `--judge FILE` reads. InputError where it is refused. OutputError."""
-        check_stack_file(Path(path), overwrite)
+        StackFile.check_free(Path(path), overwrite)
         if self.refused is not None:
             raise InputError(self.refused)
         OutputPath(Path(path)).write_json(self.raw)
-
-
-def check_stack_file(path: Path, overwrite: bool = False) -> None:
-    """OutputError where the file may not be written; only a stack is ever replaced."""
-    output = OutputPath(path)
-    output.check_file("my-judge.json", overwrite=overwrite)
-    output.check_mark(StackFile.FORMAT, "stack of judges of ours")
 
 
 @dataclass
@@ -206,7 +209,7 @@ def compute_stack(
 ) -> FittedStack:
     """Weights, and how they do on records left out. InputError: too few records of a kind."""
     labels = m.rows.labels > 0.5
-    fewest = min(count_true(labels), count_true(~labels))
+    fewest = min(sum_counts(labels), sum_counts(~labels))
     if fewest < _LEAST_OF_A_KIND:
         raise InputError(
             f"{fewest} labels of the rarer kind; expected {_LEAST_OF_A_KIND} or more of each, and "
@@ -263,7 +266,7 @@ def compute_stack(
         "label": m.sets.rule.label,
         "positive_above": m.sets.rule.positive_above,
         "n": len(labels),
-        "positives": count_true(labels),
+        "positives": sum_counts(labels),
         "claims": len(m.rows.of),
         "groups": None if m.clusters is None else len(np.unique(m.clusters)),
         "unscored": dict(sorted(m.unscored.items())),

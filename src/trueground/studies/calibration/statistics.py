@@ -24,13 +24,13 @@ from trueground.stats import (
     LogisticCurve,
     Measured,
     ScoredLabels,
-    count_true,
     dot,
     folds,
     lower_bound,
     mean,
     measure_all,
     sum_clusters,
+    sum_counts,
 )
 from trueground.studies.calibration.judging import JudgedRecords
 from trueground.studies.calibration.result import Calibration, format_notes
@@ -130,7 +130,7 @@ def compute_calibration(
         level=settings.level,
     )
     at_default, at_chosen = measured["default"], measured["chosen"]
-    fewest = min(count_true(j.labels), count_true(~j.labels))
+    fewest = min(sum_counts(j.labels), sum_counts(~j.labels))
     # Verdicts are two scores only: no curve can follow them too closely.
     if settings.method == "isotonic" and not j.by_verdict and fewest < _LEAST_OF_A_KIND:
         raise InputError(
@@ -160,7 +160,7 @@ def compute_calibration(
         "positive_above": j.sets.rule.positive_above,
         "decomposer": None if j.decomposer is None else j.decomposer.signature,
         "n": len(j.scores),
-        "positives": count_true(j.labels),
+        "positives": sum_counts(j.labels),
         "groups": None if j.clusters is None else len(np.unique(j.clusters)),
         "unscored": dict(sorted(sum(j.unscored, Counter[str]()).items())),
         "auroc": {
@@ -217,7 +217,7 @@ def _precision(
             verb = "is" if len(hits) == 1 else "are"
             why = f"{len(hits)} of the records {verb} above the threshold, and it takes 2"
         return {
-            "value": count_true(hits) / len(hits) if len(hits) else None,
+            "value": sum_counts(hits) / len(hits) if len(hits) else None,
             "lower": lower,
             "lower_reason": why if lower is None else None,
             "n": len(hits),
@@ -336,7 +336,7 @@ def _file_entries(
             "path": file.path,
             "sha256": file.sha256,
             "n": len(scores),
-            "positives": count_true(labels),
+            "positives": sum_counts(labels),
             "unscored": dict(sorted(j.unscored[number].items())),
             "auroc": None,
             "reason": None,

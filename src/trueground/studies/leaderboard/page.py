@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from trueground.errors import OutputError, UsageError
-from trueground.files import OutputPath
 from trueground.reports import (
     STATUS_WORDS,
     Axis,
@@ -29,13 +26,7 @@ from trueground.reports import (
     Span,
     Table,
     Text,
-    code,
-    find_page,
-    link,
-    quiet,
     refusal_rules,
-    strong,
-    write_page,
 )
 from trueground.studies.leaderboard.study_blocks import (
     LEAST,
@@ -58,23 +49,6 @@ from trueground.types import Status
 
 LEADERBOARD_MARK = "trueground-leaderboard-1"
 _SEEN = 2  # warnings that are seen at once, above the table
-
-
-def write(board: Json, out: Path, prompts: Sequence[Json] = ()) -> Path:
-    """Write the page of a leaderboard. Raises what `find_page` does, and WriteError."""
-    page = find_page(out, LEADERBOARD_MARK)
-    OutputPath(page).make_folder()
-    write_page(page, leaderboard_page(board, prompts))
-    return page
-
-
-def is_leaderboard(path: Path) -> bool:
-    """Whether the file is an earlier leaderboard; a sweep writes one beside its runs."""
-    try:
-        OutputPath(path).check_page(LEADERBOARD_MARK, overwrite=True)
-    except (OutputError, UsageError):
-        return False
-    return path.is_file()
 
 
 def leaderboard_page(
@@ -103,7 +77,10 @@ def leaderboard_page(
         words = "Not everything here can simply be compared."
         listed: Block = Bullets(list(board["warnings"]))
         many = len(board["warnings"]) > _SEEN
-        warnings = [Text([strong(words)], "warning"), Fold("Why", [listed]) if many else listed]
+        warnings = [
+            Text([Span.strong(words)], "warning"),
+            Fold("Why", [listed]) if many else listed,
+        ]
     return Page(
         kind="leaderboard",
         mark=LEADERBOARD_MARK,
@@ -133,7 +110,7 @@ def _lead(board: Json) -> Rich:
     told: list[str | Span] = [several(len(board["runs"]), "run")]
     if tasks:
         told += [f" of {several(len(models), 'model')} on "]
-        told += [strong(", ".join(sorted(set(tasks.values()))))]
+        told += [Span.strong(", ".join(sorted(set(tasks.values()))))]
     if sources := _sources(board):
         told.append(f", among the published numbers of {'; '.join(sources)}")
     return [*told, "."]
@@ -192,19 +169,19 @@ def _scores(board: Json) -> Part:
 def _column_label(column: Json, cells: Sequence[Json]) -> Rich:
     label: list[str | Span] = [column["title"]]
     if column["metric"] != column["title"]:
-        label += [" ", code(column["metric"])]
+        label += [" ", Span.code(column["metric"])]
     if column["higher_is_better"] is False:
-        label.append(quiet(" lower is better"))
+        label.append(Span.quiet(" lower is better"))
     # Mostly one number of datasets.
     if over := " or ".join(map(str, sorted({cell["averaged_over"] or 0 for cell in cells} - {0}))):
-        label.append(quiet(f" average of {over} datasets"))
+        label.append(Span.quiet(f" average of {over} datasets"))
     return label
 
 
 def _score(row: Json, column: Json) -> Cell:
     cell = row["cells"].get(column["id"])
     if cell is None:
-        return [quiet("–" if row["source"] else "not run")]
+        return [Span.quiet("–" if row["source"] else "not run")]
     shown = estimate(cell)
     if shown is not None and cell["scored"] is not None and cell["scored"] == cell["n"]:
         more = f"{cell['scored']:,} scored"
@@ -231,7 +208,7 @@ def _sizes(board: Json) -> list[Part]:
             if row["facts"] and row["facts"]["size"] and (cell := row["cells"].get(column["id"]))
             if cell["mean"] is not None
         ]
-        charts += points([f"{column['title']} ", code(column["metric"])], SIZES, Axis(), dots)
+        charts += points([f"{column['title']} ", Span.code(column["metric"])], SIZES, Axis(), dots)
     if not any(row["facts"] for row in board["rows"]):
         return []
     head = [Head("Model"), Head("Size", "number", note="billions of parameters", digits=1)]
@@ -243,7 +220,7 @@ def _sizes(board: Json) -> list[Part]:
     rows = []
     for row in order:
         facts = row["facts"]
-        cells: list[Cell] = [None, [quiet("not in the models table; --models FILE adds it")]]
+        cells: list[Cell] = [None, [Span.quiet("not in the models table; --models FILE adds it")]]
         cells += [""] * 4
         if facts is not None:
             weights = "–" if facts["open"] is None else "open" if facts["open"] else "closed"
@@ -286,7 +263,7 @@ def _outside(outside: Json) -> Part:
         Text(
             [
                 "Each score of ",
-                code(outside["file"]),
+                Span.code(outside["file"]),
                 " (across) against the runs' means (up). Intervals resample the models, so that "
                 "few models give wide ones; a correlation over models says nothing about single "
                 "answers.",
@@ -297,7 +274,7 @@ def _outside(outside: Json) -> Part:
         score, title = one["score"], one["title"]
         pair, known = f"{score} → {title}", one["rows"]
         dots = [(r, r["outside"], {"mean": r["mean"]}) for r in known]
-        blocks += points([f"{pair} ", code(one["metric"])], Axis(score), Axis(title), dots)
+        blocks += points([f"{pair} ", Span.code(one["metric"])], Axis(score), Axis(title), dots)
         if len(known) < LEAST:
             models = several(len(known), "model")
             told = f"{pair}: no correlation over {models} of at least {LEAST}."
@@ -340,14 +317,14 @@ def _run_cells(run: Json, href: str | None) -> list[Cell]:
     prompts: list[str | Span] = []
     for name, digest in run["prompts"]:
         prompts += [", "] * bool(prompts) + [name]
-        prompts += [" ", code(digest[:12])] if digest else []
+        prompts += [" ", Span.code(digest[:12])] if digest else []
     return [
-        [link(run["run"], href)],
+        [Span.link(run["run"], href)],
         run["name"],
-        [run["task"] or "answers scored", quiet(f" {', '.join(options)}" if options else "")],
+        [run["task"] or "answers scored", Span.quiet(f" {', '.join(options)}" if options else "")],
         prompts or "–",
         ", ".join(_settings(run["params"])) or "–",
-        [f"{run['n']:,}", quiet(f" {', '.join(outcomes)}" if outcomes else "")],
+        [f"{run['n']:,}", Span.quiet(f" {', '.join(outcomes)}" if outcomes else "")],
         *(run[name] for name in ("tokens_in", "tokens_out", "tokens_cached", "usd", "version")),
     ]
 

@@ -12,7 +12,7 @@ import numpy as np
 from trueground.benchmarks import Scatter
 from trueground.errors import InputError
 from trueground.stats import Correlation
-from trueground.studies.finished import open_run, read_scores
+from trueground.studies.finished import FinishedRun
 from trueground.studies.leaderboard.board import BoardRow
 from trueground.studies.leaderboard.runs import BoardCell, Run, difference, same_files
 from trueground.text import few
@@ -304,7 +304,7 @@ def count_declining(
         return None, unlike
     try:
         one, other = (
-            read_scores(open_run(run.folder or Path()), [key])
+            FinishedRun.open(run.folder or Path()).read_scores([key])
             for run, key in zip(runs, keys, strict=True)
         )
     except InputError as error:

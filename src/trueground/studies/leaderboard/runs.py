@@ -167,7 +167,7 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
 
     Raises InputError that names each folder without a finished run, and the next step.
     """
-    folders, problems = find_runs(paths)
+    folders, problems = RunFiles.find_folders(paths)
     found: list[Run] = []
     for label, folder in label_runs(folders):
         try:
@@ -177,30 +177,6 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     if problems:
         raise InputError("\n".join(problems))
     return sorted(found, key=lambda run: run.label)
-
-
-def find_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """The run directories that the paths are, or hold at most two levels deep; and problems."""
-    found: dict[Path, Path] = {}
-    problems = []
-    for path in paths:
-        first = sorted(p for p in path.glob("*/") if is_run(p))
-        second = (p for p in path.glob("*/*/") if is_run(p) and p.parent not in first)
-        folders = [path] if is_run(path) else [*first, *sorted(second)]
-        if not folders:
-            what = "holds no run" if path.is_dir() else "is no folder"
-            problems.append(
-                f"{path} {what}: no manifest.json in it or two levels below. Name a folder that "
-                "`trueground score` or `trueground run` has written."
-            )
-        for folder in folders:
-            found.setdefault(folder.resolve(), folder)
-    return list(found.values()), problems
-
-
-def is_run(path: Path) -> bool:
-    """Whether the folder itself says that it is a run, finished or not."""
-    return RunFiles(path).is_run
 
 
 def label_runs(folders: Sequence[Path]) -> list[tuple[str, Path]]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from trueground.reports import DATASET, REPEAT, find_page
+from trueground.errors import OutputError, UsageError
+from trueground.files import OutputPath
+from trueground.reports import DATASET, REPEAT, Page, find_page
+from trueground.runs import RunFiles
 from trueground.studies.leaderboard.board import Board, BoardColumn, BoardRow, lay_out, studies_of
 from trueground.studies.leaderboard.declared import study_tables
 from trueground.studies.leaderboard.elsewhere import (
@@ -21,9 +25,9 @@ from trueground.studies.leaderboard.elsewhere import (
     paper_runs,
 )
 from trueground.studies.leaderboard.model_info import load_models
-from trueground.studies.leaderboard.page import LEADERBOARD_MARK, write
+from trueground.studies.leaderboard.page import LEADERBOARD_MARK, leaderboard_page
 from trueground.studies.leaderboard.results import study_warnings
-from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
+from trueground.studies.leaderboard.runs import MetricEntry, Run, label_runs, read_runs
 from trueground.studies.wording import join_alike
 from trueground.text import few
 
@@ -55,6 +59,65 @@ _COMPARED_SCORES: dict[str, _Of] = {
     **_SIGNATURE,
     "number of answers": lambda run, _: f"{run.summary.n:,}",
 }
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Runs, compared.
+
+    Attributes:
+        raw: Every table of the page in full precision, as plain values ready for JSON.
+        prompts: Studies of runs that differ in nothing but their prompts.
+        folders: The directory of each run, by its label.
+    """
+
+    raw: Json
+    prompts: Sequence[Mapping[str, Any]]
+    folders: Mapping[str, Path]
+
+    @classmethod
+    def of(cls, runs: Sequence[Path], **options: Any) -> Leaderboard:
+        """Compare runs; arguments and errors are those of `leaderboard_data`."""
+        from trueground.studies.prompts import in_order, prompt_studies
+
+        raw = leaderboard_data(runs, **options)
+        folders, _ = RunFiles.find_folders(runs)
+        return cls(raw, prompt_studies(in_order(folders)), dict(label_runs(folders)))
+
+    @staticmethod
+    def check_runs(runs: Sequence[Path]) -> None:
+        """Raise InputError if one of the runs can't be read or isn't finished."""
+        read_runs(runs)
+
+    @staticmethod
+    def check_out(out: Path) -> Path:
+        """Return the page in `out`, FILE.html or a folder; only a leaderboard is ever replaced.
+
+        Raises UsageError, OutputError.
+        """
+        return find_page(out, LEADERBOARD_MARK)
+
+    @staticmethod
+    def is_page(path: Path) -> bool:
+        """Whether the file is an earlier leaderboard; a sweep writes one beside its runs."""
+        try:
+            OutputPath(path).check_page(LEADERBOARD_MARK, overwrite=True)
+        except (OutputError, UsageError):
+            return False
+        return path.is_file()
+
+    def page(self, links: Mapping[Path, str] | None = None) -> Page:
+        """The page as blocks. `links` lead to the pages of runs, by their directories."""
+        known = links or {}
+        hrefs = {label: known[path] for label, path in self.folders.items() if path in known}
+        return leaderboard_page(self.raw, self.prompts, hrefs)
+
+    def write(self, out: Path) -> Path:
+        """Write the page, and return its path. Raises UsageError, OutputError, WriteError."""
+        path = self.check_out(out)
+        OutputPath(path).make_folder()
+        self.page().write(path)
+        return path
 
 
 def leaderboard_data(
@@ -127,11 +190,11 @@ def write_leaderboard(
     Arguments and errors are those of `leaderboard_data`; `prompts` are studies of runs that differ
     in their prompts. `out` is FILE.html or a folder. Raises OutputError, WriteError.
     """
-    find_page(out, LEADERBOARD_MARK)
+    Leaderboard.check_out(out)
     board = leaderboard_data(
         runs, with_published=with_published, models=models, baseline=baseline, outside=outside
     )
-    return write(board, out, prompts)
+    return Leaderboard(board, prompts, {}).write(out)
 
 
 def _split(board: Board, column: BoardColumn, of_datasets: bool) -> Json | None:

@@ -26,9 +26,6 @@ from trueground.reports import (
     Span,
     Table,
     Text,
-    code,
-    link,
-    quiet,
 )
 from trueground.studies.wording import join_alike
 from trueground.text import number, several
@@ -83,7 +80,7 @@ def study_sections(tables: Sequence[Json]) -> list[Part]:
 def model_cell(row: Json) -> list[str | Span]:
     """A model's name, which leads to its run; behind it whether its numbers are printed ones."""
     printed = [Span(" published", "quiet", title=row["source"])] if row["source"] else []
-    return [link(row["name"], row.get("href")), *printed]
+    return [Span.link(row["name"], row.get("href")), *printed]
 
 
 def apart_words(row: Json, titles: Mapping[str, str]) -> list[str]:
@@ -233,7 +230,7 @@ def _table(
         cells = [cell(row) for _, cell in columns]
         one = model_row(row, cells, [row["apart"]] if row["apart"] else [])
         if row["declining"] and row["declining"]["common"]:
-            common = quiet(f" {row['declining']['common']:,} answers in common")
+            common = Span.quiet(f" {row['declining']['common']:,} answers in common")
             one.cells[0] = [*model_cell(row), common]
         drawn.append(one)
     return Table([Head(first), *(head for head, _ in columns)], drawn, caption, sortable=True)
@@ -247,7 +244,7 @@ def _values(table: Json, label: str, k: int, at: int) -> Column:
 def _spellings(keys: Sequence[str]) -> Rich:
     told: list[str | Span] = []
     for key in keys:
-        told += [", "] * bool(told) + [code(key)]
+        told += [", "] * bool(told) + [Span.code(key)]
     return told
 
 
@@ -338,7 +335,7 @@ def _scatter(table: Json, columns: Sequence[Column]) -> list[Block]:
         table["group"] or table["title"], axes[0], axes[1], dots, diagonal=table["declining"]
     )
     blocks += coefficients(table["over_models"])
-    caption: Rich = [code(table["metrics"][0][0]), ", ", code(table["metrics"][1][0])]
+    caption: Rich = [Span.code(table["metrics"][0][0]), ", ", Span.code(table["metrics"][1][0])]
 
     def count(row: Json, name: str) -> Cell:
         found: Cell = (row["declining"] or {}).get(name)
@@ -380,7 +377,7 @@ def _mean(table: Json) -> list[Block]:
     columns: list[Column] = [
         (
             Head("Organisation"),
-            lambda row: row["organisation"] or [quiet("not in the models table")],
+            lambda row: row["organisation"] or [Span.quiet("not in the models table")],
         ),
         *(_values(table, place, 0, at) for at, place in enumerate(table["places"])),
         (Head("Combined", "estimate"), score),

@@ -21,12 +21,12 @@ from trueground.stats import (
     Measured,
     OverSets,
     ceiling,
-    count_true,
     mean,
     measure_all,
     paired_differences,
     preference_ceiling,
     preferences,
+    sum_counts,
 )
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.validation.notes import RunMetrics, format_unscored, one_kind, shared_groups
@@ -394,8 +394,8 @@ def measure_pairs(
                 "path": one.path,
                 "sha256": one.sha256,
                 "n": one.n,
-                "ties": count_true(one.labels == 0),
-                "a_preferred": count_true(one.labels > 0),
+                "ties": sum_counts(one.labels == 0),
+                "a_preferred": sum_counts(one.labels > 0),
                 "groups": one.groups,
                 "annotators": len(one.votes.annotators) or 1,
                 "unused": dict(sorted(one.unused.items())),

@@ -25,10 +25,6 @@ from trueground.reports import (
     Span,
     Table,
     Text,
-    code,
-    quiet,
-    strong,
-    write_page,
 )
 from trueground.studies.calibration.page import (
     draw_confusion,
@@ -74,7 +70,7 @@ _SPREAD = {"mean": "Mean", "median": "Median", "sd": "Deviation"}
 
 def write_validation(path: Path, raw: Mapping[str, Any]) -> None:
     """Draw what `Validation.raw` holds (format trueground-validation-1). Raises WriteError."""
-    write_page(path, validation_page(raw))
+    validation_page(raw).write(path)
 
 
 def validation_page(raw: Raw) -> Page:
@@ -109,7 +105,7 @@ def validation_page(raw: Raw) -> Page:
 def _introduction(raw: Raw) -> Iterator[Block]:
     """Yield which metric leads; on the page with how to read that, in texts with the judge."""
     sentences = [part for line in headline(raw) for part in (*line, " ")]
-    yield Only("page", [Text([*sentences, quiet(caution(raw))], "note")])
+    yield Only("page", [Text([*sentences, Span.quiet(caution(raw))], "note")])
     yield Only("text", [Text(sentences), Text(lead(raw))])
     if raw["judge"] is not None:
         judge = f"judge  {raw['judge']}; verdict: {format_verdict(raw)}"
@@ -221,9 +217,11 @@ def _table(
     notes: dict[str, str] = {}
     columns = [Head(head)]
     higher = raw.get("higher_is_better", {})
-    turned = {name: [] if higher.get(name, True) else [quiet(" turned round")] for name in rows}
+    turned = {
+        name: [] if higher.get(name, True) else [Span.quiet(" turned round")] for name in rows
+    }
     of_metrics = head == "Metric"
-    shown = [Row([[code(name), *turned[name]] if of_metrics else name]) for name in rows]
+    shown = [Row([[Span.code(name), *turned[name]] if of_metrics else name]) for name in rows]
     for name in names:
         told = titles[name] if titles else measure_of(name)
         scale = Head(told.title, "estimate", told.words, 4, low=told.low, high=told.high)
@@ -236,7 +234,7 @@ def _table(
         most = max((e.get("sets") or 0 for e in column), default=0)
         for row, found in zip(shown, column, strict=True):
             row.cells.append(_cell(found, most, of, notes))
-    why: list[Rich] = [[quiet(f"({mark}) {reason}")] for reason, mark in notes.items()]
+    why: list[Rich] = [[Span.quiet(f"({mark}) {reason}")] for reason, mark in notes.items()]
     tail = [Bullets(why)] if why else []
     return [Table(columns, shown, caption or None, sortable=len(shown) > 1), *tail]
 
@@ -286,9 +284,9 @@ def _of_set(raw: Raw, one: Raw) -> Iterator[Block]:
         blocks += _table(raw, rows, list(own[metrics[0]]), f"All measures on {one['name']}")
     blocks += [_of_metric(raw, m, one["metrics"][m]) for m in metrics]
     if many:
-        yield Fold([strong(one["name"]), *said], blocks)
+        yield Fold([Span.strong(one["name"]), *said], blocks)
     else:
-        yield Text([strong(one["name"]), *said])
+        yield Text([Span.strong(one["name"]), *said])
         yield from blocks
 
 
@@ -325,7 +323,7 @@ def _of_metric(raw: Raw, name: str, entry: Raw) -> Fold:
             cells.append(Estimate(estimate["value"], low, high, reason))
         rows.append(Row(cells))
     table = Table(columns, rows, "Mean, median and deviation by label")
-    return Fold([code(name), quiet(told)], [Grid(blocks), table])
+    return Fold([Span.code(name), Span.quiet(told)], [Grid(blocks), table])
 
 
 # ---- papers, people, how it was made ----

@@ -20,6 +20,7 @@ from trueground.runs import MANIFEST
 
 if TYPE_CHECKING:
     from trueground.evaluate import Components
+    from trueground.reports import Page
     from trueground.studies.labelled import LabelledSet
 
 
@@ -71,6 +72,12 @@ class Validation:
             raise UsageError(f"no measure {measure!r}; there are {', '.join(known)}")
         estimate = metrics[metric].get(measure)
         return None if estimate is None else estimate["value"]
+
+    def page(self) -> Page:
+        """The page with all numbers."""
+        from trueground.studies.validation.page import validation_page
+
+        return validation_page(self.raw)
 
     def to_json(self) -> bytes:
         """`raw` as indented JSON; the same bytes for the same input, options and seed."""

@@ -19,7 +19,7 @@ from trueground.evaluate import Plan, score_batches
 from trueground.labels import RecordLabel
 from trueground.options import Progress
 from trueground.runs import Item
-from trueground.studies.finished import FinishedRun, read_scores
+from trueground.studies.finished import FinishedRun
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.types import Record, Status
 
@@ -116,7 +116,7 @@ def _unpack(file: IO[bytes]) -> IO[bytes]:
 def _read_run(
     sets: LabelledSets, one: LabelledSet, run: FinishedRun, keys: Sequence[str]
 ) -> ScoredSet:
-    scores = read_scores(run, keys)
+    scores = run.read_scores(keys)
     ids, used = sets.mask(one)
     if not np.array_equal(scores.ids[: len(ids)], ids):
         raise run.files.wrong_records

@@ -7,19 +7,7 @@ from itertools import zip_longest
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from trueground.reports import (
-    Block,
-    Bullets,
-    Entries,
-    Entry,
-    Part,
-    Rich,
-    Span,
-    Text,
-    code,
-    quiet,
-    strong,
-)
+from trueground.reports import Block, Bullets, Entries, Entry, Part, Rich, Span, Text
 from trueground.studies.calibration.page import short
 from trueground.text import docs_page, percent_of, several
 
@@ -139,19 +127,19 @@ def headline(raw: Raw) -> list[Sentence]:
 
 def lead(raw: Raw) -> Sentence:
     """What was measured: records with labels, pairs with preferences."""
-    sets, pairs, label = raw["sets"], raw["preferences"] or (), strong(raw["label"])
+    sets, pairs, label = raw["sets"], raw["preferences"] or (), Span.strong(raw["label"])
     said: Sentence = []
     if sets:
         n, positives = sum(one["n"] for one in sets), sum(one["positives"] for one in sets)
         where = f"{len(sets)} sets" if len(sets) > 1 else sets[0]["name"]
         said = [f"{several(n, 'record')} that people have labelled ", label]
-        said += [", in " if len(sets) > 1 else ", of the set ", strong(where)]
+        said += [", in " if len(sets) > 1 else ", of the set ", Span.strong(where)]
         said.append(f"; {percent_of(positives, n)} are positive (label above ")
         said.append(f"{short(raw['positive_above'])})")
         said.append(", and graded labels keep their order. " if raw["ordinal"] else ". ")
     if pairs:
         said.append(several(sum(one["n"] for one in pairs), "pair"))
-        said += [", in ", strong(f"{len(pairs)} sets")] if len(pairs) > 1 else []
+        said += [", in ", Span.strong(f"{len(pairs)} sets")] if len(pairs) > 1 else []
         said += ["; each is two answers to the same question; people have said which is better ("]
         said += [label, ")."]
     return said
@@ -181,7 +169,7 @@ def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
     )
     if raw["sets"]:
         above = f" is above {short(raw['positive_above'])}. The verdict of a metric is yes where "
-        rule = ["A record is positive where its label ", code(raw["label"]), above]
+        rule = ["A record is positive where its label ", Span.code(raw["label"]), above]
         rule.append(f"its {format_verdict(raw)}.")
     said = [
         rule,
@@ -223,7 +211,7 @@ def measure_of(name: str) -> MeasureWords:
 
 def names(metrics: Sequence[str]) -> Sentence:
     """Metrics in a sentence, with commas."""
-    return [part for name in metrics for part in (", ", code(name))][1:]
+    return [part for name in metrics for part in (", ", Span.code(name))][1:]
 
 
 def _of_sets(raw: Raw) -> list[Sentence]:
@@ -247,14 +235,14 @@ def _of_sets(raw: Raw) -> list[Sentence]:
         tied = f" are tied at {four(best['value'])} to four decimals{ci if same else ''}."
         lines: list[Sentence] = [[f"Best by AUROC{over}: ", *names(first), tied]]
     else:
-        value = strong(four(best["value"]))
-        lines = [[f"Best by AUROC{over}: ", code(first[0]), " with ", value, f"{ci}."]]
+        value = Span.strong(four(best["value"]))
+        lines = [[f"Best by AUROC{over}: ", Span.code(first[0]), " with ", value, f"{ci}."]]
     differences = ((raw.get("differences") or {}).get("auroc") or {}).items()
     lines += _rest(fair, found, {k: e for k, e in differences if e["against"] == fair[0]})
     two = [sum(s["metrics"].get(name, {"n": 0})["n"] for s in sets) for name in fair[:2]]
     if len(set(two)) > 1:
-        said: Sentence = ["They do not rest on the same records: ", code(fair[0])]
-        lines.append([*said, f" scored {two[0]:,}, ", code(fair[1]), f" {two[1]:,}."])
+        said: Sentence = ["They do not rest on the same records: ", Span.code(fair[0])]
+        lines.append([*said, f" scored {two[0]:,}, ", Span.code(fair[1]), f" {two[1]:,}."])
     lines += _guessing(fair[0], best)
     rarer = {one["name"]: min(one["positives"], one["n"] - one["positives"]) for one in sets}
     lines += _few(rarer, "records of the rarer label")
@@ -275,7 +263,7 @@ def _of_pairs(one: Raw, level: float) -> list[Sentence]:
     lead = "are tied, agreeing most often with people" if len(first) > 1 else "agrees with people "
     lead += "" if len(first) > 1 else "most often"
     said: Sentence = [f"{one['set']}: ", *names(first), f" {lead}, in "]
-    said += [strong(four(best["value"])), f" of the pairs{_with(best, level)}."]
+    said += [Span.strong(four(best["value"])), f" of the pairs{_with(best, level)}."]
     few = _few({one["set"]: one["n"] - one["ties"]}, "pairs")
     return [said, *_rest(have, found, {}), *_guessing(have[0], best), *few]
 
@@ -296,7 +284,7 @@ def _rest(
         size = f"{four(-paired['value'])} ({between([low, high])}) on the records that both score"
         told = f"the difference of {size} "
         told += "may be chance." if _may_be_chance(paired) else "is more than chance."
-    said: Sentence = ["The next is ", code(others[0])]
+    said: Sentence = ["The next is ", Span.code(others[0])]
     said.append(f" with {four(following['value'])}{ends}: {told}")
     if differences:
         if same := [name for name in others[1:] if _may_be_chance(differences.get(name))]:
@@ -330,7 +318,7 @@ def _apart(best: Raw, following: Raw) -> str:
 def _guessing(name: str, best: Raw) -> list[Sentence]:
     if not best["ci"] or best["ci"][0] > 0.5:
         return []
-    return [["Even ", code(name), " cannot be told from guessing, which has 0.5."]]
+    return [["Even ", Span.code(name), " cannot be told from guessing, which has 0.5."]]
 
 
 def _few(counts: Mapping[str, int], what: str) -> list[Sentence]:
@@ -387,7 +375,10 @@ def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -
     texts = {"Question": [item.get("question")], "Response": [item["response"] or "(empty)"]}
     texts["Reference"] = item.get("references") or []
     blocks: list[Block] = [
-        Text([quiet(f"{word}  "), text]) for word, each in texts.items() for text in each if text
+        Text([Span.quiet(f"{word}  "), text])
+        for word, each in texts.items()
+        for text in each
+        if text
     ]
     if votes := item.get("votes"):
         said = ", ".join(f"{who} {short(label)}" for who, label in votes.items())
@@ -395,13 +386,16 @@ def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -
     contexts: dict[str, list[Rich]] = {}
     for metric, one in wrong:
         why = "; ".join(one.get("reasons") or ())
-        told: Rich = [code(metric), f" {four(one['score'])} ", quiet(why)]
+        told: Rich = [Span.code(metric), f" {four(one['score'])} ", Span.quiet(why)]
         contexts.setdefault(one.get("context") or "", []).append(told)
     for context, metrics in contexts.items():
-        blocks += [Text([quiet("Context  "), context])] if context else []
+        blocks += [Text([Span.quiet("Context  "), context])] if context else []
         blocks.append(Bullets(metrics))
     has = "metric has" if len(wrong) == 1 else "metrics have"
-    title: Rich = [key, quiet(f" people say {short(item['label'])}; {len(wrong)} {has} it wrong")]
+    title: Rich = [
+        key,
+        Span.quiet(f" people say {short(item['label'])}; {len(wrong)} {has} it wrong"),
+    ]
     values = {metric: round(one["score"], 4) for metric, one in wrong}
     tags = {**tags, "people say": short(item["label"])}
     return Entry(title, blocks, item["response"][:160], values, tags)

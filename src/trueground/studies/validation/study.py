@@ -115,9 +115,9 @@ def validate(
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime
 
-    from trueground.evaluate import make_components, make_plan
+    from trueground.evaluate import Components, Plan
     from trueground.execution import open_progress
-    from trueground.labels import DEFAULT_LABEL, LabelFiles
+    from trueground.labels import LabelFiles, LabelRule
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.validation import measures, notes
     from trueground.studies.validation.result import (
@@ -148,7 +148,7 @@ def validate(
     with undo_on_failure(output, cache), ExitStack() as stack:
         report = stack.enter_context(open_progress(progress))
         notes.check_metric_names(metrics)  # a slip in a name should not cost a pass over the rows
-        default = measures.PREFERENCE if pairs else DEFAULT_LABEL
+        default = measures.PREFERENCE if pairs else LabelRule.DEFAULT
         sets = stack.enter_context(
             LabelledSets(
                 source,
@@ -170,7 +170,7 @@ def validate(
             notes.check_judging(judge, decomposer, judge_calibration)
         parts = stack.enter_context(
             closing(
-                make_components(
+                Components.make(
                     judge or "lexical",
                     decomposer or "rules",
                     rater,
@@ -180,7 +180,7 @@ def validate(
             )
         )
         fields = dict.fromkeys(name for one in fresh for name, n in one.fields.items() if n)
-        plan = make_plan(list(fields), metrics, parts, keep_records=False) if fresh else None
+        plan = Plan.make(list(fields), metrics, parts, keep_records=False) if fresh else None
         if plan is not None:
             plan.prepare()
         from_runs.check_signatures({} if plan is None else plan.signatures)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -11,19 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats import (
-    Statistic,
-    bootstrap_agreement,
-    cohen,
-    count_true,
-    dot,
-    fleiss_kappa,
-    krippendorff_alpha,
-    mean,
-    raw_agreement,
-    sum_counts,
-    total,
-)
+from trueground.stats import LabelAgreement, dot, mean, sum_counts, total
 from trueground.wings.labeling.answers import Annotator, Answer, Answers, compute_median
 from trueground.wings.labeling.kinds import KINDS, YES_NO, Field, TaskKind
 
@@ -104,6 +91,14 @@ class PairAgreement(msgspec.Struct):
     cohen_kappa: AgreementEstimate
 
 
+class Intervals(NamedTuple):
+    """How intervals are estimated: bootstrap samples, their seed, and the confidence level."""
+
+    resamples: int
+    seed: int
+    level: float
+
+
 class Ratings(NamedTuple):
     """The labels of one field, shape (items, annotators), NaN where there is none.
 
@@ -115,6 +110,10 @@ class Ratings(NamedTuple):
     labels: Floats
     tasks: Ints | None = None
     sets: Floats | None = None
+
+    def agreement(self, intervals: Intervals) -> LabelAgreement:
+        """Return the agreement of the annotators."""
+        return LabelAgreement(self.labels, self.tasks, *intervals)
 
 
 def measure_answers(
@@ -134,7 +133,7 @@ def measure_pairs(
 ) -> dict[str, list[PairAgreement]]:
     """Agreement of every two annotators of a kind who have a task in common, by field."""
     tasks = list(_tasks_of(kind, answers).values())
-    estimate = _estimator(resamples, seed, level)
+    intervals = Intervals(resamples, seed, level)
     found: dict[str, list[PairAgreement]] = {}
     for field in (field for field in kind.fields if field.measure):
         who = _who_filled(field, tasks, answers.annotators)
@@ -144,12 +143,12 @@ def measure_pairs(
             both = np.asarray(~np.isnan(own).any(axis=1))
             if both.any():
                 of = None if whole.tasks is None else whole.tasks[both]
-                ratings = Ratings(own[both], of)
+                agreement = Ratings(own[both], of).agreement(intervals)
                 pair = PairAgreement(
                     (who[a], who[b]),
-                    count_true(both) if of is None else len(np.unique(of)),
-                    estimate(ratings, raw_agreement),
-                    estimate(ratings, cohen),
+                    sum_counts(both) if of is None else len(np.unique(of)),
+                    AgreementEstimate(*agreement.raw()),
+                    AgreementEstimate(*agreement.cohen()),
                 )
                 found.setdefault(field.name, []).append(pair)
     return found
@@ -160,7 +159,7 @@ def measure_kind(
 ) -> KindAgreement:
     """Agreement in one kind of task, with the `hard` hardest tasks."""
     tasks = _tasks_of(kind, answers)
-    estimate = _estimator(resamples, seed, level)
+    intervals = Intervals(resamples, seed, level)
 
     return KindAgreement(
         tasks=len(tasks),
@@ -168,7 +167,7 @@ def measure_kind(
         annotators=answers.count_work(kind.name),
         fields={
             field.name: _measure_field(
-                field, _rate(field, list(tasks.values()), answers.annotators), estimate
+                field, _rate(field, list(tasks.values()), answers.annotators), intervals
             )
             for field in kind.fields
             if field.measure
@@ -182,19 +181,6 @@ def _tasks_of(kind: TaskKind, answers: Answers) -> dict[str, list[Answer]]:
     return {id_: each for (of, id_), each in sorted(answers.tasks.items()) if of == kind.name}
 
 
-def _estimator(
-    resamples: int, seed: int, level: float
-) -> Callable[[Ratings, Statistic], AgreementEstimate]:
-    def estimate(ratings: Ratings, statistic: Statistic) -> AgreementEstimate:
-        labels, of = ratings.labels, ratings.tasks
-        if (value := statistic(labels)) is None:
-            return AgreementEstimate(None, None)
-        ci = bootstrap_agreement(labels, statistic, resamples, seed, level, groups=of)
-        return AgreementEstimate(value, ci)
-
-    return estimate
-
-
 def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None:
     """The share of pairs of labels that differ by at most 1: the mean over items with a pair."""
     near, pairs = np.zeros(len(labels)), np.zeros(len(labels))
@@ -203,7 +189,7 @@ def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None
         near += apart <= 1
         pairs += ~np.isnan(apart)
     rated = pairs > 0
-    w = np.ones(count_true(rated)) if weights is None else weights[rated]
+    w = np.ones(sum_counts(rated)) if weights is None else weights[rated]
     weight = total(w)
     return dot(w, near[rated] / pairs[rated]) / weight if weight else None
 
@@ -215,11 +201,10 @@ def _mean_of_first(labels: Floats, *, weights: Floats | None = None) -> float | 
     return mean(first) if weights is None else dot(first, weights) / total(weights)
 
 
-def _measure_field(
-    field: Field, ratings: Ratings, estimate: Callable[[Ratings, Statistic], AgreementEstimate]
-) -> FieldAgreement:
+def _measure_field(field: Field, ratings: Ratings, intervals: Intervals) -> FieldAgreement:
     labels, sets = ratings.labels, ratings.sets
-    estimated = None
+    agreement = ratings.agreement(intervals)
+    average = kappa = near = same_set = None
     if field.form != "choice" or field.options == YES_NO:  # other options are no numbers
         rated = ~np.isnan(labels).all(axis=1)
         numbers = 1.0 - labels[rated] if field.form == "choice" else labels[rated]
@@ -230,20 +215,27 @@ def _measure_field(
         means = sums / sum_counts(present, axis=1)
         tasks = None if ratings.tasks is None else ratings.tasks[rated]
         # Twice: one answer is enough for a mean, and intervals pass over items with one label.
-        estimated = estimate(Ratings(np.stack((means, means), axis=1), tasks), _mean_of_first)
+        twice = Ratings(np.stack((means, means), axis=1), tasks).agreement(intervals)
+        average = AgreementEstimate(*twice.estimate(_mean_of_first))
+    if labels.shape[1] == 2:
+        kappa = AgreementEstimate(*agreement.cohen())
+    if field.form == "scale":
+        near = AgreementEstimate(*agreement.estimate(within_one))
+    if sets is not None:
+        same_set = AgreementEstimate(*Ratings(sets).agreement(intervals).raw())
     by_task = labels if sets is None else sets
     measure = field.measure or "nominal"
     return FieldAgreement(
         measure=measure,
         unit=field.unit,
-        tasks=count_true(sum_counts(~np.isnan(by_task), axis=1) >= 2),
-        mean=estimated,
-        agreement=estimate(ratings, raw_agreement),
-        cohen_kappa=estimate(ratings, cohen) if labels.shape[1] == 2 else None,
-        fleiss_kappa=estimate(ratings, fleiss_kappa),
-        krippendorff_alpha=estimate(ratings, partial(krippendorff_alpha, measure=measure)),
-        within_one=estimate(ratings, within_one) if field.form == "scale" else None,
-        same_set=None if sets is None else estimate(Ratings(sets), raw_agreement),
+        tasks=sum_counts(sum_counts(~np.isnan(by_task), axis=1) >= 2),
+        mean=average,
+        agreement=AgreementEstimate(*agreement.raw()),
+        cohen_kappa=kappa,
+        fleiss_kappa=AgreementEstimate(*agreement.fleiss()),
+        krippendorff_alpha=AgreementEstimate(*agreement.krippendorff(measure)),
+        within_one=near,
+        same_set=same_set,
     )
 
 

@@ -9,15 +9,7 @@ from typing import ClassVar, NamedTuple
 import msgspec
 
 from trueground.errors import InputError
-from trueground.labels import (
-    BY,
-    LabelDraw,
-    LabelScope,
-    TaskLabels,
-    Votes,
-    decode_lines,
-    label_format,
-)
+from trueground.labels import LabelDraw, LabelRule, TaskLabels, decode_lines
 from trueground.records import UNREADABLE, DataPath, describe
 from trueground.types import Record
 from trueground.wings.labeling.answers import read_answers
@@ -56,15 +48,14 @@ def _read_merged(path: Path) -> dict[tuple[str, str], Label]:
     return found
 
 
-@label_format("annotate")
-class AnnotateLabels(TaskLabels):
+class AnnotateLabels(TaskLabels, name="annotate"):
     """Labels in files of `annotate import` (one per task) and in files that annotators filled in.
 
     The label of each annotator has the annotator's name, so that they can be compared.
     """
 
     kinds: ClassVar[Mapping[str, str]] = {kind.name: kind.label for kind in _KINDS}
-    scopes: ClassVar[Mapping[str, LabelScope]] = {kind.label: kind.label_of for kind in _KINDS}
+    scopes: ClassVar = {kind.label: kind.label_of for kind in _KINDS}
 
     @classmethod
     def recognizes(cls, path: Path, first_line: bytes) -> bool:
@@ -81,7 +72,9 @@ class AnnotateLabels(TaskLabels):
         """Read the files. Raises InputError."""
         self.draws: dict[str, LabelDraw] = {}
         self.changed: dict[str, str] = {}
-        self._by_task: dict[str, dict[str, Votes]] = {kind.name: {} for kind in _KINDS}
+        self._by_task: dict[str, dict[str, Mapping[str, float]]] = {
+            kind.name: {} for kind in _KINDS
+        }
         filled = [path for path in paths if _is_filled(path)]
         merged = [path for path in paths if path not in filled]
         for kind, task, votes, drawn in _read_votes(merged, filled):
@@ -101,11 +94,11 @@ class AnnotateLabels(TaskLabels):
         whole = [self._records[kind.name] for kind in _KINDS if kind.label_of == "record"]
         return set[str]().union(*whole)
 
-    def read_votes(self, record: Record, source: int) -> Votes:
+    def read_votes(self, record: Record, source: int) -> Mapping[str, float]:
         """Return the labels of a whole record; of passages, the highest label counts."""
         human: dict[str, float] = {}
         for kind in (kind for kind in _KINDS if kind.label_of != "part"):
-            earlier = {name.partition(BY)[0] for name in human}
+            earlier = {LabelRule.label_of(name) for name in human}
             for task in self._find_tasks(kind, record, source):
                 if kind.label in earlier:
                     continue
@@ -115,7 +108,7 @@ class AnnotateLabels(TaskLabels):
 
     def find_parts(
         self, label: str, record: Record, source: int, *, claims: bool
-    ) -> Iterator[tuple[Votes, Record]]:
+    ) -> Iterator[tuple[Mapping[str, float], Record]]:
         """Yield each labeled part of a record, as a record, with its labels."""
         for kind in _KINDS:
             if kind.label == label and kind.label_of == "part":
@@ -148,7 +141,7 @@ class AnnotateLabels(TaskLabels):
 
 
 class _LabelledTask(NamedTuple):
-    votes: Votes
+    votes: Mapping[str, float]
     part: TaskPart
     item: str
 
@@ -167,7 +160,7 @@ def _is_filled(path: Path) -> bool:
 
 def _read_votes(
     labels: Sequence[Path], filled: Sequence[Path]
-) -> Iterator[tuple[str, str, Votes, LabelDraw | None]]:
+) -> Iterator[tuple[str, str, Mapping[str, float], LabelDraw | None]]:
     """Kind, task, votes and draw: of all people together in `labels`, of each one in `filled`."""
     for path in labels:
         for (kind, task), merged in _read_merged(path).items():
@@ -185,7 +178,10 @@ def _read_votes(
                     yield kind, task, {label: vote}, merged.drawn
     for (kind, task), answers in (read_answers(filled).tasks if filled else {}).items():
         if label := KINDS[kind].label:
-            votes = {f"{label}{BY}{one.annotator}": KINDS[kind].vote(one.values) for one in answers}
+            votes = {
+                LabelRule.name_vote(label, one.annotator): KINDS[kind].vote(one.values)
+                for one in answers
+            }
             known = {name: vote for name, vote in votes.items() if vote is not None}
             if known:
                 yield kind, task, known, answers[0].task.drawn

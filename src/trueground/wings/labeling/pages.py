@@ -24,7 +24,7 @@ from trueground.reports import (
 from trueground.text import docs_page, several
 
 if TYPE_CHECKING:
-    from trueground.labels import PlannedLabels
+    from trueground.studies import PlannedLabels
     from trueground.wings.labeling.agreement import (
         Agreement,
         AgreementEstimate,

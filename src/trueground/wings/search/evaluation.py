@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.stats import intervals, log2, mean, total
+from trueground.stats import Bootstrap, log, mean, total
 from trueground.wings.search.base import Hit, Retriever
 
 MEASURES = ("recall", "success", "mrr", "ndcg")
@@ -119,7 +119,7 @@ def evaluate(
             "each k from 1 to top"
         )
     names, values = measure(retriever.search(queries, top), gold, ks)
-    bounds = intervals(values, resamples=resamples, seed=seed, level=level)
+    bounds = Bootstrap(resamples, seed, level).intervals(values)
     means = {}
     for name, column, interval in zip(names, values.T, bounds, strict=True):
         scored = column[~np.isnan(column)]
@@ -154,7 +154,7 @@ def _measure(hits: Sequence[Hit], gold: Gold, ks: Sequence[int]) -> list[float]:
 
     def dcg(worth: NDArray[np.float64], k: int) -> float:
         best = worth[:k]
-        discounts = [log2(rank + 1.0) for rank in range(1, len(best) + 1)]
+        discounts = [log(rank + 1.0, 2) for rank in range(1, len(best) + 1)]
         return total(best / np.array(discounts))
 
     return [

@@ -14,7 +14,7 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Float, Integer
 
-from trueground.stats import count_true
+from trueground.stats import sum_counts
 from trueground.text import draw_number
 from trueground.wings.labeling.answers import compute_median
 from trueground.wings.labeling.web.project import Project
@@ -93,8 +93,8 @@ class TaskBoard:
         with self._lock:
             said = self._of(person)
             return {
-                **{state: count_true(said == code) for state, code in _SAID.items()},
-                "left": count_true((self._people < self._project.overlap) & (said == 0)),
+                **{state: sum_counts(said == code) for state, code in _SAID.items()},
+                "left": sum_counts((self._people < self._project.overlap) & (said == 0)),
                 "seconds": compute_median(self._seconds.get(person, {}).values()),
             }
 
@@ -112,15 +112,15 @@ class TaskBoard:
                 skipped |= said == _SKIPPED
                 unclear |= said == _UNCLEAR
             skipped &= self._people == 0
-        finished = count_true(people >= self._project.overlap)
-        unanswered, passed = count_true(people == 0), count_true(skipped)
+        finished = sum_counts(people >= self._project.overlap)
+        unanswered, passed = sum_counts(people == 0), sum_counts(skipped)
         return {
             "total": len(people),
             "finished": finished,
             "started": len(people) - unanswered - finished,
             "untouched": unanswered - passed,
             "skipped": passed,
-            "unclear": count_true(unclear),
+            "unclear": sum_counts(unclear),
         }
 
     def _of(self, person: int) -> NDArray[np.int8]:

@@ -133,7 +133,7 @@ def judge_page(database: LabelDatabase, gathered: Gathered) -> Page:
 
 def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterator[Block]:
     from trueground.evaluate import predicted_label
-    from trueground.studies import validate, validation_page
+    from trueground.studies import validate
 
     label, why = KINDS[name].label, ""
     if not label:
@@ -169,7 +169,7 @@ def _of_kind(name: str, labels: list[Label], runs: list[FinishedRun]) -> Iterato
     except TruegroundError as error:
         yield Text(f"Not yet: {error}")
         return
-    page = validation_page(found.raw).for_viewer()
+    page = found.page().for_viewer()
     yield Text(page.lead, "quiet")
     yield from page.blocks
 
@@ -179,7 +179,7 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
 
     InputError where it cannot be done, as the command says it, too.
     """
-    from trueground.studies import calibrate, calibration_page
+    from trueground.studies import calibrate
 
     labels = [label for label in gathered.merged() if KINDS[label.kind].label]
     if not labels:
@@ -199,17 +199,17 @@ def calibrate_judge(database: LabelDatabase, gathered: Gathered) -> dict[str, An
         found = calibrate(str(records), judge, labels=[file], decomposer=decomposer)
     for one in found.raw["files"]:
         one["path"] = _RECORDS_FILE
-    return {"command": shlex.join(words), "page": calibration_page(found.raw).for_viewer()}
+    return {"command": shlex.join(words), "page": found.page().for_viewer()}
 
 
 def _find_runs(database: LabelDatabase) -> list[FinishedRun]:
     """The runs among the sources that can be read."""
-    from trueground.studies import open_run
+    from trueground.studies import FinishedRun
 
     runs = []
     for path, _ in read_sources(database).values():
         try:
-            runs.append(open_run(Path(path)))
+            runs.append(FinishedRun.open(Path(path)))
         except InputError:
             continue
     return runs

@@ -16,7 +16,7 @@ from trueground.errors import InputError, UsageError
 from trueground.metrics import METRICS
 from trueground.records import RecordSource
 from trueground.runs import RECORDS
-from trueground.studies import open_run, read_records, read_scores
+from trueground.studies import FinishedRun
 from trueground.text import draw_number
 from trueground.types import Answered, Record
 from trueground.wings.labeling.base import item_of
@@ -236,7 +236,7 @@ def _read_values(runs: Sequence[str], wanted: str) -> tuple[dict[tuple[str, str]
     values: dict[tuple[str, str], float] = {}
     sign = 1.0
     for number, path in enumerate(runs, 1):
-        run = open_run(Path(path))
+        run = FinishedRun.open(Path(path))
         keys = run.metrics_named(wanted)
         if len(keys) != 1:
             there = ", ".join(keys or run.signatures)
@@ -246,8 +246,8 @@ def _read_values(runs: Sequence[str], wanted: str) -> tuple[dict[tuple[str, str]
             )
         sign = -1.0 if METRICS.higher_is_better(keys[0]) is False else 1.0
         mark = f"{number}:" if len(runs) > 1 else ""
-        column = read_scores(run, keys).values[:, 0].tolist()
-        for record, value in zip(read_records(run, Answered), column, strict=True):
+        column = run.read_scores(keys).values[:, 0].tolist()
+        for record, value in zip(run.iter_records(Answered), column, strict=True):
             if value == value:
                 values[mark, record.id] = value
     return values, sign

@@ -14,7 +14,7 @@ import orjson
 from trueground._version import __version__
 from trueground.components import ComponentSpec
 from trueground.errors import RunInterrupted, UsageError, WorkerError, unknown_name
-from trueground.evaluate import run_in_own_loop
+from trueground.execution import run_in_own_loop
 from trueground.files import OutputPath
 from trueground.models import ChatModel, LogprobRunner, Params, configure_model
 from trueground.net import ResponseCache

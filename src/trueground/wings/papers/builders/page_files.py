@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import orjson
 
 from trueground.errors import InputError
-from trueground.reports import render_markdown, write_page
 from trueground.wings.papers.builders.directory import (
     CARD,
     DROPPED,
@@ -50,9 +49,8 @@ def write_build_report(
     """
     items, dropped = (_read_shown(folder / name) for name in (ITEMS, DROPPED))
     page = build_page(summary, manifest, people, items, dropped)
-    write_page(folder / REPORT, page)
-    card = render_markdown(page)
-    write_bytes(folder / CARD, card.encode("utf-8", "replace"))
+    page.write(folder / REPORT)
+    write_bytes(folder / CARD, page.to_markdown().encode("utf-8", "replace"))
 
 
 def _read_shown(path: Path) -> Shown:

@@ -176,11 +176,11 @@ def _against_judge(name: str, labels: Mapping[str, Label], judged: Judged) -> di
     pairs = [(one == "yes", other == "yes") for one, other in both if {one, other} <= _YES_NO]
     if not pairs:
         return None
-    from trueground.stats import two_judges
+    from trueground.stats import TwoJudges
 
-    found = two_judges(pairs)
-    n, kappa, ends = found["n"], found["kappa"], found["kappa_ci"]
-    return {"n": n, "raw": found["agree"], "kappa": kappa, "kappa_ci": ends and list(ends)}
+    found = TwoJudges.of(pairs)
+    ends = None if found.kappa_ci is None else list(found.kappa_ci)
+    return {"n": found.n, "raw": found.agreement, "kappa": found.kappa, "kappa_ci": ends}
 
 
 def _text_of(value: object) -> str:

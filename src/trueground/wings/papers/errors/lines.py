@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,19 +22,12 @@ from trueground.benchmarks import published
 from trueground.components import ComponentSpec
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges import CATEGORIES, CATEGORY, Comparer
-from trueground.labels import TIED, LabelRule, RecordLabel
+from trueground.labels import LabelRule, RecordLabel
 from trueground.metrics import METRICS
 from trueground.options import Progress
-from trueground.stats import count_true, intervals, mean, variance
-from trueground.studies import (
-    NO_HASH,
-    FinishedRun,
-    Scores,
-    hash_texts,
-    open_run,
-    read_records,
-    read_scores,
-)
+from trueground.stats import Bootstrap, mean, sum_counts, variance
+from trueground.studies import FinishedRun
+from trueground.text import hash_text
 from trueground.types import ComparisonRequest, Record, Status, Turn
 
 NAME = "errors.jsonl"
@@ -47,6 +40,7 @@ METRIC, LABEL, MODEL, OVERLAP = "f1", "correct", "llm_correctness", "recall"
 GROUPS = tuple(dict.fromkeys(c.partition("/")[0] for c in CATEGORIES if "/" in c))
 ALLOWED = (*CATEGORIES, *GROUPS)
 _AT_ONCE = 256  # items per round of calls, after which progress is shown
+_NO_GROUP = 0  # in place of the hash of a group
 _SHOWN = 3  # ids that an error names
 _ANSWER = ("question", "references", "response")  # fields that say which answer a line is about
 _PROPOSAL = ("proposed", "by", "reason", "evidence", "status", "reply")
@@ -137,7 +131,7 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
     not. Raises InputError: no finished run, no records, not that metric, nothing that tells which
     items are correct. UsageError: a metric of which less is better, or several of that name.
     """
-    run = open_run(path)
+    run = FinishedRun.open(path)
     key = _find_metric(run, metric)
     if METRICS.higher_is_better(key) is False:
         raise UsageError(f"{key}: lower is better there; choose a metric of which more is better")
@@ -145,10 +139,11 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
     near = {name: run.metrics_named(name) for name in (METRIC, OVERLAP, MODEL)}
     keys = {name: of[0] if len(of) == 1 else None for name, of in near.items()}
     columns = list(dict.fromkeys([key, *filter(None, keys.values())]))
-    scores = read_scores(run, columns)
-    selection = ErrorSelection(len(scores.ids), key)
+    selection = ErrorSelection(0, key)
     rule, decided = LabelRule(label), False
-    for record, values in _read_scored(run, scores, columns):
+    for record, numbers in run.iter_scored(_LabelledRecord, columns):
+        selection.n += 1
+        values = {k: None if np.isnan(v) else v for k, v in zip(columns, numbers, strict=True)}
         score, f1, recall, judged = (
             values[k] if k else None for k in (key, keys[METRIC], keys[OVERLAP], keys[MODEL])
         )
@@ -159,9 +154,9 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
             positive = rule.is_positive(own_label.value)
             by = f"human.{label}" if positive else None
             if score is not None:
-                group = int(hash_texts([record.group])[0])
+                group = _NO_GROUP if record.group is None else hash_text(record.group)
                 selection.labelled.append((score, positive, group))
-        elif own_label != TIED and label == LABEL:
+        elif own_label != LabelRule.TIED and label == LABEL:
             # The first that can say decides; a run with recall has somebody who can.
             decided |= judged is not None or bool(keys[OVERLAP])
             if judged is not None:
@@ -208,20 +203,6 @@ def _find_metric(run: FinishedRun, name: str) -> str:
         f"{run.path} has no {name}; it has {', '.join(run.signatures) or 'no metrics'}. Score with "
         f"--metrics {name},recall (and others), or run the benchmark with them"
     )
-
-
-def _read_scored(
-    run: FinishedRun, scores: Scores, columns: Sequence[str]
-) -> Iterator[tuple[_LabelledRecord, Mapping[str, float | None]]]:
-    """Each record with its scores. InputError: records that are not those of the items."""
-    row = -1
-    for row, record in enumerate(read_records(run, _LabelledRecord)):
-        if row >= len(scores.ids) or hash_texts([record.id])[0] != scores.ids[row]:
-            raise run.files.wrong_records
-        values = scores.values[row].tolist()
-        yield record, {k: None if np.isnan(v) else v for k, v in zip(columns, values, strict=True)}
-    if row + 1 != len(scores.ids):
-        raise run.files.wrong_records
 
 
 # Who proposes
@@ -356,16 +337,16 @@ def compute_by_label(
     if not labelled:
         return None
     scores, positive, groups = map(np.array, zip(*labelled, strict=True))
-    lone = groups == NO_HASH
+    lone = groups == _NO_GROUP
     # An item without a group is one of its own: it gets a number that no other has.
     _, codes = np.unique(groups, return_inverse=True)
     clusters = None if lone.all() else np.where(lone, len(groups) + np.arange(len(groups)), codes)
-    draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
+    bootstrap = Bootstrap(resamples, seed, level)
     rows: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     for label, name, chosen in ((1, "positive", positive), (0, "negative", ~positive)):
         values = scores[chosen]
-        low = count_true(values <= at_most)
+        low = sum_counts(values <= at_most)
         counts |= {f"{name}_low": low, f"{name}_high": len(values) - low}
         if not len(values):
             continue
@@ -375,7 +356,7 @@ def compute_by_label(
                 "label": label,
                 "n": len(values),
                 "mean": mean(values),
-                "ci": intervals(values[:, None], mine, **draws)[0],
+                "ci": bootstrap.intervals(values[:, None], mine)[0],
                 "median": float(np.median(values)),
                 "sd": math.sqrt(variance(values, ddof=1)) if len(values) > 1 else None,
             }

@@ -19,15 +19,11 @@ from trueground.reports import (
     Part,
     Rich,
     Row,
+    Span,
     Table,
     Text,
-    code,
     item_links,
-    link,
-    quiet,
-    strong,
     way_to,
-    write_page,
 )
 from trueground.text import several
 from trueground.types import Status
@@ -51,7 +47,7 @@ def write_errors(path: Path, found: Mapping[str, Any], items: Sequence[Mapping[s
 
     Raises WriteError.
     """
-    write_page(path, errors_page(found, items, path.parent))
+    errors_page(found, items, path.parent).write(path)
 
 
 def errors_page(
@@ -77,7 +73,7 @@ def errors_page(
     metric = found.get("metric") or (items[0]["metric"] if items else "f1")
     blocks: list[Block] = []
     if found.get("by_label"):
-        said: Rich = [code(metric), " by what people said (", code(f"human.{label}"), ")"]
+        said: Rich = [Span.code(metric), " by what people said (", Span.code(f"human.{label}"), ")"]
         blocks.append(Part(said, [_by_label(found, label), _count_low(found, label)], "labels"))
     order = {name: k for k, name in enumerate(found["categories"])}
     ranked = sorted(items, key=lambda item: order.get(item["counts"], len(order)))
@@ -173,14 +169,14 @@ def _entry(item: Mapping[str, Any], metric: str, links: Mapping[str, str]) -> En
     if more := len(item["references"]) - len(references):
         references = [*references, f"and {more:,} more"]
     blocks: list[Block] = [
-        Text([strong("Response"), "\n", item["response"]]),
-        Text([strong("References")]),
+        Text([Span.strong("Response"), "\n", item["response"]]),
+        Text([Span.strong("References")]),
         Bullets(references),
     ]
     if item["reason"]:
-        blocks.append(Text([strong("Why"), "\n", item["reason"]]))
-    on_page = link(item["id"], links.get(item["id"]))
-    blocks.append(Text([on_page, quiet(f" · {who}; {item['correct_by']}")]))
+        blocks.append(Text([Span.strong("Why"), "\n", item["reason"]]))
+    on_page = Span.link(item["id"], links.get(item["id"]))
+    blocks.append(Text([on_page, Span.quiet(f" · {who}; {item['correct_by']}")]))
     return Entry(
         item["question"] or item["id"],
         blocks,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.metrics import BatchContext, ClaimCheck, ClaimRequest, Counts, Metric, MetricOption
-from trueground.stats import count_true
+from trueground.stats import sum_counts
 from trueground.text import Citation, GraphTriple, Sentence, plain
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 from trueground.wings.papers.content_words import content_words
@@ -265,7 +265,7 @@ def _tally_na_precision(
 ) -> Tally:
     """No unit where there is no [NA]; nothing absent makes every [NA] wrong."""
     if o["variant"] == REFERENCE:
-        return count_true(entails), len(entails)
+        return sum_counts(entails), len(entails)
     right: NDArray[np.bool_] = np.any(entails, axis=1)
     if o["off_topic"] == "right" and item.sentences:
         question = context.batch.prior_turns[i]
@@ -273,7 +273,7 @@ def _tally_na_precision(
             return Status.MISSING_FIELD
         excused = off_topic([s.text for s in item.sentences.values()], question)
         right = right | np.array(excused, np.bool_)
-    return count_true(right), len(right)
+    return sum_counts(right), len(right)
 
 
 def _tally_na_recall(
@@ -284,8 +284,8 @@ def _tally_na_recall(
     o: Mapping[str, str],
 ) -> Tally:
     if o["variant"] == REFERENCE:
-        return (count_true(entails), len(item.absent)) if item.sentences else Status.NO_CLAIMS
-    return count_true(np.any(entails, axis=0)), len(item.absent)
+        return (sum_counts(entails), len(item.absent)) if item.sentences else Status.NO_CLAIMS
+    return sum_counts(np.any(entails, axis=0)), len(item.absent)
 
 
 def _check_na_options(o: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named, read_row, texts_of
+from trueground.benchmarks import DataRow, Label as RowLabel, Text, Texts, named
 from trueground.errors import InputError, unknown_name
 from trueground.models import ChatRequest
 from trueground.options import parse_options
@@ -361,7 +361,7 @@ def read_question(
             if (found := fault(text)) is not None and found[0] == "binary":
                 id_ = str(row.get("qid") or row.get("id"))
                 raise Rejected("binary", f"{place}, field {name!r}: {found[1]}", id=id_)
-    read = read_row(_SourceQuestion, place, row)
+    read = _SourceQuestion.read(place, row)
     allowed: list[TaskName] = []
     made: dict[str, Any] = {}
     if read.choices is not None:
@@ -377,7 +377,7 @@ def read_question(
         if read.answers is None:
             absent = f"no such field in {describe(row)}"
             raise read.wrong("references or answers or answer", absent, "a list of str, or one str")
-        made["answers"] = texts_of(read.answers)
+        made["answers"] = tuple(read.answers)
         made["context"] = _context(read, row)
         allowed[:0] = _OPEN
     tasks = tuple(task for task in allowed if task in options.task or not options.task)

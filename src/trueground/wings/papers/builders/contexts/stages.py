@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from trueground.models import Prompt
-from trueground.stats import table_of, two_judges
+from trueground.stats import TwoJudges
 from trueground.wings.papers.builders.base import (
     BatchStage,
     LLMStage,
@@ -312,13 +312,13 @@ class ValidStage:
         if not self._judged_twice:
             return None
         pairs = [(one.against is None, one.second_against is None) for one in self._judged_twice]
-        found = two_judges(pairs, [one.written.target.source.id for one in self._judged_twice])
+        found = TwoJudges.of(pairs, [one.written.target.source.id for one in self._judged_twice])
         return {
-            "items": found["n"],
-            "agreement": found["agree"],
-            "kappa": found["kappa"],
-            "kappa_ci": found["kappa_ci"],
-            "table": table_of(pairs).tolist(),
+            "items": found.n,
+            "agreement": found.agreement,
+            "kappa": found.kappa,
+            "kappa_ci": found.kappa_ci,
+            "table": found.table.tolist(),
         }
 
     def _work(self, items: Sequence[JudgedContext]) -> list[JudgedContext | Rejected]:
