@@ -35,13 +35,7 @@ if TYPE_CHECKING:
         percent_of as percent_of,
         several as several,
     )
-    from trueground.text.words import (
-        View as View,
-        Word as Word,
-        among as among,
-        is_adverb as is_adverb,
-        is_finite as is_finite,
-    )
+    from trueground.text.words import WORD_LISTS as WORD_LISTS, View as View, Word as Word
 __getattr__, __dir__ = load_lazily(
     __name__,
     {
@@ -79,10 +73,8 @@ __getattr__, __dir__ = load_lazily(
         ),
         "words": (
             "View",
+            "WORD_LISTS",
             "Word",
-            "among",
-            "is_adverb",
-            "is_finite",
         ),
     },
 )
