@@ -184,7 +184,7 @@ class OutputPath:
         """The file while it is unfinished; a kill leaves it there."""
         return part_of(self.path)
 
-    def open(self, mode: str, buffering: int = -1, *, replace: bool = False) -> BinaryIO:
+    def open_no_follow(self, mode: str, buffering: int = -1, *, replace: bool = False) -> BinaryIO:
         """Open the file for writing.
 
         Args:

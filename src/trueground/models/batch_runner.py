@@ -108,7 +108,7 @@ def write_files(lines: Iterator[bytes], path: Path) -> Iterator[RequestFile]:
     while line is not None:
         url = orjson.loads(line)["url"]
         digest, number, size = sha256(), 0, 0
-        with OutputPath(path).open("xb", replace=True) as out:
+        with OutputPath(path).open_no_follow("xb", replace=True) as out:
             while line is not None and (
                 not number or (number < MAX_REQUESTS and size + len(line) <= MAX_BYTES)
             ):

@@ -54,7 +54,7 @@ async def download(
     part = path.with_name(f".{path.name}.{hashlib.sha256(url.encode()).hexdigest()[:12]}.part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
-        with OutputPath(part).open("a+b") as out:
+        with OutputPath(part).open_no_follow("a+b") as out:
             try:
                 fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -60,7 +60,9 @@ class AppendFile:
         self.path = path
         self.size = size
         try:
-            self._file = OutputPath(path).open("r+b" if size else "xb", 0, replace=not size)
+            self._file = OutputPath(path).open_no_follow(
+                "r+b" if size else "xb", 0, replace=not size
+            )
             self._file.truncate(size)
             self._file.seek(size)
         except OSError as error:

@@ -110,7 +110,7 @@ def write_vectors(
         with _writing(folder):
             OutputPath(folder).make()
             begun = bool(header.done)
-            opened = OutputPath(file).open("r+b" if begun else "xb", replace=not begun)
+            opened = OutputPath(file).open_no_follow("r+b" if begun else "xb", replace=not begun)
             out = stack.enter_context(opened)
         for start in range(header.done, count, BLOCK):
             progress("encode passages", start, count)
