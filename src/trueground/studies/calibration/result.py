@@ -89,7 +89,7 @@ class Calibration:
         InputError: no judge would read the file (`refused`); the page is written all the same.
         UsageError, OutputError, WriteError.
         """
-        page, file = check_free(Path(path), overwrite)
+        page, file = CalibrationFile.find_outputs(Path(path), overwrite)
         if page is not None or (file is not None and self.refused is None):
             OutputPath(page or file or Path()).make_folder()
         if page is not None:
@@ -102,16 +102,6 @@ class Calibration:
             OutputPath(file).write_json(self.raw)
             for note in _few_notes(self.raw):
                 tell(f"WARNING: {file}: {note}")
-
-
-def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path | None]:
-    """The page and the file that `Calibration.write` would write; only ours are ever replaced.
-
-    UsageError: a file of another kind. OutputError where it may not be written.
-    """
-    from trueground.studies.calibration.page import MARK
-
-    return OutputPath(path).find_files(MARK, overwrite=overwrite, numbers=CalibrationFile.FAMILY)
 
 
 def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
