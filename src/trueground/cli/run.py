@@ -18,7 +18,7 @@ import typer
 from trueground.cli._options import CommandGroup
 from trueground.cli._output import Screen, command_line, echo_note
 from trueground.cli.exit_codes import Outcome, check_scored, end_with
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.evaluate import OneShard
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _read_name(written: str) -> tuple[Benchmark, tuple[str, ...]]:
     name, slash, task = written.partition("/")
     benchmark = get_benchmark(name)
     if slash and task not in benchmark.tasks:
-        raise unknown_name(f"task of {name}", task, benchmark.tasks)
+        raise UsageError.unknown_name(f"task of {name}", task, benchmark.tasks)
     return benchmark, (task,) if slash else benchmark.default_tasks
 
 

@@ -11,8 +11,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
-from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.shard import Shard
+
+from trueground.evaluate.page_writer import PageWriter
 from trueground.options import (
     Cache,
     DeclaredOption,
@@ -176,7 +177,7 @@ class ScoreRequest:
         Raises:
             TruegroundError: What `tg.score` raises.
         """
-        from trueground.errors import tell
+        from trueground.errors import user_messages
         from trueground.evaluate.components import Components
         from trueground.evaluate.scoring import Scoring, identify_score
         from trueground.execution import open_progress
@@ -194,7 +195,7 @@ class ScoreRequest:
             # Names are read before the file is: a slip in an option should not cost a pass over it.
             _make_plan(self, parts).prepare()
             if self.metrics is not None and (renamed := METRICS.describe_renamed(self.metrics)):
-                tell(renamed)
+                user_messages.show(renamed)
             # How rows are read also identifies the run.
             reading: _Reading = {
                 "split_contexts": self.split_contexts,
@@ -254,7 +255,7 @@ def _make_plan(
 
 def _make_checked_plan(request: ScoreRequest, parts: "Components", check: "Check") -> "Plan":
     """The plan for the records that were checked. Warns if something of the request is missing."""
-    from trueground.errors import tell
+    from trueground.errors import user_messages
     from trueground.evaluate.plan import check_names, describe_missing
     from trueground.evaluate.table import find_repeats
 
@@ -265,7 +266,7 @@ def _make_checked_plan(request: ScoreRequest, parts: "Components", check: "Check
     plan = replace(plan, repeats_of=find_repeats(request.repeats_of, check), missing=missing)
     check_names(plan, check, request.require)
     if missing:
-        tell(f"WARNING: {missing}")
+        user_messages.show(f"WARNING: {missing}")
     return plan
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.components import ResultKey
-from trueground.errors import spoken
+from trueground.errors import user_messages
 from trueground.reports.blocks import COLUMNS, Block, Head, Part, Row, Table, Text
 from trueground.reports.page import Page
 from trueground.reports.sentences import (
@@ -319,7 +319,7 @@ def summary_page(summary: Mapping[str, Any]) -> Page:
     sentences = [opening(summary), *corrected_rates(summary)]
     if has_verdicts(summary):
         sentences.append(trust_sentence(summary["verdicts"]))
-    paragraphs = [spoken(sentence) for sentence in sentences if sentence]
+    paragraphs = [user_messages.word(sentence) for sentence in sentences if sentence]
     n_lines = len(wrap("\n".join(paragraphs)).split("\n")) + 5
     n_rows = max(_MIN_ROWS, min(_MAX_ROWS, _MAX_LINES - n_lines))
     metrics = summary["metrics"]

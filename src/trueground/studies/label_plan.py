@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+from trueground.studies.planned_labels import LabelStratum, PlannedLabels
 
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
-from trueground.studies.planned_labels import LabelStratum, PlannedLabels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ def plan_labels(
     from trueground.evaluate import LABEL_OF
     from trueground.files import OutputPath
     from trueground.metrics import METRICS
-    from trueground.stats import allocate_labels, mean, sum_counts
+    from trueground.stats import LabelSample, mean, sum_counts
     from trueground.studies.finished import FinishedRun
 
     if not 0 < half_width < 0.5 or not 0 < level < 1:
@@ -80,9 +80,9 @@ def plan_labels(
     declared = METRICS.of_key(key)
     label = LABEL_OF.get(declared.family if declared else "", "faithful")
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
-    counts, expected = allocate_labels(shares, strata, half_width, level=level)
+    counts, expected = LabelSample.allocate(shares, strata, half_width, level=level)
     plain = np.full(len(rows), mean(shares))
-    alone, _ = allocate_labels(plain, np.zeros_like(strata), half_width, level=level)
+    alone, _ = LabelSample.allocate(plain, np.zeros_like(strata), half_width, level=level)
     _write_drawn(finished, out, rows, strata, counts, seed)
     return PlannedLabels(
         str(out),

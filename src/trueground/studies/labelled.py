@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, UsageError, unknown_name
+from trueground.errors import InputError, UsageError
 from trueground.labels import LabelFiles, LabelRule, RecordLabel
 from trueground.options import split_pair
 from trueground.records import Check, RecordSource
@@ -228,7 +228,7 @@ class LabelledSets:
                 f"human.{default}=COLUMN"
             )
         if wanted is not None and wanted not in names:
-            raise unknown_name("label", wanted, names)
+            raise UsageError.unknown_name("label", wanted, names)
         if wanted is None and default not in names and len(names) > 1:
             raise UsageError(
                 f"{where}: there are several human labels: {', '.join(sorted(names))}; choose one "

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.errors import InputError, tell
+from trueground.errors import InputError, user_messages
 from trueground.files import OutputPath
 from trueground.judges import CalibrationFile
 from trueground.stats import LabelSample
 
 if TYPE_CHECKING:
     from trueground.reports import Page
+
 
 _FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
 _CLEAR = 2  # standard errors
@@ -101,7 +102,7 @@ class Calibration:
                 raise InputError(f"{file} is not written: {self.refused}")
             OutputPath(file).write_json(self.raw)
             for note in _few_notes(self.raw):
-                tell(f"WARNING: {file}: {note}")
+                user_messages.show(f"WARNING: {file}: {note}")
 
 
 def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
