@@ -11,9 +11,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
-from trueground.evaluate.shard import Shard
-
 from trueground.evaluate.page_writer import PageWriter
+from trueground.evaluate.shard import Shard
 from trueground.options import (
     Cache,
     DeclaredOption,

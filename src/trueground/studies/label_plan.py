@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-from trueground.studies.planned_labels import LabelStratum, PlannedLabels
 
 from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
+from trueground.studies.planned_labels import LabelStratum, PlannedLabels
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trueground.evaluate.shard import Shard
-
 from trueground.evaluate.page_writer import PageWriter
 from trueground.evaluate.score import (
     DecomposerName,
@@ -21,6 +19,7 @@ from trueground.evaluate.score import (
     ScoreRequest,
     ShardCount,
 )
+from trueground.evaluate.shard import Shard
 from trueground.options import Cache, Progress, Workers
 from trueground.records import Columns, SplitContexts
 
